@@ -1,0 +1,72 @@
+# Everything a newcomer or a CI job needs. Python 3.11+ and make are enough; uv is used where it is.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+PYTHON ?= python3
+WORKERS ?= 2
+PYTEST_ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: install
+install: $(STAMP) ## create .venv and install holdfast with everything its tests need
+
+# The stamp is written last, so an interrupted installation is done again.
+$(STAMP): pyproject.toml constraints.txt .ci/venv
+	@PYTHON="$(PYTHON)" .ci/venv $(VENV)
+	@touch $@
+
+.PHONY: run
+run: install ## run the demo: a worker, a flaky upstream, live progress
+	@$(BIN)/python examples/demo.py
+
+.PHONY: test
+test: install ## lint, types, layers, then every test that is not slow, on SQLite and PostgreSQL
+	@$(MAKE) --no-print-directory lint types layers
+	@$(BIN)/python -m pytest -q -m "not slow" -n $(WORKERS) $(PYTEST_ARGS)
+
+.PHONY: test-slow
+test-slow: install ## the tests that take long
+	@$(BIN)/python -m pytest -m slow -n $(WORKERS) $(PYTEST_ARGS)
+
+.PHONY: lint
+lint: install ## ruff: rules and formatting
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+.PHONY: format
+format: install ## rewrite the code in the agreed format
+	@$(BIN)/ruff check --fix-only .
+	@$(BIN)/ruff format .
+
+.PHONY: types
+types: install ## mypy, strict, on src
+	@$(BIN)/mypy
+
+.PHONY: layers
+layers: install ## import-linter: low does not know high
+	@$(BIN)/lint-imports
+
+.PHONY: bench
+bench: install ## holdfast and its peers side by side on one PostgreSQL
+	@$(BIN)/python -m bench.run
+
+.PHONY: bench-scale
+bench-scale: install ## claims in front of ten million finished jobs
+	@$(BIN)/python -m bench.scale
+
+.PHONY: constraints
+constraints: ## take the newest versions and write them to constraints.txt
+	@PYTHON="$(PYTHON)" .ci/constraints > constraints.new
+	@mv constraints.new constraints.txt
+
+.PHONY: clean
+clean: ## remove .venv, caches and builds; databases stay
+	@rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
