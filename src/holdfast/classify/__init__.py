@@ -1,0 +1,1 @@
+"""What an exception means for the job whose handler raised it."""

@@ -1,0 +1,224 @@
+"""Why an attempt failed: the facts that decide what follows and that a person reads later."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+from holdfast.errors import InvalidDocument, InvalidValue, checked_error_class
+
+MAX_MESSAGE_LENGTH: Final = 2_000
+MAX_STACK_LENGTH: Final = 16_000
+MAX_EXCEPTION_TYPE_LENGTH: Final = 200
+MAX_RETRY_AFTER_US: Final = 365 * 24 * 3600 * 1_000_000
+
+# Control characters other than newline and tab, and surrogates: databases refuse some of them,
+# terminals obey others.
+_UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+_Kind = TypeVar("_Kind", bound=StrEnum)
+
+
+class Category(StrEnum):
+    """What kind of thing went wrong."""
+
+    TRANSIENT = "TRANSIENT"
+    """It may succeed if tried again: timeouts, lost connections, rate limits, 5xx."""
+    PERMANENT = "PERMANENT"
+    """It cannot succeed until the input or the code changes."""
+    CRITICAL = "CRITICAL"
+    """It cannot succeed for any job until a person acts: credentials, permissions, quota."""
+
+
+class Severity(StrEnum):
+    """How loudly to say it."""
+
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+    CRITICAL = "CRITICAL"
+
+
+class ErrorClass(StrEnum):
+    """The error classes holdfast assigns; handlers and rules may use any UPPER_SNAKE name."""
+
+    NETWORK_TIMEOUT = "NETWORK_TIMEOUT"
+    NETWORK = "NETWORK"
+    RATE_LIMITED = "RATE_LIMITED"
+    UPSTREAM_5XX = "UPSTREAM_5XX"
+    AUTH_DENIED = "AUTH_DENIED"
+    NOT_FOUND = "NOT_FOUND"
+    INVALID = "INVALID"
+    CONTENT_POLICY = "CONTENT_POLICY"
+    CONFLICT = "CONFLICT"
+    IO_ERROR = "IO_ERROR"
+    SATURATED = "SATURATED"
+    PROCESS_FAILED = "PROCESS_FAILED"
+    BUG = "BUG"
+    WORKER_LOST = "WORKER_LOST"
+    WORKER_CRASH = "WORKER_CRASH"
+    STAGE_TIMEOUT = "STAGE_TIMEOUT"
+    CALLBACK_TIMEOUT = "CALLBACK_TIMEOUT"
+    TIMEOUT = "TIMEOUT"
+    PAYLOAD_INVALID = "PAYLOAD_INVALID"
+    RESULT_INVALID = "RESULT_INVALID"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The facts of one failed attempt.
+
+    Texts are made safe and cut to their limits here, so that a failure can always be stored:
+    what is wrong with a message must never hide what was wrong with the attempt.
+    `outcome_known` is false when the upstream may have done what was asked although no answer came.
+    """
+
+    error_class: str
+    message: str
+    category: Category
+    retryable: bool
+    severity: Severity = Severity.ERROR
+    outcome_known: bool = True
+    http_status: int | None = None
+    retry_after_us: int | None = None
+    exception_type: str = ""
+    stack: str = ""
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "error_class", checked_error_class(self.error_class, owner="Failure"))
+        put(self, "message", clean_text(self.message, MAX_MESSAGE_LENGTH) or self.error_class)
+        put(self, "category", _member(Category, self.category, field="category"))
+        put(self, "severity", _member(Severity, self.severity, field="severity"))
+        put(self, "exception_type", clean_text(self.exception_type, MAX_EXCEPTION_TYPE_LENGTH))
+        put(self, "stack", clean_text(self.stack, MAX_STACK_LENGTH))
+        if self.retry_after_us is not None:
+            put(self, "retry_after_us", min(max(self.retry_after_us, 0), MAX_RETRY_AFTER_US))
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain JSON values in a stable order."""
+        return {
+            "error_class": self.error_class,
+            "message": self.message,
+            "category": self.category.value,
+            "retryable": self.retryable,
+            "severity": self.severity.value,
+            "outcome_known": self.outcome_known,
+            "http_status": self.http_status,
+            "retry_after_us": self.retry_after_us,
+            "exception_type": self.exception_type,
+            "stack": self.stack,
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Failure:
+        """The failure that `to_document` wrote; fields a newer holdfast added are ignored."""
+        known = {name: document[name] for name in cls.__slots__ if name in document}
+        try:
+            return cls(**known)
+        except TypeError as error:
+            raise InvalidDocument(
+                "failure", path="", limit="what Failure.to_document writes", found=str(error)
+            ) from error
+
+
+def _member(kind: type[_Kind], value: object, *, field: str) -> _Kind:
+    try:
+        return kind(value)
+    except ValueError:
+        names = ", ".join(member.value for member in kind)
+        raise InvalidValue("Failure", field=field, value=value, limit=f"one of {names}") from None
+
+
+def clean_text(text: str, limit: int) -> str:
+    """The text, safe to store and to print, in at most `limit` characters; it never raises.
+
+    NUL, other control characters except newline and tab, and lone surrogates become visible
+    escapes. A text that is cut says how long it was.
+    """
+    kept = text[: limit + 1]
+    if _UNSAFE.search(kept):
+        kept = _UNSAFE.sub(_escaped, kept)
+    if len(kept) <= limit:
+        return kept
+    marker = f"… [cut, {len(text)} characters]"
+    if limit <= len(marker):
+        return kept[:limit]
+    return kept[: limit - len(marker)] + marker
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match.group().encode("unicode_escape").decode("ascii")
+
+
+def _of_the_engine(
+    error_class: ErrorClass,
+    message: str,
+    *,
+    retryable: bool,
+    outcome_known: bool,
+    severity: Severity = Severity.ERROR,
+) -> Failure:
+    return Failure(
+        error_class=error_class,
+        message=message,
+        category=Category.TRANSIENT if retryable else Category.PERMANENT,
+        retryable=retryable,
+        severity=severity,
+        outcome_known=outcome_known,
+    )
+
+
+WORKER_LOST: Final = _of_the_engine(
+    ErrorClass.WORKER_LOST,
+    "the lease expired: the worker stopped renewing it",
+    retryable=True,
+    outcome_known=False,
+)
+WORKER_CRASH: Final = _of_the_engine(
+    ErrorClass.WORKER_CRASH,
+    "the process that ran the handler died",
+    retryable=True,
+    outcome_known=False,
+)
+STAGE_TIMEOUT: Final = _of_the_engine(
+    ErrorClass.STAGE_TIMEOUT,
+    "the attempt ran longer than the stage's timeout",
+    retryable=True,
+    outcome_known=False,
+)
+CALLBACK_TIMEOUT: Final = _of_the_engine(
+    ErrorClass.CALLBACK_TIMEOUT,
+    "no callback came within the time the stage allows",
+    retryable=True,
+    outcome_known=False,
+)
+DEADLINE: Final = _of_the_engine(
+    ErrorClass.TIMEOUT,
+    "the job's deadline passed",
+    retryable=False,
+    outcome_known=False,
+)
+PAYLOAD_INVALID: Final = _of_the_engine(
+    ErrorClass.PAYLOAD_INVALID,
+    "the stored payload cannot be read",
+    retryable=False,
+    outcome_known=True,
+)
+RESULT_INVALID: Final = _of_the_engine(
+    ErrorClass.RESULT_INVALID,
+    "the handler returned something that cannot be stored as JSON",
+    retryable=False,
+    outcome_known=True,
+)
+BUG: Final = _of_the_engine(
+    ErrorClass.BUG,
+    "the handler raised an exception that no rule knows",
+    retryable=False,
+    outcome_known=False,
+    severity=Severity.CRITICAL,
+)

@@ -1,0 +1,280 @@
+"""Every error holdfast raises, and the two that handlers raise.
+
+    HoldfastError
+    ├── UsageError              change your code or your input
+    │   ├── InvalidValue        an argument outside its limits
+    │   │   ├── InvalidPolicy   a retry, lease or deadline policy that makes no sense
+    │   │   └── InvalidSetting  an environment variable or setting that cannot be read
+    │   ├── InvalidDocument     a payload or result that is not acceptable JSON
+    │   ├── UnknownPipeline     this process has no pipeline of that name
+    │   ├── UnknownJob          the store has no job of that id
+    │   ├── SchemaTooNew        the database was migrated by a newer holdfast
+    │   ├── SchemaTooOld        the database has yet to be migrated
+    │   └── ForkedProcess       a store was carried across a fork
+    ├── ConflictError           read again, then decide
+    │   ├── StaleRevision       the job moved on after it was read
+    │   ├── KeyConflict         the idempotency key belongs to a job with another body
+    │   ├── VersionConflict     a rerun needs a strictly higher version
+    │   └── WrongState          the job's state does not allow what was asked
+    └── UnavailableError        try later
+        ├── StoreUnavailable    the database cannot be reached
+        └── StoreCorrupt        the database file is damaged
+
+    HandlerSignal               raised by handlers, never by holdfast
+    ├── GiveUp                  this attempt failed and no other can succeed
+    └── RetryLater              not now; run the stage again after a while
+
+Every class keeps its facts as attributes and builds its sentence from them.
+All of them survive pickling and copying with their attributes, because handlers may run in other
+processes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from typing import Any, Final, TypeVar
+
+MAX_ERROR_CLASS_LENGTH: Final = 64
+MAX_POSTPONE_S: Final = 365 * 24 * 3600.0
+
+_ERROR_CLASS: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*")
+_SHOWN_VALUE_LENGTH: Final = 120
+
+_Error = TypeVar("_Error", bound="_CarriesFacts")
+
+
+def _shown(value: object) -> str:
+    """The value as a message may show it: bounded, and never raising itself."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a value's own repr may raise anything
+        return f"<{type(value).__name__} whose repr raises>"
+    return text if len(text) <= _SHOWN_VALUE_LENGTH else f"{text[:_SHOWN_VALUE_LENGTH]}…"
+
+
+def _revived(kind: type[_Error], message: str, facts: dict[str, Any]) -> _Error:
+    error = kind.__new__(kind, message)
+    error.__dict__.update(facts)
+    return error
+
+
+def _is_number(value: object, *, at_most: float) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= at_most
+
+
+class _CarriesFacts(Exception):
+    """An exception whose attributes survive pickling although its constructor takes keywords."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _revived, (type(self), str(self), dict(self.__dict__))
+
+
+class HoldfastError(_CarriesFacts):
+    """Anything holdfast itself raises; its three branches say whose move it is."""
+
+
+class UsageError(HoldfastError):
+    """The caller's code or input has to change."""
+
+
+class InvalidValue(UsageError):
+    """An argument lies outside its limits."""
+
+    def __init__(self, owner: str, *, field: str, value: object, limit: str) -> None:
+        self.owner, self.field, self.limit = owner, field, limit
+        self.value = _shown(value)
+        super().__init__(f"{owner}: {field} is {self.value}; it must be {limit}")
+
+
+class InvalidPolicy(InvalidValue):
+    """A policy makes no sense; nothing was stored."""
+
+
+class InvalidSetting(InvalidValue):
+    """A setting or environment variable cannot be read; `field` is its name."""
+
+
+class InvalidDocument(UsageError):
+    """A value is not acceptable as JSON; nothing was stored.
+
+    `path` is a JSON pointer into the document, empty for the document itself.
+    `position` says where in the text, when there was text.
+    """
+
+    def __init__(
+        self, what: str, *, path: str, limit: str, found: str, position: str | None = None
+    ) -> None:
+        self.what, self.path, self.limit, self.found = what, path, limit, found
+        self.position = position
+        place = "".join((f" at {path}" if path else "", f" ({position})" if position else ""))
+        super().__init__(f"{what}{place}: found {found}; it must be {limit}")
+
+
+class UnknownPipeline(UsageError):
+    """The process was given no pipeline of that name."""
+
+    def __init__(self, pipeline: str, *, known: Collection[str]) -> None:
+        self.pipeline, self.known = pipeline, tuple(sorted(known))
+        names = ", ".join(self.known) or "none"
+        super().__init__(
+            f"no pipeline is called {_shown(pipeline)}; known: {names}; "
+            "pass it to Holdfast(pipelines=[…])"
+        )
+
+
+class UnknownJob(UsageError):
+    """The store has no job of that id."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        super().__init__(f"no job has the id {_shown(job_id)}; check the id and the database URL")
+
+
+class SchemaTooNew(UsageError):
+    """The database was migrated by a newer holdfast than this one."""
+
+    def __init__(self, *, found: int, supported: int) -> None:
+        self.found, self.supported = found, supported
+        super().__init__(
+            f"the database has schema {found}, this holdfast knows up to {supported}; "
+            "upgrade holdfast here before it touches this database"
+        )
+
+
+class SchemaTooOld(UsageError):
+    """The database has yet to be migrated to what this holdfast needs."""
+
+    def __init__(self, *, found: int, needed: int) -> None:
+        self.found, self.needed = found, needed
+        super().__init__(
+            f"the database has schema {found}, this holdfast needs {needed}; run: holdfast migrate"
+        )
+
+
+class ForkedProcess(UsageError):
+    """An open store was carried into a child process."""
+
+    def __init__(self, *, opened_in: int, used_in: int) -> None:
+        self.opened_in, self.used_in = opened_in, used_in
+        super().__init__(
+            f"this store was opened in process {opened_in} and used in process {used_in}; "
+            "open it after the fork, in the process that uses it"
+        )
+
+
+class ConflictError(HoldfastError):
+    """Somebody else changed what was read; read again, then decide."""
+
+
+class StaleRevision(ConflictError):
+    """The job moved on after it was read."""
+
+    def __init__(self, job_id: str, *, expected: int, found: int | None) -> None:
+        self.job_id, self.expected, self.found = job_id, expected, found
+        state = "gone" if found is None else f"at revision {found}"
+        super().__init__(f"job {job_id} is {state}, not at revision {expected}; read it again")
+
+
+class KeyConflict(ConflictError):
+    """The idempotency key belongs to an existing job with another body."""
+
+    def __init__(self, key: str, *, job_id: str) -> None:
+        self.key, self.job_id = key, job_id
+        super().__init__(
+            f"key {_shown(key)} already belongs to job {job_id}, which has another body; "
+            "read that job, or submit under another key"
+        )
+
+
+class VersionConflict(ConflictError):
+    """A rerun was asked for with a version that is not strictly higher."""
+
+    def __init__(self, job_id: str, *, requested: int, found: int) -> None:
+        self.job_id, self.requested, self.found = job_id, requested, found
+        super().__init__(
+            f"job {job_id} is at version {found}, a rerun asked for {requested}; "
+            f"ask for {found + 1} or higher"
+        )
+
+
+class WrongState(ConflictError):
+    """The job's state does not allow what was asked."""
+
+    def __init__(self, job_id: str, *, state: str, action: str, allowed: Collection[str]) -> None:
+        self.job_id, self.state, self.action = job_id, state, action
+        self.allowed = tuple(allowed)
+        super().__init__(
+            f"cannot {action} job {job_id}: it is {state}, and only "
+            f"{' or '.join(self.allowed)} jobs allow that; read it again"
+        )
+
+
+class UnavailableError(HoldfastError):
+    """Nothing is wrong with the request; try it again later."""
+
+
+class StoreUnavailable(UnavailableError):
+    """The database cannot be reached; `location` is its URL without credentials."""
+
+    def __init__(self, location: str, *, reason: str) -> None:
+        self.location, self.reason = location, reason
+        super().__init__(
+            f"cannot reach {location}: {reason}; check that it runs and that the URL is right, "
+            "then try again"
+        )
+
+
+class StoreCorrupt(UnavailableError):
+    """The database file is damaged; `location` is its URL without credentials."""
+
+    def __init__(self, location: str, *, reason: str) -> None:
+        self.location, self.reason = location, reason
+        super().__init__(
+            f"{location} is damaged: {reason}; stop all workers and restore it from a backup"
+        )
+
+
+class HandlerSignal(_CarriesFacts):
+    """What a handler raises to say how its attempt ended."""
+
+
+class GiveUp(HandlerSignal):
+    """Raised by a handler: this failed, and no further attempt can succeed."""
+
+    def __init__(self, error_class: str, message: str = "") -> None:
+        self.error_class = checked_error_class(error_class, owner="GiveUp")
+        self.message = message
+        super().__init__(message or error_class)
+
+
+class RetryLater(HandlerSignal):
+    """Raised by a handler: not now; run the stage again after `after` seconds."""
+
+    def __init__(self, *, after: float, reason: str = "") -> None:
+        if not _is_number(after, at_most=MAX_POSTPONE_S):
+            limit = f"a number of seconds from 0 to {MAX_POSTPONE_S:.0f}"
+            raise InvalidValue("RetryLater", field="after", value=after, limit=limit)
+        self.after, self.reason = float(after), reason
+        super().__init__(reason or f"retry after {self.after} s")
+
+    @property
+    def after_us(self) -> int:
+        """How long to wait, in whole microseconds."""
+        return int(self.after * 1_000_000)
+
+
+def checked_error_class(error_class: object, *, owner: str) -> str:
+    """The error class as a plain string, or InvalidValue when it is not UPPER_SNAKE."""
+    if (
+        not isinstance(error_class, str)
+        or len(error_class) > MAX_ERROR_CLASS_LENGTH
+        or not _ERROR_CLASS.fullmatch(error_class)
+    ):
+        raise InvalidValue(
+            owner,
+            field="error_class",
+            value=error_class,
+            limit=f"UPPER_SNAKE, at most {MAX_ERROR_CLASS_LENGTH} characters, like AUTH_DENIED",
+        )
+    return str(error_class)
