@@ -1,0 +1,107 @@
+"""PostgreSQL for the tests: one server for the whole run, fresh databases on it, private servers.
+
+Under xdist the controller owns the server and tells the workers its URL; without xdist it starts
+when the first test asks for it.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import pytest
+
+from holdfast.errors import UnavailableError
+from holdfast.testing.postgres_databases import CopyStrategy, DisposableDatabases
+from holdfast.testing.postgres_server import URL_VARIABLE, PrivatePostgres
+
+
+@dataclass(frozen=True)
+class SharedServer:
+    """The server of this run, or why there is none."""
+
+    url: str = ""
+    strategy: CopyStrategy = "wal_log"
+    missing: str = ""
+
+
+@dataclass
+class _ServerOfThisRun:
+    cleanup: ExitStack = field(default_factory=ExitStack)
+    server: SharedServer | None = None
+
+    def get(self) -> SharedServer:
+        if self.server is None:
+            self.server = self._provide()
+        return self.server
+
+    def _provide(self) -> SharedServer:
+        given = os.environ.get(URL_VARIABLE)
+        if given:
+            return SharedServer(url=given)
+        try:
+            private = self.cleanup.enter_context(PrivatePostgres())
+        except UnavailableError as error:
+            return SharedServer(missing=str(error))
+        return SharedServer(url=private.url, strategy=private.copy_strategy)
+
+
+_SERVER = pytest.StashKey[_ServerOfThisRun]()
+_WORKER_INPUT = "holdfast_postgres"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    owned = config.stash[_SERVER] = _ServerOfThisRun()
+    told = getattr(config, "workerinput", {}).get(_WORKER_INPUT)
+    if told is not None:
+        owned.server = SharedServer(**told)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    config.stash[_SERVER].cleanup.close()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node) -> None:
+    """Called by xdist in the controller, before it starts a worker."""
+    server = node.config.stash[_SERVER].get()
+    node.workerinput[_WORKER_INPUT] = vars(server)
+
+
+def missing_server(reason: str) -> NoReturn:
+    """Ends a test that has no server: a failure in CI, elsewhere a skip that says why."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(f"CI must not skip: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def postgres_databases(pytestconfig: pytest.Config) -> Iterator[DisposableDatabases]:
+    """Makes databases on the shared server: `.fresh(template=…)`, `.template(purpose, build=…)`."""
+    server = pytestconfig.stash[_SERVER].get()
+    if server.missing:
+        missing_server(server.missing)
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    databases = DisposableDatabases(server.url, label=worker, strategy=server.strategy)
+    yield databases
+    databases.drop_all()
+
+
+@pytest.fixture
+def postgres_url(postgres_databases: DisposableDatabases) -> Iterator[str]:
+    """The URL of an empty database of this test's own."""
+    url = postgres_databases.fresh()
+    yield url
+    postgres_databases.use_up(url)
+
+
+@pytest.fixture
+def postgres_server() -> Iterator[PrivatePostgres]:
+    """A server of this test's own, to restart, reconfigure and stop."""
+    try:
+        server = PrivatePostgres().__enter__()
+    except UnavailableError as error:
+        missing_server(str(error))
+    with server:
+        yield server
