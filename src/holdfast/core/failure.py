@@ -66,6 +66,7 @@ class ErrorClass(StrEnum):
     TIMEOUT = "TIMEOUT"
     PAYLOAD_INVALID = "PAYLOAD_INVALID"
     RESULT_INVALID = "RESULT_INVALID"
+    SNOOZED_TOO_OFTEN = "SNOOZED_TOO_OFTEN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +86,8 @@ class Failure:
     outcome_known: bool = True
     http_status: int | None = None
     retry_after_us: int | None = None
+    attempts: int | None = None
+    """At most this many attempts when they end like this, whatever the stage's budget."""
     exception_type: str = ""
     stack: str = ""
 
@@ -96,6 +99,10 @@ class Failure:
         put(self, "severity", _member(Severity, self.severity, field="severity"))
         put(self, "exception_type", clean_text(self.exception_type, MAX_EXCEPTION_TYPE_LENGTH))
         put(self, "stack", clean_text(self.stack, MAX_STACK_LENGTH))
+        for name in ("retryable", "outcome_known"):
+            _check_type(name, getattr(self, name), bool)
+        for name in ("http_status", "retry_after_us"):
+            _check_type(name, getattr(self, name), int, type(None))
         if self.retry_after_us is not None:
             put(self, "retry_after_us", min(max(self.retry_after_us, 0), MAX_RETRY_AFTER_US))
 
@@ -110,6 +117,7 @@ class Failure:
             "outcome_known": self.outcome_known,
             "http_status": self.http_status,
             "retry_after_us": self.retry_after_us,
+            "attempts": self.attempts,
             "exception_type": self.exception_type,
             "stack": self.stack,
         }
@@ -120,13 +128,19 @@ class Failure:
         known = {name: document[name] for name in cls.__slots__ if name in document}
         try:
             return cls(**known)
-        except TypeError as error:
+        except (TypeError, InvalidValue) as error:
             raise InvalidDocument(
                 "failure", path="", limit="what Failure.to_document writes", found=str(error)
             ) from error
 
 
-def _member(kind: type[_Kind], value: object, *, field: str) -> _Kind:
+def _check_type(name: str, value: object, *kinds: type) -> None:
+    if type(value) not in kinds:
+        limit = " or ".join("None" if kind is type(None) else kind.__name__ for kind in kinds)
+        raise InvalidValue("Failure", field=name, value=value, limit=limit)
+
+
+def _member(kind: type[_Kind], value: str, *, field: str) -> _Kind:
     try:
         return kind(value)
     except ValueError:
@@ -221,4 +235,10 @@ BUG: Final = _of_the_engine(
     retryable=False,
     outcome_known=False,
     severity=Severity.CRITICAL,
+)
+SNOOZED_TOO_OFTEN: Final = _of_the_engine(
+    ErrorClass.SNOOZED_TOO_OFTEN,
+    "the handler postponed itself more often than the stage allows",
+    retryable=False,
+    outcome_known=True,
 )
