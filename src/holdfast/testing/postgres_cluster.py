@@ -131,12 +131,19 @@ class PostgresCluster:
         """`binaries`, or a copy of them that the server's account can reach."""
         if all(self._account.can_reach(binaries / name) for name in ("initdb", "postgres")):
             return binaries
+        installation = binaries.parent
+        package = installation.parent
         copy = self._root / "programs"
         for part in ("bin", "lib", "share"):
-            shutil.copytree(binaries.parent / part, copy / part, symlinks=True)
+            target = copy / package.name / installation.name / part
+            shutil.copytree(installation / part, target, symlinks=True)
+        # A wheel keeps the libraries it brings along next to its package.
+        libraries = package.with_name(f"{package.name}.libs")
+        if libraries.is_dir():
+            shutil.copytree(libraries, copy / libraries.name, symlinks=True)
         for path in (copy, *copy.rglob("*")):
             self._account.take_over(path)
-        return copy / "bin"
+        return copy / package.name / installation.name / "bin"
 
 
 def _cheap_authentication(major: int) -> list[str]:

@@ -1,0 +1,127 @@
+"""As much of PostgreSQL's wire protocol as it takes to see commits pass by."""
+
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+SSL_REQUEST = 80_877_103
+ENCRYPTION_REQUEST = 80_877_104
+
+_LENGTH = struct.Struct("!I")
+_LEADING_COMMENTS = re.compile(r"(?:\s+|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
+_WORD = re.compile(r"[A-Za-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message: its type byte (empty in a startup packet), its body, and both as sent."""
+
+    kind: bytes
+    body: bytes
+    raw: bytes
+
+    @property
+    def asks_for_encryption(self) -> bool:
+        """Whether a client asks, before it starts, to encrypt the link."""
+        if self.kind or len(self.body) != _LENGTH.size:
+            return False
+        return _LENGTH.unpack(self.body)[0] in (SSL_REQUEST, ENCRYPTION_REQUEST)
+
+
+@dataclass(slots=True)
+class MessageStream:
+    """Cuts the bytes of one direction into messages.
+
+    A client's direction begins with packets that have no type byte: `starting` until the first one
+    that is not a request for encryption.
+    """
+
+    starting: bool = False
+    _pending: bytearray = field(default_factory=bytearray)
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        """The messages that `data` completes."""
+        self._pending += data
+        while (message := self._next()) is not None:
+            if self.starting and not message.asks_for_encryption:
+                self.starting = False
+            yield message
+
+    def rest(self) -> bytes:
+        """The beginning of a message whose end has not come."""
+        return bytes(self._pending)
+
+    def _next(self) -> Message | None:
+        kind_length = 0 if self.starting else 1
+        header_length = kind_length + _LENGTH.size
+        if len(self._pending) < header_length:
+            return None
+        # The length counts itself but not the type byte before it.
+        total = kind_length + _LENGTH.unpack_from(self._pending, kind_length)[0]
+        if len(self._pending) < total:
+            return None
+        raw = bytes(self._pending[:total])
+        del self._pending[:total]
+        return Message(kind=raw[:kind_length], body=raw[header_length:], raw=raw)
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What the statements on one link are, and whether they run in a transaction block."""
+
+    sql: str = ""
+    in_block: bool = False
+    _prepared: dict[bytes, str] = field(default_factory=dict)
+
+    def sent(self, message: Message) -> str | None:
+        """Notes a client's message; the statement that it sets going, if it does."""
+        match message.kind:
+            case b"Q":
+                self.sql = _text(message.body)
+            case b"P":
+                name, text, _ = message.body.split(b"\0", 2)
+                self._prepared[name] = text.decode("utf-8", "replace")
+                return None
+            case b"B":
+                _portal, name, _ = message.body.split(b"\0", 2)
+                self.sql = self._prepared.get(name, "")
+            case _:
+                return None
+        return self.sql
+
+    def begins_block(self, sql: str) -> None:
+        """Notes that a statement opened a transaction block, ahead of the server's word for it."""
+        if first_word(sql) in ("BEGIN", "START"):
+            self.in_block = True
+
+    def answered(self, message: Message) -> None:
+        """Notes a server's message."""
+        if message.kind == b"Z":
+            self.in_block = message.body != b"I"
+
+
+def command_tag(message: Message) -> str:
+    """The tag of a finished command, such as `COMMIT` or `INSERT 0 1`."""
+    return _text(message.body)
+
+
+def first_word(sql: str) -> str:
+    """The keyword that a statement begins with, in capitals; comments do not count."""
+    start = _LEADING_COMMENTS.match(sql)
+    word = _WORD.match(sql, start.end() if start else 0)
+    return word.group().upper() if word else ""
+
+
+def does(sql: str, keyword: str) -> bool:
+    """Whether running `sql` ends, as far as its text tells, with the command tag `keyword`."""
+    if keyword == "COMMIT":
+        return any(first_word(part) in ("COMMIT", "END") for part in sql.split(";"))
+    first = first_word(sql)
+    if first == "WITH":
+        return re.search(rf"\b{re.escape(keyword)}\b", sql, re.IGNORECASE) is not None
+    return first == keyword
+
+
+def _text(body: bytes) -> str:
+    return body.split(b"\0", 1)[0].decode("utf-8", "replace")
