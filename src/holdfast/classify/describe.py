@@ -1,0 +1,135 @@
+"""An exception in words: safe, bounded, and never a reason for losing the failure.
+
+Handlers raise things whose `str` fails, whose message is ten megabytes, or whose causes run in a
+circle; a dead letter must still say what happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from types import TracebackType
+from typing import Final, NamedTuple
+
+from holdfast.core.failure import (
+    MAX_EXCEPTION_TYPE_LENGTH,
+    MAX_MESSAGE_LENGTH,
+    MAX_STACK_LENGTH,
+    clean_text,
+)
+
+MAX_CHAIN: Final = 16
+"""How many causes are followed."""
+MAX_LEAVES: Final = 64
+"""How many members of an exception group are looked at."""
+
+_SHOWN_MEMBERS: Final = 8
+_MAX_FRAMES_WALKED: Final = 10_000
+_FIRST_FRAMES: Final = 8
+_LAST_FRAMES: Final = 24
+_INNER_MESSAGE_LENGTH: Final = 500
+
+
+class Description(NamedTuple):
+    """What a failure keeps of an exception."""
+
+    exception_type: str
+    message: str
+    stack: str
+
+
+def describe(exception: BaseException) -> Description:
+    """The exception's type, message and stack, whatever its own methods do.
+
+    The stack names file, line and function of each frame and no values, for the exception, its
+    causes and the members of exception groups.
+    """
+    stack = "\n".join(_stack_lines(exception))
+    return Description(
+        exception_type=type_name(exception),
+        message=message_of(exception) or type_name(exception),
+        stack=clean_text(stack, MAX_STACK_LENGTH),
+    )
+
+
+def type_name(exception: BaseException) -> str:
+    """The dotted name of the exception's class, without `builtins`."""
+    kind = type(exception)
+    try:
+        module, name = str(kind.__module__), str(kind.__qualname__)
+    except Exception:  # noqa: BLE001 - a metaclass may raise anything
+        module, name = "", type.__dict__["__name__"].__get__(kind)
+    full_name = name if module in {"builtins", ""} else f"{module}.{name}"
+    return clean_text(full_name, MAX_EXCEPTION_TYPE_LENGTH)
+
+
+def message_of(exception: BaseException, limit: int = MAX_MESSAGE_LENGTH) -> str:
+    """What the exception says of itself, or why it cannot."""
+    try:
+        text = str(exception)
+    except Exception as error:  # noqa: BLE001 - an exception's own str may raise anything
+        text = f"<str() of this exception raised {type_name(error)}>"
+    return clean_text(text, limit)
+
+
+def causes_of(exception: BaseException) -> Iterator[BaseException]:
+    """The exception, then what it came from, as a traceback would show; never in a circle."""
+    seen: set[int] = set()
+    current: BaseException | None = exception
+    while current is not None and id(current) not in seen and len(seen) < MAX_CHAIN:
+        seen.add(id(current))
+        yield current
+        if current.__cause__ is not None:
+            current = current.__cause__
+        else:
+            current = None if current.__suppress_context__ else current.__context__
+
+
+def leaves_of(group: BaseException) -> Iterator[BaseException]:
+    """The exceptions inside a group, however nested; an exception that is no group is its own."""
+    return islice(_leaves_of(group), MAX_LEAVES)
+
+
+def _leaves_of(group: BaseException) -> Iterator[BaseException]:
+    pending = [iter((group,))]
+    while pending:
+        exception = next(pending[-1], None)
+        if exception is None:
+            pending.pop()
+        elif isinstance(exception, BaseExceptionGroup):
+            pending.append(iter(exception.exceptions))
+        else:
+            yield exception
+
+
+def _stack_lines(exception: BaseException) -> Iterator[str]:
+    prefix = ""
+    for cause in causes_of(exception):
+        yield f"{prefix}{_headline(cause)}"
+        yield from _frame_lines(cause.__traceback__)
+        if isinstance(cause, BaseExceptionGroup):
+            for member in islice(leaves_of(cause), _SHOWN_MEMBERS):
+                yield f"member {_headline(member)}"
+                yield from _frame_lines(member.__traceback__)
+        prefix = "caused by "
+
+
+def _headline(exception: BaseException) -> str:
+    return f"{type_name(exception)}: {message_of(exception, _INNER_MESSAGE_LENGTH)}"
+
+
+def _frame_lines(traceback: TracebackType | None) -> Iterator[str]:
+    lines = [
+        f"  {each.tb_frame.f_code.co_filename}:{each.tb_lineno}:{each.tb_frame.f_code.co_name}"
+        for each in islice(_frames(traceback), _MAX_FRAMES_WALKED)
+    ]
+    left_out = len(lines) - _FIRST_FRAMES - _LAST_FRAMES
+    if left_out > 0:
+        lines[_FIRST_FRAMES:-_LAST_FRAMES] = [f"  … {left_out} frames …"]
+    yield from lines
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next

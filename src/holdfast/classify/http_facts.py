@@ -1,0 +1,147 @@
+"""The HTTP status and the Retry-After that an exception carries, whichever library made it.
+
+Libraries disagree about attributes, so they are tried by name. Reading a foreign object may run
+foreign code; whatever that raises means that the fact is not there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from itertools import islice
+from typing import Final
+
+from holdfast.core.failure import MAX_RETRY_AFTER_US
+from holdfast.core.instant import SECOND_US, Instant, from_datetime
+
+_STATUS_PATHS: Final = (
+    ("status_code",),
+    ("status",),
+    ("code",),
+    ("response", "status_code"),
+    ("resp", "status"),
+)
+_HEADER_PATHS: Final = (("headers",), ("response", "headers"), ("resp",))
+_RATE_LIMIT_STATUSES: Final = (403, 429)
+_FIRST_STATUS: Final = 100
+_LAST_STATUS: Final = 599
+
+_MAX_HEADERS: Final = 200
+_MAX_VALUE_LENGTH: Final = 100
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
+# Hours, minutes, seconds and milliseconds as Go writes them: 6m0s, 1.5s, 120ms.
+_SPAN: Final = re.compile(
+    r"(?:([0-9]+)h)?(?:([0-9]+)m(?!s))?(?:([0-9]+(?:\.[0-9]+)?)s)?(?:([0-9]+)ms)?"
+)
+_RESET_PREFIXES: Final = ("x-ratelimit-reset", "ratelimit-reset")
+# A reset larger than this is an instant since the epoch; no limit resets after thirty years.
+_SMALLEST_EPOCH_S: Final = 1_000_000_000
+
+
+def read(found: object, path: tuple[str, ...]) -> object:
+    """What lies at the end of a path of attributes; None when there is no such path."""
+    try:
+        for name in path:
+            found = getattr(found, name)
+    except Exception:  # noqa: BLE001 - a property may raise anything
+        return None
+    return found
+
+
+def status_of(exception: BaseException) -> int | None:
+    """The HTTP status the exception carries, if it is a plain integer from 100 to 599."""
+    for path in _STATUS_PATHS:
+        value = read(exception, path)
+        # Enumerations and booleans are integers too, but of another numbering.
+        if type(value) is int and _FIRST_STATUS <= value <= _LAST_STATUS:
+            return value
+    return None
+
+
+def headers_of(exception: BaseException) -> dict[str, str]:
+    """The response headers the exception carries, by lower-case name; empty when there are none."""
+    for path in _HEADER_PATHS:
+        headers = dict(_header_items(read(exception, path)))
+        if headers:
+            return headers
+    return {}
+
+
+def retry_after_us_of(exception: BaseException, *, now: Instant) -> int | None:
+    """How long the upstream asks to wait, never negative and at most a year; None if it does not.
+
+    `retry-after-ms` is the most exact, then `retry-after` in seconds or as a date; a refusal for
+    too many calls may also say when the exhausted limit starts anew.
+    """
+    headers = headers_of(exception)
+    milliseconds = headers.get("retry-after-ms", "").strip()
+    if _NUMBER.fullmatch(milliseconds):
+        return _clamped(float(milliseconds) * 1_000)
+    asked_us = parse_retry_after(headers.get("retry-after", ""), now=now)
+    if asked_us is not None or status_of(exception) not in _RATE_LIMIT_STATUSES:
+        return asked_us
+    resets = (
+        _parse_reset(value, now=now)
+        for name, value in headers.items()
+        if name.startswith(_RESET_PREFIXES) and _is_exhausted(name, headers)
+    )
+    return max((reset_us for reset_us in resets if reset_us is not None), default=None)
+
+
+def parse_retry_after(value: str, *, now: Instant) -> int | None:
+    """The wait that a Retry-After value asks for, in microseconds; None when it says nothing."""
+    text = value.strip()
+    if _NUMBER.fullmatch(text):
+        return _clamped(float(text) * SECOND_US)
+    try:
+        moment = parsedate_to_datetime(text)
+        # A date that does not know its zone is in UTC, as all HTTP dates are.
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return _clamped(from_datetime(aware) - now)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None
+
+
+def _parse_reset(value: str, *, now: Instant) -> int | None:
+    text = value.strip()
+    if _NUMBER.fullmatch(text):
+        seconds = float(text)
+        if seconds >= _SMALLEST_EPOCH_S:
+            return _clamped(seconds * SECOND_US - now)
+        return _clamped(seconds * SECOND_US)
+    span = _SPAN.fullmatch(text)
+    if not text or span is None:
+        return None
+    hours, minutes, seconds, milliseconds = (float(part or 0) for part in span.groups())
+    return _clamped((hours * 3600 + minutes * 60 + seconds + milliseconds / 1000) * SECOND_US)
+
+
+def _is_exhausted(reset_name: str, headers: Mapping[str, str]) -> bool:
+    """Whether the limit that resets is used up; one with calls left is not what stopped us."""
+    remaining = headers.get(reset_name.replace("-reset", "-remaining", 1), "").strip()
+    return not _NUMBER.fullmatch(remaining) or float(remaining) <= 0
+
+
+def _clamped(span_us: float) -> int:
+    return int(min(max(span_us, 0), MAX_RETRY_AFTER_US))
+
+
+def _header_items(headers: object) -> Iterator[tuple[str, str]]:
+    try:
+        items = headers.items()  # type: ignore[attr-defined]
+        for name, value in islice(items, _MAX_HEADERS):
+            text = _text(value)
+            if isinstance(name, str | bytes) and text is not None:
+                yield (_text(name) or "").lower(), text
+    except Exception:  # noqa: BLE001 - not a mapping, or one that fails
+        return
+
+
+def _text(value: object) -> str | None:
+    if isinstance(value, bytes):
+        value = value[: _MAX_VALUE_LENGTH + 1].decode("latin-1")
+    if isinstance(value, str) and len(value) <= _MAX_VALUE_LENGTH:
+        return value
+    return None
