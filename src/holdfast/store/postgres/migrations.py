@@ -1,0 +1,140 @@
+"""How the schema of a PostgreSQL database moves forward."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, TypeAlias
+
+from psycopg import errors as pg_errors
+
+from holdfast.errors import StoreUnavailable
+from holdfast.store import migrate as runner
+from holdfast.store.postgres.connection import Connection
+
+MIGRATIONS: Final = tuple(runner.load(__package__ or ""))
+
+LOCK_TIMEOUT_MS: Final = 1_000
+"""A migration that waits for a table makes everybody behind it wait; it gives way after this."""
+TRIES: Final = 30
+_PAUSE_S: Final = 0.3
+_LOCK_EVERY_S: Final = 0.1
+_LOCK_PATIENCE_S: Final = 120.0
+_ADVISORY_KEY: Final = 0x686F_6C64_6661_7374
+"""The letters of the name: a lock that nothing else takes by accident."""
+
+_CREATE_TABLE: Final = """
+create schema if not exists holdfast;
+create table if not exists holdfast.migration (
+    version    integer primary key,
+    name       text    not null,
+    checksum   text    not null,
+    applied_at bigint  not null
+)
+"""
+_HAS_TABLE: Final = "select to_regclass('holdfast.migration') is not null"
+_SELECT: Final = "select version, name, checksum from holdfast.migration order by version"
+_RECORD: Final = """
+insert into holdfast.migration (version, name, checksum, applied_at)
+values (%s, %s, %s, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+"""
+
+ConnectionFactory: TypeAlias = Callable[[], Connection]
+
+
+def migrate(connect: ConnectionFactory) -> list[str]:
+    """Bring the schema up to date and return the names of the migrations applied now."""
+    with connect() as connection:
+        return runner.migrate(PostgresDialect(connection), MIGRATIONS)
+
+
+def pending(connect: ConnectionFactory) -> list[tuple[str, str]]:
+    """Return name and SQL of each migration not yet applied, in order; change nothing."""
+    with connect() as connection:
+        missing = runner.pending(PostgresDialect(connection), MIGRATIONS)
+    return [(migration.name, migration.text) for migration in missing]
+
+
+def check(connect: ConnectionFactory) -> None:
+    """Raise `SchemaTooNew` or `SchemaTooOld` unless the schema is the one this code knows."""
+    with connect() as connection:
+        runner.check(PostgresDialect(connection), MIGRATIONS)
+
+
+class PostgresDialect:
+    """Migrates over one connection in autocommit, one process at a time."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold an advisory lock, which PostgreSQL frees when this connection ends.
+
+        It is asked for again and again instead of awaited: a statement that waits holds a
+        snapshot, and a concurrent index build in the other process would wait for that.
+        """
+        gives_up_at = time.monotonic() + _LOCK_PATIENCE_S
+        while not self._fetch_bool("select pg_try_advisory_lock(%s)", _ADVISORY_KEY):
+            if time.monotonic() >= gives_up_at:
+                raise StoreUnavailable(
+                    "the schema", reason="another process has been migrating it for minutes"
+                )
+            time.sleep(_LOCK_EVERY_S)
+        try:
+            self._connection.execute(_CREATE_TABLE)
+            yield
+        finally:
+            if not self._connection.closed:
+                self._connection.execute("select pg_advisory_unlock(%s)", [_ADVISORY_KEY])
+
+    def applied(self) -> list[runner.Applied]:
+        """Return what was applied, by version; nothing when the database is empty."""
+        if not self._fetch_bool(_HAS_TABLE):
+            return []
+        return [runner.Applied._make(row) for row in self._connection.execute(_SELECT)]
+
+    def execute_in_transaction(self, migration: runner.Migration) -> None:
+        """Run the statements and record the migration, all or nothing.
+
+        A lock that does not come within a second is given up, and the whole is tried again.
+        """
+        for attempt in range(1, TRIES + 1):
+            try:
+                with self._connection.transaction():
+                    self._connection.execute(f"set local lock_timeout = {LOCK_TIMEOUT_MS}")
+                    for statement in migration.statements:
+                        self._connection.execute(statement)
+                    self._record(migration)
+            except (pg_errors.LockNotAvailable, pg_errors.DeadlockDetected) as error:
+                if attempt == TRIES:
+                    raise StoreUnavailable(
+                        "the schema",
+                        reason=f"{migration.name} got no lock in {TRIES} tries, as long "
+                        "transactions kept the tables; end them",
+                    ) from error
+                time.sleep(_PAUSE_S)
+            else:
+                return
+
+    def execute_one_by_one(self, migration: runner.Migration) -> None:
+        """Run each statement outside a transaction, then record the migration.
+
+        Such statements let the table's users go on while they wait, so they may take their time.
+        """
+        self._connection.execute("set lock_timeout = 0; set statement_timeout = 0")
+        try:
+            for statement in migration.statements:
+                self._connection.execute(statement)
+            self._record(migration)
+        finally:
+            if not self._connection.closed:
+                self._connection.execute("reset lock_timeout; reset statement_timeout")
+
+    def _record(self, migration: runner.Migration) -> None:
+        self._connection.execute(_RECORD, [migration.version, migration.name, migration.checksum])
+
+    def _fetch_bool(self, query: str, *values: object) -> bool:
+        row = self._connection.execute(query, values or None).fetchone()
+        return row is not None and bool(row[0])

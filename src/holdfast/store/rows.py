@@ -1,0 +1,70 @@
+"""Between rows and values, for both databases: columns are selected in the order of the tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from holdfast.core.decision import Entry, Kind
+from holdfast.core.ids import JobId
+from holdfast.core.instant import Instant
+from holdfast.core.job import Job, JobState, WorkerId
+from holdfast.store.contract import LedgerEntry, Twin
+
+_STATES: Final = {state.value: state for state in JobState}
+_KINDS: Final = {kind.value: kind for kind in Kind}
+_STATE: Final = Job._fields.index("state")
+
+
+def job_from_row(row: Sequence[Any]) -> Job:
+    """Return the job of a row that holds the fields of `Job` in their order."""
+    return Job._make((*row[:_STATE], _STATES[row[_STATE]], *row[_STATE + 1 :]))
+
+
+def claimed_jobs(
+    rows: Iterable[Sequence[Any]], *, holder: WorkerId, lease_until: Instant, now: Instant
+) -> list[Job]:
+    """Return the jobs a claim has just leased, in the order in which they should start.
+
+    The claim returns only what it did not itself set.
+    """
+    processing = JobState.PROCESSING
+    jobs = [
+        Job._make(
+            (
+                *row[:12],
+                processing,
+                *row[12:19],
+                holder,
+                lease_until,
+                row[19],
+                now,
+                None,
+                now,
+                *row[20:],
+                None,
+                None,
+                None,
+                None,
+            )
+        )
+        for row in rows
+    ]
+    jobs.sort(key=_urgency)
+    return jobs
+
+
+def _urgency(job: Job) -> tuple[int, Instant, JobId]:
+    return job.priority, job.run_at, job.id
+
+
+def ledger_entry_from_row(job_id: JobId, row: Sequence[Any]) -> LedgerEntry:
+    """Return the ledger entry of a row: revision, state, then the columns of an entry."""
+    revision, state, kind, *rest = row
+    return LedgerEntry(job_id, revision, _STATES[state], Entry(_KINDS[kind], *rest))
+
+
+def twin_from_row(row: Sequence[Any]) -> Twin:
+    """Return the twin of a row: id, version, fingerprint, state."""
+    job_id, version, fingerprint, state = row
+    return Twin(job_id, version, fingerprint, _STATES[state])

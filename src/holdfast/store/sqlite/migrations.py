@@ -1,0 +1,75 @@
+"""How the schema of a SQLite database moves forward."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from holdfast.core.instant import Instant
+from holdfast.store import migrate
+from holdfast.store.sqlite.connection import Database
+
+MIGRATIONS: Final = tuple(migrate.load(__package__ or ""))
+_CREATE_TABLE: Final = """
+create table if not exists holdfast_migration (
+    version    integer not null primary key,
+    name       text    not null,
+    checksum   text    not null,
+    applied_at integer not null
+) strict
+"""
+_HAS_TABLE: Final = "select 1 from sqlite_schema where name = 'holdfast_migration'"
+_SELECT: Final = "select version, name, checksum from holdfast_migration order by version"
+_RECORD: Final = (
+    "insert into holdfast_migration (version, name, checksum, applied_at) values (?, ?, ?, ?)"
+)
+
+
+class SqliteDialect:
+    """All migrations are one write transaction: SQLite undoes changes of the schema too."""
+
+    def __init__(self, database: Database, read_clock: Callable[[], Instant]) -> None:
+        self._database = database
+        self._read_clock = read_clock
+        self._transaction: sqlite3.Connection | None = None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the write lock over all of it, so that two processes never migrate at once."""
+        try:
+            with self._database.transaction() as connection:
+                self._transaction = connection
+                connection.execute(_CREATE_TABLE)
+                yield
+        except sqlite3.Error as error:
+            self._database.raise_named(error)
+        finally:
+            self._transaction = None
+
+    def applied(self) -> list[migrate.Applied]:
+        """Return what was applied."""
+        if self._transaction is not None:
+            return _applied(self._transaction.cursor())
+        return self._database.read(_applied)
+
+    def execute_in_transaction(self, migration: migrate.Migration) -> None:
+        """Run the statements and record the migration."""
+        connection = self._transaction
+        if connection is None:
+            raise AssertionError("migrations are applied inside locked()")
+        for statement in migration.statements:
+            connection.execute(statement)
+        values = (migration.version, migration.name, migration.checksum, self._read_clock())
+        connection.execute(_RECORD, values)
+
+    def execute_one_by_one(self, migration: migrate.Migration) -> None:
+        """Do the same: SQLite has no statement that refuses a transaction and belongs here."""
+        self.execute_in_transaction(migration)
+
+
+def _applied(cursor: sqlite3.Cursor) -> list[migrate.Applied]:
+    if cursor.execute(_HAS_TABLE).fetchone() is None:
+        return []
+    return [migrate.Applied._make(row) for row in cursor.execute(_SELECT)]

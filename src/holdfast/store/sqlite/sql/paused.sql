@@ -1,0 +1,2 @@
+-- paused: the queues from which nothing is claimed.
+select name from holdfast_queue

@@ -1,0 +1,398 @@
+"""The store on SQLite 3.40 and later: a file for one machine, or memory."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from holdfast.core.decision import Decision, Kind
+from holdfast.core.ids import JobId
+from holdfast.core.instant import Instant, later
+from holdfast.core.job import PRIORITIES, Job, PlanDigest, WorkerId
+from holdfast.core.lease import Lease
+from holdfast.core.plan import Plan, Route
+from holdfast.errors import UnknownJob
+from holdfast.store import migrate
+from holdfast.store.contract import (
+    Checkpoint,
+    JobFilter,
+    LedgerEntry,
+    Listener,
+    NewJob,
+    Position,
+    QueueCounts,
+    Twin,
+    Violation,
+    WorkerRow,
+)
+from holdfast.store.rows import (
+    claimed_jobs,
+    job_from_row,
+    ledger_entry_from_row,
+    twin_from_row,
+)
+from holdfast.store.sqlfiles import SqlFiles
+from holdfast.store.sqlite import borrowed
+from holdfast.store.sqlite.connection import Database
+from holdfast.store.sqlite.listener import SqliteListener
+from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect
+from holdfast.store.sqlite.rows import (
+    JOB_COLUMNS,
+    apply_values,
+    checkpoint_values,
+    complete_values,
+    ledger_values,
+)
+
+FIRST_SOUND_VERSION: Final = (3, 51, 3)
+"""Before it, SQLite may corrupt a file when connections that are not ours write and checkpoint."""
+_SAMPLE: Final = 5
+_BEFORE_ALL: Final = Position(Instant(-1), "")
+
+_SQL: Final = SqlFiles(__package__ or "", {"job_columns": JOB_COLUMNS})
+
+
+class SqliteStore:
+    """Jobs in the tables `holdfast_…` of a SQLite database."""
+
+    def __init__(self, url: str) -> None:
+        self._attach(Database(url), owned=True)
+
+    def _attach(self, database: Database, *, owned: bool) -> None:
+        self.url = database.location.url
+        self._database = database
+        self._owned = owned
+
+    def migrate(self) -> list[str]:
+        """Bring the schema up to date and return the names of the migrations applied now."""
+        return migrate.migrate(self._dialect(), MIGRATIONS)
+
+    def pending_migrations(self) -> list[tuple[str, str]]:
+        """Return name and SQL of each migration not yet applied."""
+        missing = migrate.pending(self._dialect(), MIGRATIONS)
+        return [(migration.name, migration.text) for migration in missing]
+
+    def check_schema(self) -> None:
+        """Raise `SchemaTooNew` or `SchemaTooOld` unless the schema is the one this code knows."""
+        migrate.check(self._dialect(), MIGRATIONS)
+
+    def _dialect(self) -> SqliteDialect:
+        return SqliteDialect(self._database, self.read_clock)
+
+    def reserve(self, name: str) -> SqliteStore:  # noqa: ARG002 - connections here bear no names
+        """Return a store on the same connections: one process has one that writes.
+
+        Nobody is starved, because every turn to write is short and readers wait for nobody.
+        """
+        reserved = SqliteStore.__new__(SqliteStore)
+        reserved._attach(self._database, owned=False)  # noqa: SLF001 - its own class
+        return reserved
+
+    def close(self) -> None:
+        """Close every connection; those of a reserved store belong to the store it came from."""
+        if self._owned:
+            self._database.close()
+
+    def read_clock(self) -> Instant:
+        """Return the system's time: SQLite has no clock of its own."""
+        return Instant(time.time_ns() // 1000)  # noqa: TID251 - the store's clock is read here
+
+    def listen(self) -> Listener:
+        """Return a listener of its own connection."""
+        return SqliteListener(self._database)
+
+    def announce_due(self) -> None:
+        """Wake the listeners of this process; those of others see the commit itself."""
+        self._database.wake()
+
+    def insert(self, jobs: Sequence[NewJob], *, connection: object = None) -> list[Twin | None]:
+        """Store new jobs, all or none; per job None, or the twin that already holds its key."""
+        if not jobs:
+            return []
+        if connection is not None:
+            with borrowed.inside(self._database, connection) as cursor:
+                return _insert(cursor, jobs)
+        twins = self._database.write(lambda cursor: _insert(cursor, jobs))
+        self._database.wake()
+        return twins
+
+    def insert_rerun(self, job: NewJob, *, connection: object = None) -> Twin | None:
+        """Store a rerun unless a job of its key has its version or a higher."""
+        if connection is not None:
+            with borrowed.inside(self._database, connection) as cursor:
+                return _insert_rerun(cursor, job)
+        twin = self._database.write(lambda cursor: _insert_rerun(cursor, job))
+        self._database.wake()
+        return twin
+
+    def twins(self, *, owner: str, pipeline: str, key: str) -> list[Twin]:
+        """Return every job of that key, the lowest version first."""
+        rows = self._rows("twins", {"owner": owner, "pipeline": pipeline, "key": key})
+        return [twin_from_row(row) for row in rows]
+
+    def claim(
+        self,
+        routes: Sequence[Route],
+        *,
+        limit: int,
+        holder: WorkerId,
+        lease_us: int,
+        now: Instant,
+    ) -> list[Job]:
+        """Lease up to `limit` due jobs of `routes`, most urgent first, then longest due."""
+        lease_until = later(now, lease_us)
+        values = {"holder": holder, "now": now, "lease_until": lease_until}
+
+        def lease(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
+            rows: list[tuple[Any, ...]] = []
+            for lane in _lanes(cursor, routes):
+                if len(rows) >= limit:
+                    break
+                cursor.execute(_SQL["claim"], {**values, **lane, "limit": limit - len(rows)})
+                rows += cursor.fetchall()
+            return rows
+
+        rows = self._database.write(lease)
+        return claimed_jobs(rows, holder=holder, lease_until=lease_until, now=now)
+
+    def next_due(self, routes: Sequence[Route]) -> Instant | None:
+        """Return when the next queued job of `routes` is due, or None when there is none."""
+
+        def look(cursor: sqlite3.Cursor) -> Instant | None:
+            firsts = [
+                cursor.execute(_SQL["next_due"], lane).fetchone() for lane in _lanes(cursor, routes)
+            ]
+            return min((row[0] for row in firsts if row is not None), default=None)
+
+        return self._database.read(look)
+
+    def held_by(self, holder: WorkerId) -> list[Job]:
+        """Return the jobs leased to `holder`."""
+        return self._jobs("held_by", {"holder": holder})
+
+    def renew(
+        self, leases: Collection[Lease], *, holder: WorkerId, lease_us: int, now: Instant
+    ) -> set[Lease]:
+        """Extend leases to `now + lease_us`; return those still held."""
+        if not leases:
+            return set()
+        lease_until = later(now, lease_us)
+
+        def extend(cursor: sqlite3.Cursor) -> set[Lease]:
+            return {
+                lease
+                for lease in leases
+                if cursor.execute(_SQL["renew"], (lease_until, *lease, holder)).rowcount == 1
+            }
+
+        return self._database.write(extend)
+
+    def apply(self, decisions: Sequence[Decision]) -> set[JobId]:
+        """Write decisions in one transaction; return the ids whose revision still matched."""
+        if not decisions:
+            return set()
+        return self._database.write(lambda cursor: _apply(cursor, decisions))
+
+    def expired(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
+        """Return processing jobs whose lease ended before `now`, by lease end and id."""
+        return self._sweep("expired", now=now, after=after, limit=limit)
+
+    def overdue(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
+        """Return active jobs whose deadline lies before `now`, by deadline and id."""
+        return self._sweep("overdue", now=now, after=after, limit=limit)
+
+    def unanswered(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
+        """Return waiting jobs whose wait is over at `now`, by end of the wait and id."""
+        return self._sweep("unanswered", now=now, after=after, limit=limit)
+
+    def _sweep(
+        self, statement: str, *, now: Instant, after: Position | None, limit: int
+    ) -> list[Job]:
+        instant, job_id = after or _BEFORE_ALL
+        return self._jobs(
+            statement,
+            {"now": now, "after_instant": instant, "after_id": job_id, "limit": limit},
+        )
+
+    def get(self, job_ids: Collection[JobId]) -> dict[JobId, Job]:
+        """Return the jobs of those ids that exist."""
+        return {job.id: job for job in self._jobs("get", {"ids": json.dumps(list(job_ids))})}
+
+    def find(self, wanted: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
+        """Return matching jobs, newest id first, from those below `before`."""
+        values = {
+            **wanted._asdict(),
+            "states": json.dumps(wanted.states) if wanted.states else None,
+            "before": before,
+            "limit": limit,
+        }
+        return self._jobs("find", values)
+
+    def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:
+        """Return the checkpoints of those jobs' current runs."""
+        rows = self._rows("checkpoints", {"ids": json.dumps(list(job_ids))})
+        return [Checkpoint._make(row) for row in rows]
+
+    def ledger(self, job_id: JobId) -> list[LedgerEntry]:
+        """Return a job's history, oldest first."""
+        rows = self._rows("ledger", {"job_id": job_id})
+        return [ledger_entry_from_row(job_id, row) for row in rows]
+
+    def save_plan(self, plan: Plan, *, now: Instant) -> None:
+        """Store a plan; one that is there already stays as it is."""
+        body = json.dumps(plan.to_document(), separators=(",", ":"))
+        values = {"pipeline": plan.pipeline, "digest": plan.digest, "body": body}
+        self._count("save_plan", {**values, "created_at": now})
+
+    def load_plan(self, pipeline: str, digest: PlanDigest) -> Plan | None:
+        """Return a stored plan."""
+        rows = self._rows("load_plan", {"pipeline": pipeline, "digest": digest})
+        return Plan.from_document(json.loads(rows[0][0])) if rows else None
+
+    def pause_queue(self, queue: str, *, by: str, now: Instant) -> bool:
+        """Stop claims from a queue; False when it was paused already."""
+        return self._count("pause_queue", {"queue": queue, "by": by, "now": now}) == 1
+
+    def resume_queue(self, queue: str) -> bool:
+        """Let claims from a queue go on; False when it was not paused."""
+        resumed = self._count("resume_queue", {"queue": queue}) == 1
+        self._database.wake()
+        return resumed
+
+    def queues(self, *, now: Instant) -> list[QueueCounts]:
+        """Return every queue that has active jobs or is paused, by name."""
+        return [QueueCounts._make(row) for row in self._rows("queues", {"now": now})]
+
+    def routes(self, *, now: Instant) -> list[tuple[Route, int, Instant]]:
+        """Return each route with due jobs, how many, and since when the oldest is due."""
+        rows = self._rows("routes", {"now": now})
+        return [(Route(*row[:3]), row[3], Instant(row[4])) for row in rows]
+
+    def record_worker(self, worker: WorkerRow) -> None:
+        """Store how a worker stands."""
+        self._count("record_worker", worker._asdict())
+
+    def workers(self) -> list[WorkerRow]:
+        """Return the workers on record, the latest seen first."""
+        return [WorkerRow._make(row) for row in self._rows("workers", {})]
+
+    def forget_workers(self, *, seen_before: Instant) -> int:
+        """Remove workers not seen since then and return how many."""
+        return self._count("forget_workers", {"seen_before": seen_before})
+
+    def verify(self, *, now: Instant) -> list[Violation]:
+        """Check the invariants that plain SQL can check; read only."""
+        found: list[Violation] = []
+        for name in _SQL.names():
+            if not name.startswith("verify_"):
+                continue
+            ids = [str(row[0]) for row in self._rows(name, {"now": now})]
+            if ids:
+                promise = _SQL[name].splitlines()[0].partition(":")[2].strip()
+                invariant = name.removeprefix("verify_")
+                found.append(Violation(invariant, promise, len(ids), tuple(ids[:_SAMPLE])))
+        return found
+
+    def facts(self) -> dict[str, str]:
+        """Return what `doctor` shows."""
+
+        def read(cursor: sqlite3.Cursor) -> dict[str, str]:
+            settings = ("journal_mode", "synchronous", "page_size", "page_count")
+            return {name: str(cursor.execute(f"pragma {name}").fetchone()[0]) for name in settings}
+
+        applied = self._dialect().applied()
+        return {
+            "product": "SQLite",
+            "version": sqlite3.sqlite_version,
+            "sound_with_foreign_writers": str(
+                sqlite3.sqlite_version_info >= FIRST_SOUND_VERSION
+            ).lower(),
+            "schema": str(max((row.version for row in applied), default=0)),
+            **self._database.read(read),
+        }
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """Open a transaction of the store's own and yield its connection, for `connection=`."""
+        try:
+            with self._database.transaction() as connection:
+                yield connection
+        except sqlite3.Error as error:
+            self._database.raise_named(error)
+        self._database.wake()
+
+    def _rows(self, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+        text = _SQL[statement]
+        return self._database.read(lambda cursor: cursor.execute(text, values).fetchall())
+
+    def _jobs(self, statement: str, values: dict[str, Any]) -> list[Job]:
+        return [job_from_row(row) for row in self._rows(statement, values)]
+
+    def _count(self, statement: str, values: dict[str, Any]) -> int:
+        text = _SQL[statement]
+        return self._database.write(lambda cursor: cursor.execute(text, values).rowcount)
+
+
+def _lanes(cursor: sqlite3.Cursor, routes: Sequence[Route]) -> list[dict[str, Any]]:
+    """Return where to look for due jobs, in order: one index range each."""
+    paused = {row[0] for row in cursor.execute(_SQL["paused"])}
+    return [
+        {**route._asdict(), "priority": priority}
+        for priority in PRIORITIES
+        for route in routes
+        if route.queue not in paused
+    ]
+
+
+def _insert(cursor: sqlite3.Cursor, jobs: Sequence[NewJob]) -> list[Twin | None]:
+    text = _SQL["insert_one"]
+    return [
+        None
+        if cursor.execute(text, (*job, job.created_at)).rowcount == 1
+        else _twin_of(cursor, job)
+        for job in jobs
+    ]
+
+
+def _twin_of(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
+    if cursor.execute(_SQL["present"], (job.id,)).fetchone() is not None:
+        return None
+    row = cursor.execute(_SQL["twin"], (job.owner, job.pipeline, job.key)).fetchone()
+    return twin_from_row(row)
+
+
+def _insert_rerun(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
+    family = cursor.execute(_SQL["reruns"], {"first": job.rerun_of}).fetchall()
+    if not family:
+        raise UnknownJob(str(job.rerun_of))
+    twins = [twin_from_row(row) for row in family]
+    if any(twin.job_id == job.id for twin in twins):
+        return None
+    if job.version <= twins[-1].version:
+        return twins[-1]
+    return _insert(cursor, [job])[0]
+
+
+def _apply(cursor: sqlite3.Cursor, decisions: Sequence[Decision]) -> set[JobId]:
+    apply, complete = _SQL["apply"], _SQL["complete"]
+    execute = cursor.execute
+    applied = [
+        decision
+        for decision in decisions
+        if (
+            execute(complete, complete_values(decision))
+            if decision.entry.kind is Kind.COMPLETED
+            else execute(apply, apply_values(decision))
+        ).rowcount
+        == 1
+    ]
+    cursor.executemany(_SQL["apply_ledger"], [ledger_values(decision) for decision in applied])
+    cursor.executemany(
+        _SQL["apply_checkpoint"],
+        [checkpoint_values(decision) for decision in applied if decision.checkpoint is not None],
+    )
+    return {decision.job_id for decision in applied}
