@@ -1,0 +1,1 @@
+"""holdfast and its peers side by side on one PostgreSQL; see README.md."""

@@ -1,0 +1,100 @@
+"""Fresh databases for each measurement, and the questions the harness asks them."""
+
+import itertools
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import psycopg
+
+from bench.process import Failed
+from holdfast.testing.postgres_server import PrivatePostgres
+
+POLL_S = 0.002
+
+
+class Database(Protocol):
+    """One database that one system has to itself."""
+
+    url: str
+
+    def settle(self) -> None:
+        """Bring the database to rest between filling it and measuring."""
+
+    def count(self, statement: str) -> int:
+        """The one number that a statement of a system under test selects."""
+
+
+def finished_at_ns(database: Database, unfinished: str, *, within_s: float) -> int:
+    """The moment at which the system's own tables first showed no unfinished job."""
+    deadline_ns = time.monotonic_ns() + int(within_s * 1e9)
+    while True:
+        asked_ns = time.monotonic_ns()
+        left = database.count(unfinished)
+        if left == 0:
+            return asked_ns
+        if asked_ns > deadline_ns:
+            break
+        time.sleep(POLL_S)
+    raise Failed(f"{left} jobs unfinished {within_s:g} s after the last handler ran")
+
+
+class PostgresDatabase:
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._connection = psycopg.connect(url, autocommit=True)
+
+    def settle(self) -> None:
+        self._connection.execute("vacuum (analyze)")
+        self._connection.execute("checkpoint")
+
+    def count(self, statement: str) -> int:
+        return self._connection.execute(statement).fetchone()[0]
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class PostgresPlace:
+    """Makes databases on one server and drops them after use."""
+
+    def __init__(self, server: PrivatePostgres) -> None:
+        self._server = server
+        self._numbers = itertools.count(1)
+
+    @contextmanager
+    def fresh(self) -> Iterator[Database]:
+        name = f"bench_{next(self._numbers)}"
+        database = PostgresDatabase(self._server.create_database(name))
+        try:
+            yield database
+        finally:
+            database.close()
+            with psycopg.connect(self._server.url, autocommit=True) as connection:
+                connection.execute(f"drop database {name} with (force)")
+
+
+class SqliteDatabase:
+    def __init__(self, path: Path) -> None:
+        self.url = f"sqlite:///{path}"
+        self._read_only = f"file:{path}?mode=ro"
+
+    def settle(self) -> None:
+        """Nothing to do: the programs that filled the file have closed it."""
+
+    def count(self, statement: str) -> int:
+        with closing(sqlite3.connect(self._read_only, uri=True)) as connection:
+            return connection.execute(statement).fetchone()[0]
+
+
+class SqlitePlace:
+    """Makes each database in a directory of its own on the machine's disk."""
+
+    @contextmanager
+    def fresh(self) -> Iterator[Database]:
+        with tempfile.TemporaryDirectory(prefix="bench-sqlite-") as directory:
+            yield SqliteDatabase(Path(directory) / "bench.db")
