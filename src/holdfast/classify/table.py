@@ -33,6 +33,34 @@ _SEVERITY_OF: Final = {
 }
 
 
+def _check_kind(name: str, value: object, *kinds: type) -> None:
+    if type(value) not in kinds:
+        limit = " or ".join("None" if kind is type(None) else kind.__name__ for kind in kinds)
+        raise InvalidPolicy("Verdict", field=name, value=value, limit=limit)
+
+
+def _check_match(match: object) -> None:
+    limit = "an exception class, a tuple of them, or a name like 'package.Class' or 'package.*'"
+    if isinstance(match, str):
+        valid = _NAME.fullmatch(match) is not None
+    else:
+        kinds = match if isinstance(match, tuple) else (match,)
+        valid = bool(kinds) and all(
+            isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds
+        )
+    if not valid:
+        raise InvalidPolicy("Rule", field="match", value=match, limit=limit)
+
+
+def _is_named(kind: type[BaseException], pattern: str) -> bool:
+    package, _, name = pattern.rpartition(".")
+    return any(
+        (name in ("*", each.__name__))
+        and (each.__module__ == package or each.__module__.startswith(f"{package}."))
+        for each in kind.__mro__
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What a rule says about an exception.
@@ -199,31 +227,3 @@ class _Search:
         if verdict.retryable:
             retry_after_us = retry_after_us_of(exception, now=self.now)
         return _Finding(verdict, status_of(exception), retry_after_us)
-
-
-def _check_kind(name: str, value: object, *kinds: type) -> None:
-    if type(value) not in kinds:
-        limit = " or ".join("None" if kind is type(None) else kind.__name__ for kind in kinds)
-        raise InvalidPolicy("Verdict", field=name, value=value, limit=limit)
-
-
-def _check_match(match: object) -> None:
-    limit = "an exception class, a tuple of them, or a name like 'package.Class' or 'package.*'"
-    if isinstance(match, str):
-        valid = _NAME.fullmatch(match) is not None
-    else:
-        kinds = match if isinstance(match, tuple) else (match,)
-        valid = bool(kinds) and all(
-            isinstance(kind, type) and issubclass(kind, BaseException) for kind in kinds
-        )
-    if not valid:
-        raise InvalidPolicy("Rule", field="match", value=match, limit=limit)
-
-
-def _is_named(kind: type[BaseException], pattern: str) -> bool:
-    package, _, name = pattern.rpartition(".")
-    return any(
-        (name in ("*", each.__name__))
-        and (each.__module__ == package or each.__module__.startswith(f"{package}."))
-        for each in kind.__mro__
-    )
