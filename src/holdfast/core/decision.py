@@ -1,0 +1,85 @@
+"""What follows from an event: values that are applied whole, or not at all."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from holdfast.core.ids import JobId
+    from holdfast.core.instant import Instant
+    from holdfast.core.job import JobState, WorkerId
+
+
+class Kind(StrEnum):
+    """What a ledger entry says has happened."""
+
+    ADVANCED = "advanced"
+    COMPLETED = "completed"
+    RETRIED = "retried"
+    FAILED = "failed"
+    SNOOZED = "snoozed"
+    INTERRUPTED = "interrupted"
+    SUSPENDED = "suspended"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+    LATE = "late"
+    REVIVED = "revived"
+
+
+class Change(NamedTuple):
+    """The new value of every column that a decision may write, in the order of the tables."""
+
+    state: JobState
+    stage: str
+    run: int
+    attempt: int
+    token: int
+    run_at: Instant
+    deadline_at: Instant | None
+    holder: WorkerId | None
+    lease_until: Instant | None
+    attempt_at: Instant | None
+    finished_at: Instant | None
+    snoozes: int
+    interruptions: int
+    retries: int
+    result: str | None
+    error: str | None
+    error_class: str | None
+    late_result: str | None
+
+
+class Entry(NamedTuple):
+    """One line of the job's history; an attempt that ended says when and where it ran."""
+
+    kind: Kind
+    at: Instant
+    stage: str
+    attempt: int
+    holder: WorkerId | None
+    started_at: Instant | None
+    error_class: str | None
+    http_status: int | None
+    detail: str | None
+    """A JSON object: message, delay, who asked and why."""
+
+
+class Decision(NamedTuple):
+    """A write that names the revision it was decided from."""
+
+    job_id: JobId
+    expected: int
+    change: Change
+    entry: Entry
+    checkpoint: str | None = None
+    """The result of the stage that `entry` names, kept for the stages after it."""
+
+
+class Ignored(NamedTuple):
+    """The event changes nothing: the job has moved on, or never was where the event saw it."""
+
+    job_id: JobId
+    state: JobState
+    event: str
+    why: str

@@ -1,0 +1,102 @@
+"""What can happen to a job. A closed set: `decide` answers each, and nothing else changes a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from holdfast.core.failure import Failure
+    from holdfast.core.instant import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The stage returned; with `lease_until` its worker goes on to the next stage at once."""
+
+    result: str
+    lease_until: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The attempt failed."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseExpired:
+    """The worker stopped renewing its lease."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snoozed:
+    """The handler asked to be called again later; no attempt is spent."""
+
+    after_us: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The attempt was broken off and the job is handed back; no attempt is spent."""
+
+    after_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Suspended:
+    """The stage is done only when somebody answers, or when `until` has passed."""
+
+    until: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer to a waiting stage arrived."""
+
+    stage: str
+    result: str
+
+
+@dataclass(frozen=True, slots=True)
+class WaitExpired:
+    """Nobody answered in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested:
+    """A person or a program asked that the job end."""
+
+    by: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlinePassed:
+    """The job did not end in the time it was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRequested:
+    """A person sends a failed job back, to the failed stage or to the start."""
+
+    by: str
+    reason: str | None = None
+    from_start: bool = False
+
+
+Event: TypeAlias = (
+    Done
+    | Failed
+    | LeaseExpired
+    | Snoozed
+    | Interrupted
+    | Suspended
+    | Answered
+    | WaitExpired
+    | CancelRequested
+    | DeadlinePassed
+    | RetryRequested
+)

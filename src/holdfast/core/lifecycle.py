@@ -1,0 +1,334 @@
+"""The one place that says what happens next to a job.
+
+`decide` takes a job as it was read, an event, the job's plan, the instant of the event and one
+roll of chance, and returns what to write, or `Ignored`. `evolve` is the pure meaning of writing
+it; both databases are held to it. Neither reads a clock, a random source or anything outside.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, assert_never
+
+from holdfast.core import deadline
+from holdfast.core.decision import Change, Decision, Entry, Ignored, Kind
+from holdfast.core.event import (
+    Answered,
+    CancelRequested,
+    DeadlinePassed,
+    Done,
+    Event,
+    Failed,
+    Interrupted,
+    LeaseExpired,
+    RetryRequested,
+    Snoozed,
+    Suspended,
+    WaitExpired,
+)
+from holdfast.core.failure import (
+    CALLBACK_TIMEOUT,
+    DEADLINE,
+    SNOOZED_TOO_OFTEN,
+    WORKER_LOST,
+    Failure,
+)
+from holdfast.core.instant import FAR_FUTURE, Instant, later
+from holdfast.core.job import Job, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.core.plan import Plan, StagePlan
+
+ACCEPTS: Final[Mapping[JobState, frozenset[type[Event]]]] = {
+    JobState.QUEUED: frozenset({CancelRequested, DeadlinePassed}),
+    JobState.PROCESSING: frozenset(
+        {
+            Done,
+            Failed,
+            LeaseExpired,
+            Snoozed,
+            Interrupted,
+            Suspended,
+            Answered,
+            CancelRequested,
+            DeadlinePassed,
+        }
+    ),
+    JobState.WAITING: frozenset({Answered, WaitExpired, CancelRequested, DeadlinePassed}),
+    JobState.COMPLETE: frozenset(),
+    JobState.FAILED: frozenset({Done, Answered, RetryRequested}),
+    JobState.CANCELLED: frozenset({Done, Answered}),
+}
+"""Which events a job in each state answers to; every other pair is ignored."""
+
+_TIMED_OUT = DEADLINE.error_class
+
+
+def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
+    job: Job, event: Event, plan: Plan, now: Instant, roll: float
+) -> Decision | Ignored:
+    """Return what to write because of `event`, which happened at `now`; `roll` is in [0, 1)."""
+    if type(event) not in ACCEPTS[job.state]:
+        return _ignored(job, event, "not accepted in this state")
+    stage = plan.stage(job.stage)
+    if stage is None:
+        return _ignored(job, event, "its plan has no such stage")
+    match event:
+        case Done():
+            return _after_result(job, plan, event, now)
+        case Failed():
+            return _after_failure(job, stage, event.failure, now, roll)
+        case LeaseExpired():
+            return _after_failure(job, stage, WORKER_LOST, now, roll)
+        case Snoozed():
+            return _snooze(job, stage, event, now, roll)
+        case Interrupted():
+            return _hand_back(job, event, now)
+        case Suspended():
+            return _suspend(job, event, now)
+        case Answered():
+            if event.stage != job.stage:
+                return _ignored(job, event, f"the answer is for stage {event.stage!r}")
+            return _after_result(job, plan, Done(event.result), now)
+        case WaitExpired():
+            return _after_failure(job, stage, CALLBACK_TIMEOUT, now, roll)
+        case CancelRequested():
+            return _cancel(job, event, now)
+        case DeadlinePassed():
+            if not deadline.passed(job, now):
+                return _ignored(job, event, "the deadline has not passed")
+            return _expire(job, None, now)
+        case RetryRequested():
+            return _revive(job, plan, event, now)
+    assert_never(event)
+
+
+def evolve(job: Job, decision: Decision) -> Job:
+    """Return the job as it is once `decision` has been applied."""
+    change = decision.change
+    return job._replace(
+        **change._asdict(),
+        revision=decision.expected + 1,
+        updated_at=decision.entry.at,
+    )
+
+
+def _after_result(job: Job, plan: Plan, done: Done, now: Instant) -> Decision | Ignored:
+    if job.state is JobState.FAILED or job.state is JobState.CANCELLED:
+        return _keep_as_late(job, done, now)
+    if job.deadline_at is not None and now > job.deadline_at:
+        return _expire(job, done.result, now)
+    following = plan.after(job.stage)
+    if following is None:
+        return _complete(job, done.result, now)
+    return _advance(job, following, done, now)
+
+
+def _complete(job: Job, result: str, now: Instant) -> Decision:
+    return Decision(
+        job.id,
+        job.revision,
+        Change(
+            JobState.COMPLETE,
+            job.stage,
+            job.run,
+            job.attempt,
+            job.token,
+            job.run_at,
+            job.deadline_at,
+            None,
+            None,
+            job.attempt_at,
+            now,
+            job.snoozes,
+            job.interruptions,
+            job.retries,
+            result,
+            None,
+            None,
+            None,
+        ),
+        _entry(job, Kind.COMPLETED, now),
+    )
+
+
+def _advance(job: Job, following: StagePlan, done: Done, now: Instant) -> Decision:
+    """Checkpoint the stage and start the next: at once under a new lease, or by the queue."""
+    goes_on = done.lease_until is not None
+    change = _released(job)._replace(
+        state=JobState.PROCESSING if goes_on else JobState.QUEUED,
+        stage=following.name,
+        attempt=1 if goes_on else 0,
+        token=job.token + 1 if goes_on else job.token,
+        run_at=now,
+        holder=job.holder if goes_on else None,
+        lease_until=done.lease_until,
+        attempt_at=now if goes_on else job.attempt_at,
+    )
+    return Decision(job.id, job.revision, change, _entry(job, Kind.ADVANCED, now), done.result)
+
+
+def _after_failure(
+    job: Job, stage: StagePlan, failure: Failure, now: Instant, roll: float
+) -> Decision:
+    """Schedule the next attempt, or end the job when its budget or its time is used up."""
+    retry = stage.retry
+    budget = retry.attempts if failure.attempts is None else min(retry.attempts, failure.attempts)
+    if not failure.retryable or job.attempt >= budget:
+        return _fail(job, failure, now, {})
+    delay_us = retry.delay_us(
+        failures=job.attempt, roll=roll, retry_after_us=failure.retry_after_us
+    )
+    run_at = later(now, delay_us)
+    if job.deadline_at is not None and run_at >= job.deadline_at:
+        return _fail(job, failure, now, {"no_time_left_for": "another attempt"})
+    change = _released(job)._replace(state=JobState.QUEUED, run_at=run_at)
+    entry = _entry(job, Kind.RETRIED, now, failure, {"delay_us": delay_us})
+    return Decision(job.id, job.revision, change, entry)
+
+
+def _fail(job: Job, failure: Failure, now: Instant, remark: Mapping[str, object]) -> Decision:
+    change = _released(job)._replace(
+        state=JobState.FAILED,
+        finished_at=now,
+        error=_text(failure.to_document()),
+        error_class=failure.error_class,
+    )
+    return Decision(job.id, job.revision, change, _entry(job, Kind.FAILED, now, failure, remark))
+
+
+def _snooze(job: Job, stage: StagePlan, event: Snoozed, now: Instant, roll: float) -> Decision:
+    if job.snoozes >= stage.max_snoozes:
+        return _after_failure(job, stage, SNOOZED_TOO_OFTEN, now, roll)
+    run_at = later(now, max(event.after_us, 0))
+    change = _released(job)._replace(
+        state=JobState.QUEUED, run_at=run_at, attempt=job.attempt - 1, snoozes=job.snoozes + 1
+    )
+    remark = {"delay_us": event.after_us, "reason": event.reason}
+    return Decision(job.id, job.revision, change, _entry(job, Kind.SNOOZED, now, None, remark))
+
+
+def _hand_back(job: Job, event: Interrupted, now: Instant) -> Decision:
+    change = _released(job)._replace(
+        state=JobState.QUEUED,
+        run_at=later(now, event.after_us),
+        attempt=job.attempt - 1,
+        interruptions=job.interruptions + 1,
+    )
+    return Decision(job.id, job.revision, change, _entry(job, Kind.INTERRUPTED, now))
+
+
+def _suspend(job: Job, event: Suspended, now: Instant) -> Decision:
+    change = _released(job)._replace(
+        state=JobState.WAITING, run_at=FAR_FUTURE if event.until is None else event.until
+    )
+    return Decision(job.id, job.revision, change, _entry(job, Kind.SUSPENDED, now))
+
+
+def _cancel(job: Job, event: CancelRequested, now: Instant) -> Decision:
+    change = _released(job)._replace(state=JobState.CANCELLED, finished_at=now)
+    remark = {"by": event.by, "reason": event.reason}
+    return Decision(job.id, job.revision, change, _entry(job, Kind.CANCELLED, now, None, remark))
+
+
+def _expire(job: Job, late_result: str | None, now: Instant) -> Decision:
+    change = _released(job)._replace(
+        state=JobState.FAILED,
+        finished_at=now,
+        error=_text(DEADLINE.to_document()),
+        error_class=_TIMED_OUT,
+        late_result=late_result,
+    )
+    return Decision(job.id, job.revision, change, _entry(job, Kind.EXPIRED, now, DEADLINE))
+
+
+def _keep_as_late(job: Job, done: Done, now: Instant) -> Decision | Ignored:
+    """Keep a result that came after the end; whatever it says, the end stays what it was."""
+    if job.state is JobState.CANCELLED:
+        change = _same(job)
+    elif job.error_class == _TIMED_OUT and job.late_result is None:
+        change = _same(job)._replace(late_result=done.result)
+    else:
+        return _ignored(job, done, "the job has failed, and not by its deadline")
+    return Decision(job.id, job.revision, change, _entry(job, Kind.LATE, now))
+
+
+def _revive(job: Job, plan: Plan, event: RetryRequested, now: Instant) -> Decision:
+    change = _released(job)._replace(
+        state=JobState.QUEUED,
+        stage=plan.first.name if event.from_start else job.stage,
+        run=job.run + 1 if event.from_start else job.run,
+        attempt=0,
+        run_at=now,
+        deadline_at=deadline.renewed(job, now),
+        finished_at=None,
+        retries=job.retries + 1,
+        error=None,
+        error_class=None,
+        late_result=None,
+    )
+    remark = {"by": event.by, "reason": event.reason, "from_start": event.from_start}
+    return Decision(job.id, job.revision, change, _entry(job, Kind.REVIVED, now, None, remark))
+
+
+def _same(job: Job) -> Change:
+    return Change(
+        job.state,
+        job.stage,
+        job.run,
+        job.attempt,
+        job.token,
+        job.run_at,
+        job.deadline_at,
+        job.holder,
+        job.lease_until,
+        job.attempt_at,
+        job.finished_at,
+        job.snoozes,
+        job.interruptions,
+        job.retries,
+        job.result,
+        job.error,
+        job.error_class,
+        job.late_result,
+    )
+
+
+def _released(job: Job) -> Change:
+    return _same(job)._replace(holder=None, lease_until=None)
+
+
+def _entry(
+    job: Job,
+    kind: Kind,
+    now: Instant,
+    failure: Failure | None = None,
+    remark: Mapping[str, object] | None = None,
+) -> Entry:
+    if failure is None:
+        detail = _text(remark) if remark else None
+        return Entry(
+            kind, now, job.stage, job.attempt, job.holder, job.attempt_at, None, None, detail
+        )
+    detail = _text({"message": failure.message, **(remark or {})})
+    return Entry(
+        kind,
+        now,
+        job.stage,
+        job.attempt,
+        job.holder,
+        job.attempt_at,
+        failure.error_class,
+        failure.http_status,
+        detail,
+    )
+
+
+def _text(document: Mapping[str, object]) -> str:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+
+
+def _ignored(job: Job, event: Event, why: str) -> Ignored:
+    return Ignored(job.id, job.state, type(event).__name__, why)

@@ -1,0 +1,1 @@
+"""Where jobs are kept: one contract, two databases."""

@@ -1,0 +1,320 @@
+"""What the engine asks of a database.
+
+A store selects and guards; it decides nothing. Every method that judges time takes `now`, every
+write names the revision or the lease it read, and no method is half done when it raises:
+`UnavailableError` means that the whole call may be made again.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from holdfast.core.decision import Decision, Entry
+    from holdfast.core.ids import JobId
+    from holdfast.core.instant import Instant
+    from holdfast.core.job import Job, JobState, PlanDigest, WorkerId
+    from holdfast.core.lease import Lease
+    from holdfast.core.plan import Plan, Route
+
+
+class NewJob(NamedTuple):
+    """A job about to be stored: everything that is not a fixed starting value."""
+
+    id: JobId
+    pipeline: str
+    plan: PlanDigest
+    queue: str
+    priority: int
+    owner: str
+    key: str | None
+    version: int
+    rerun_of: JobId | None
+    payload: str
+    fingerprint: str | None
+    """Hash of the payload, kept where a key must tell one body from another."""
+    trace: str | None
+    created_at: Instant
+    stage: str
+    run_at: Instant
+    deadline_at: Instant | None
+
+
+class Twin(NamedTuple):
+    """A stored job that shares its owner, pipeline and key with a submission."""
+
+    job_id: JobId
+    version: int
+    fingerprint: str | None
+    state: JobState
+
+
+class JobFilter(NamedTuple):
+    """Which jobs to list; empty fields match everything."""
+
+    states: tuple[JobState, ...] = ()
+    pipeline: str | None = None
+    stage: str | None = None
+    queue: str | None = None
+    owner: str | None = None
+    key: str | None = None
+    error_class: str | None = None
+    created_since: Instant | None = None
+    created_until: Instant | None = None
+
+
+class Position(NamedTuple):
+    """How far a sweep has come: rows are swept in the order of instant, then id."""
+
+    instant: Instant
+    job_id: str
+
+
+class LedgerEntry(NamedTuple):
+    """A stored entry: the revision it led to, the state after it, and what happened."""
+
+    job_id: JobId
+    revision: int
+    state: JobState
+    entry: Entry
+
+
+class Checkpoint(NamedTuple):
+    """The stored result of a finished stage in the job's current run."""
+
+    job_id: JobId
+    stage: str
+    result: str
+
+
+class QueueCounts(NamedTuple):
+    """How a queue stands. Ended jobs are not counted: history may be long."""
+
+    queue: str
+    paused_at: Instant | None
+    paused_by: str | None
+    due: int
+    scheduled: int
+    processing: int
+    waiting: int
+    oldest_due_at: Instant | None
+
+
+class WorkerRow(NamedTuple):
+    """A worker process as it last reported itself."""
+
+    id: WorkerId
+    host: str
+    pid: int
+    started_at: Instant
+    seen_at: Instant
+    queues: str
+    concurrency: int
+    state: str
+    """`running`, `draining` or `stopped`."""
+
+
+class Violation(NamedTuple):
+    """An invariant that does not hold, with some of the rows that break it."""
+
+    invariant: str
+    promise: str
+    found: int
+    sample: tuple[str, ...]
+
+
+class Listener(Protocol):
+    """Hears that jobs may be due. Wake-ups may be lost or late, so its user polls as well."""
+
+    def wait(self, timeout_s: float) -> bool:
+        """Return True when something was announced, False after `timeout_s` of silence."""
+        ...
+
+    def close(self) -> None:
+        """Stop listening; a `wait` under way in another thread returns soon."""
+        ...
+
+
+class Store(Protocol):
+    """Holds jobs, plans, checkpoints and the ledger."""
+
+    url: str
+
+    def migrate(self) -> list[str]:
+        """Bring the schema up to date and return the names of the migrations applied now."""
+        ...
+
+    def pending_migrations(self) -> list[tuple[str, str]]:
+        """Return name and SQL of each migration not yet applied, in order; change nothing."""
+        ...
+
+    def check_schema(self) -> None:
+        """Raise `SchemaTooNew` or `SchemaTooOld` unless the schema is the one this code knows."""
+        ...
+
+    def reserve(self, name: str) -> Store:
+        """Return a store with connections of its own, so that no other user can starve it."""
+        ...
+
+    def close(self) -> None:
+        """Close every connection."""
+        ...
+
+    def read_clock(self) -> Instant:
+        """Return the database's own time, which judges leases and deadlines."""
+        ...
+
+    def listen(self) -> Listener:
+        """Return a listener of its own connection."""
+        ...
+
+    def announce_due(self) -> None:
+        """Tell listeners that jobs may be due."""
+        ...
+
+    def insert(
+        self,
+        jobs: Sequence[NewJob],
+        *,
+        connection: Any = None,  # noqa: ANN401 - the driver's own
+    ) -> list[Twin | None]:
+        """Store new jobs, all or none; per job None, or the twin that already holds its key.
+
+        A job whose own id is stored already counts as inserted, so an insert whose outcome
+        was lost may be repeated. With `connection` the rows become part of the caller's own
+        transaction, and nothing is committed here.
+        """
+        ...
+
+    def insert_rerun(
+        self,
+        job: NewJob,
+        *,
+        connection: Any = None,  # noqa: ANN401 - the driver's own
+    ) -> Twin | None:
+        """Store a rerun of `job.rerun_of` unless a job of that key has its version or a higher.
+
+        Returns None, or the twin with the highest version, which then stands in the way.
+        """
+        ...
+
+    def twins(self, *, owner: str, pipeline: str, key: str) -> list[Twin]:
+        """Return every job of that key, the lowest version first."""
+        ...
+
+    def claim(
+        self,
+        routes: Sequence[Route],
+        *,
+        limit: int,
+        holder: WorkerId,
+        lease_us: int,
+        now: Instant,
+    ) -> list[Job]:
+        """Lease up to `limit` due jobs of `routes`, most urgent first, then longest due.
+
+        Queues that are paused and jobs past their deadline are passed over. Routes are tried in
+        the order given within one priority. No two claims return the same lease.
+        """
+        ...
+
+    def next_due(self, routes: Sequence[Route]) -> Instant | None:
+        """Return when the next queued job of `routes` is due, or None when there is none."""
+        ...
+
+    def held_by(self, holder: WorkerId) -> list[Job]:
+        """Return the jobs leased to `holder`."""
+        ...
+
+    def renew(
+        self, leases: Collection[Lease], *, holder: WorkerId, lease_us: int, now: Instant
+    ) -> set[Lease]:
+        """Extend leases to `now + lease_us`; return those still held. Revisions stay."""
+        ...
+
+    def apply(self, decisions: Sequence[Decision]) -> set[JobId]:
+        """Write decisions in one transaction; return the ids whose revision still matched.
+
+        A decision whose job has moved on is left out; the others stand. At most one decision
+        per job in one call.
+        """
+        ...
+
+    def expired(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
+        """Return processing jobs whose lease ended before `now`, by lease end and id."""
+        ...
+
+    def overdue(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
+        """Return active jobs whose deadline lies before `now`, by deadline and id."""
+        ...
+
+    def unanswered(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
+        """Return waiting jobs whose wait is over at `now`, by end of the wait and id."""
+        ...
+
+    def get(self, job_ids: Collection[JobId]) -> dict[JobId, Job]:
+        """Return the jobs of those ids that exist."""
+        ...
+
+    def find(self, wanted: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
+        """Return matching jobs, newest id first, from those below `before`."""
+        ...
+
+    def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:
+        """Return the checkpoints of those jobs' current runs."""
+        ...
+
+    def ledger(self, job_id: JobId) -> list[LedgerEntry]:
+        """Return a job's history, oldest first."""
+        ...
+
+    def save_plan(self, plan: Plan, *, now: Instant) -> None:
+        """Store a plan; one that is there already stays as it is."""
+        ...
+
+    def load_plan(self, pipeline: str, digest: PlanDigest) -> Plan | None:
+        """Return a stored plan."""
+        ...
+
+    def pause_queue(self, queue: str, *, by: str, now: Instant) -> bool:
+        """Stop claims from a queue; False when it was paused already."""
+        ...
+
+    def resume_queue(self, queue: str) -> bool:
+        """Let claims from a queue go on; False when it was not paused."""
+        ...
+
+    def queues(self, *, now: Instant) -> list[QueueCounts]:
+        """Return every queue that has active jobs or is paused, by name."""
+        ...
+
+    def routes(self, *, now: Instant) -> list[tuple[Route, int, Instant]]:
+        """Return each route with due jobs, how many, and since when the oldest is due."""
+        ...
+
+    def record_worker(self, worker: WorkerRow) -> None:
+        """Store how a worker stands."""
+        ...
+
+    def workers(self) -> list[WorkerRow]:
+        """Return the workers on record, the latest seen first."""
+        ...
+
+    def forget_workers(self, *, seen_before: Instant) -> int:
+        """Remove workers not seen since then and return how many."""
+        ...
+
+    def verify(self, *, now: Instant) -> list[Violation]:
+        """Check the invariants that plain SQL can check; read only."""
+        ...
+
+    def facts(self) -> dict[str, str]:
+        """Return what `doctor` shows: product, version, settings that matter, schema version."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[Any]:
+        """Open a transaction of the store's own and yield its connection, for `connection=`."""
+        ...

@@ -1,0 +1,62 @@
+"""Wake-ups by LISTEN, on a connection of its own."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Callable
+from typing import Final
+
+import psycopg
+
+from holdfast.errors import StoreUnavailable
+from holdfast.store.postgres.connection import Connection
+
+CHANNEL: Final = "holdfast_due"
+
+
+class PostgresListener:
+    """Hears announcements; a connection that broke is opened again by the next `wait`."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._connect = connect
+        self._connection: Connection | None = None
+        self._closing, self._close_now = os.pipe()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Return True when something was announced, False after `timeout_s` of silence.
+
+        A query follows every silence, because a listening connection that died without a word
+        would otherwise be silent for ever.
+        """
+        connection = self._listening()
+        try:
+            readable, _, _ = select.select([connection.fileno(), self._closing], [], [], timeout_s)
+            if self._closing in readable:
+                return False
+            if not readable:
+                connection.execute("select 1")
+            return any(True for _ in connection.notifies(timeout=0))
+        except (psycopg.Error, OSError) as error:
+            self._drop()
+            raise StoreUnavailable("the listening connection", reason=str(error)) from error
+
+    def close(self) -> None:
+        """Stop listening: a `wait` under way returns at once."""
+        os.write(self._close_now, b".")
+
+    def _listening(self) -> Connection:
+        if self._connection is None or self._connection.closed:
+            self._connection = self._connect()
+            self._connection.execute(f"listen {CHANNEL}")
+        return self._connection
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def __del__(self) -> None:
+        self._drop()
+        os.close(self._closing)
+        os.close(self._close_now)

@@ -1,0 +1,34 @@
+"""Column lists and array literals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from holdfast.core.job import Job
+
+_TEXT_CAST: Final = frozenset({"id", "rerun_of"})
+JOB_COLUMNS: Final = ", ".join(
+    f"job.{name}::text" if name in _TEXT_CAST else f"job.{name}" for name in Job._fields
+)
+
+
+def plain_array(values: Iterable[object]) -> str:
+    """Return the array literal of numbers, ids or other values that need no quoting.
+
+    Building the literal is several times faster than adapting a list element by element.
+    """
+    return "{" + ",".join(["NULL" if value is None else str(value) for value in values]) + "}"
+
+
+def text_array(values: Iterable[str | None]) -> str:
+    """Return the array literal of texts, quoted so that any text survives."""
+    return "{" + ",".join([_quoted(value) for value in values]) + "}"
+
+
+def _quoted(value: str | None) -> str:
+    if value is None:
+        return "NULL"
+    if "\\" in value or '"' in value:
+        value = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{value}"'

@@ -1,0 +1,2 @@
+-- announce_due: wake the workers that listen.
+select pg_notify('holdfast_due', '')

@@ -1,0 +1,2 @@
+-- load_plan: the body of one plan; uses plan_pkey.
+select body from holdfast.plan where pipeline = %(pipeline)s and digest = %(digest)s

@@ -1,0 +1,9 @@
+-- overdue: active jobs whose deadline has passed, by deadline and id; uses job_deadline.
+select @job_columns@
+  from holdfast.job
+ where state in ('queued', 'processing', 'waiting')
+   and deadline_at is not null
+   and deadline_at < %(now)s
+   and (deadline_at, id) > (%(after_instant)s, %(after_id)s::uuid)
+ order by deadline_at, id
+ limit %(limit)s

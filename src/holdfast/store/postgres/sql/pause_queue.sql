@@ -1,0 +1,4 @@
+-- pause_queue: stop claims from a queue; no row is touched when it is paused already.
+insert into holdfast.queue (name, paused_at, paused_by)
+values (%(queue)s, %(now)s, %(by)s)
+on conflict do nothing

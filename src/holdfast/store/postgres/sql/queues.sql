@@ -1,0 +1,28 @@
+-- queues: how each queue stands, active jobs only; uses job_due, job_leased and job_waiting.
+with active as (
+    select queue, state, run_at from holdfast.job where state = 'queued'
+    union all
+    select queue, state, run_at from holdfast.job where state = 'processing'
+    union all
+    select queue, state, run_at from holdfast.job where state = 'waiting'
+), counted as (
+    select queue,
+           count(*) filter (where state = 'queued' and run_at <= %(now)s) as due,
+           count(*) filter (where state = 'queued' and run_at > %(now)s) as scheduled,
+           count(*) filter (where state = 'processing') as processing,
+           count(*) filter (where state = 'waiting') as waiting,
+           min(run_at) filter (where state = 'queued' and run_at <= %(now)s) as oldest_due_at
+      from active
+     group by queue
+)
+select coalesce(counted.queue, paused.name) as queue,
+       paused.paused_at,
+       paused.paused_by,
+       coalesce(counted.due, 0),
+       coalesce(counted.scheduled, 0),
+       coalesce(counted.processing, 0),
+       coalesce(counted.waiting, 0),
+       counted.oldest_due_at
+  from counted
+  full join holdfast.queue as paused on paused.name = counted.queue
+ order by 1

@@ -1,0 +1,4 @@
+-- workers: the workers on record, the latest seen first.
+select id, host, pid, started_at, seen_at, queues, concurrency, state
+  from holdfast.worker
+ order by seen_at desc, id

@@ -1,0 +1,426 @@
+"""The store on PostgreSQL 15 and later."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, LiteralString, TypeVar, cast
+
+from psycopg.rows import tuple_row
+
+from holdfast.core.decision import Change, Decision, Kind
+from holdfast.core.ids import JobId
+from holdfast.core.instant import Instant, later
+from holdfast.core.job import Job, PlanDigest, WorkerId
+from holdfast.core.lease import Lease
+from holdfast.core.plan import Plan, Route
+from holdfast.errors import StoreUnavailable
+from holdfast.store.contract import (
+    Checkpoint,
+    JobFilter,
+    LedgerEntry,
+    Listener,
+    NewJob,
+    Position,
+    QueueCounts,
+    Twin,
+    Violation,
+    WorkerRow,
+)
+from holdfast.store.postgres import migrations
+from holdfast.store.postgres.connection import RETRIED_AT_ONCE, Connection, Connections
+from holdfast.store.postgres.listener import PostgresListener
+from holdfast.store.postgres.rows import JOB_COLUMNS, plain_array, text_array
+from holdfast.store.rows import (
+    claimed_jobs,
+    job_from_row,
+    ledger_entry_from_row,
+    twin_from_row,
+)
+from holdfast.store.sqlfiles import SqlFiles
+
+POOL_SIZE: Final = 8
+REPEATS: Final = 5
+_SAMPLE: Final = 5
+_BEFORE_ALL: Final = Position(Instant(-1), "00000000-0000-0000-0000-000000000000")
+_PLAIN_COLUMNS: Final = frozenset(
+    {
+        "id",
+        "priority",
+        "version",
+        "rerun_of",
+        "created_at",
+        "run_at",
+        "deadline_at",
+        "run",
+        "attempt",
+        "token",
+        "lease_until",
+        "attempt_at",
+        "finished_at",
+        "snoozes",
+        "interruptions",
+        "retries",
+    }
+)
+
+_SQL: Final = SqlFiles(__package__ or "", {"job_columns": JOB_COLUMNS})
+
+_T = TypeVar("_T")
+
+
+class PostgresStore:
+    """Jobs in the schema `holdfast` of a PostgreSQL database."""
+
+    def __init__(self, url: str, *, name: str = "client", size: int = POOL_SIZE) -> None:
+        self._connections = Connections(url, name=name, size=size)
+        self.url = self._connections.location
+
+    def migrate(self) -> list[str]:
+        return migrations.migrate(self._connections.connect)
+
+    def pending_migrations(self) -> list[tuple[str, str]]:
+        return migrations.pending(self._connections.connect)
+
+    def check_schema(self) -> None:
+        migrations.check(self._connections.connect)
+
+    def reserve(self, name: str) -> PostgresStore:
+        return PostgresStore(self._connections.url, name=name, size=1)
+
+    def close(self) -> None:
+        self._connections.close()
+
+    def read_clock(self) -> Instant:
+        return Instant(self._rows("read_clock", {})[0][0])
+
+    def listen(self) -> Listener:
+        return PostgresListener(self._connections.connect)
+
+    def announce_due(self) -> None:
+        self._rows("announce_due", {})
+
+    def insert(
+        self,
+        jobs: Sequence[NewJob],
+        *,
+        connection: Any = None,  # noqa: ANN401 - the caller's own
+    ) -> list[Twin | None]:
+        if connection is not None:
+            return self._insert(connection, jobs)
+        # Ids are chosen by the caller, so an insert whose reply was lost may simply be repeated.
+        return self._run(lambda own: self._insert(own, jobs), atomic=len(jobs) > 1)
+
+    def _insert(self, connection: Connection, jobs: Sequence[NewJob]) -> list[Twin | None]:
+        if len(jobs) == 1:
+            rows = _fetch(connection, "insert_one", jobs[0]._asdict())
+        else:
+            columns = dict(zip(NewJob._fields, zip(*jobs, strict=True), strict=True))
+            rows = _fetch(connection, "insert", _arrays(columns))
+        stored = {row[0] for row in rows}
+        if len(stored) == len(jobs):
+            return [None] * len(jobs)
+        missing = [job for job in jobs if job.id not in stored]
+        stored.update(
+            row[0]
+            for row in _fetch(
+                connection, "present", {"ids": plain_array(job.id for job in missing)}
+            )
+        )
+        twins = self._twins_of([job for job in missing if job.id not in stored], connection)
+        return [None if job.id in stored else twins[job.id] for job in jobs]
+
+    def _twins_of(self, jobs: Sequence[NewJob], connection: Connection) -> dict[JobId, Twin]:
+        columns = {
+            "owner": text_array(job.owner for job in jobs),
+            "pipeline": text_array(job.pipeline for job in jobs),
+            "key": text_array(job.key for job in jobs),
+        }
+        return {
+            jobs[position - 1].id: twin_from_row(row)
+            for position, *row in _fetch(connection, "twins_of_many", columns)
+        }
+
+    def insert_rerun(
+        self,
+        job: NewJob,
+        *,
+        connection: Any = None,  # noqa: ANN401 - the caller's own
+    ) -> Twin | None:
+        if connection is not None:
+            return self._insert_rerun(connection, job)
+        return self._run(lambda own: self._insert_rerun(own, job), atomic=True)
+
+    def _insert_rerun(self, connection: Connection, job: NewJob) -> Twin | None:
+        # The first job's row serves as the lock of its key, so that versions only rise.
+        _fetch(connection, "lock_job", {"id": job.rerun_of})
+        highest = _twins(connection, owner=job.owner, pipeline=job.pipeline, key=job.key)[-1]
+        if highest.job_id == job.id:
+            return None
+        if job.version <= highest.version:
+            return highest
+        return self._insert(connection, [job])[0]
+
+    def twins(self, *, owner: str, pipeline: str, key: str) -> list[Twin]:
+        return self._run(lambda own: _twins(own, owner=owner, pipeline=pipeline, key=key))
+
+    def claim(
+        self,
+        routes: Sequence[Route],
+        *,
+        limit: int,
+        holder: WorkerId,
+        lease_us: int,
+        now: Instant,
+    ) -> list[Job]:
+        lease_until = later(now, lease_us)
+        values = {
+            **_route_arrays(routes),
+            "limit": limit,
+            "holder": holder,
+            "now": now,
+            "lease_until": lease_until,
+        }
+        # Not repeated after an outage: rows leased by a claim whose reply was lost are found by
+        # `held_by`, and a silent second claim would hide them.
+        rows = self._run(lambda own: _fetch(own, "claim", values), after_outage=False)
+        return claimed_jobs(rows, holder=holder, lease_until=lease_until, now=now)
+
+    def next_due(self, routes: Sequence[Route]) -> Instant | None:
+        return cast("Instant | None", self._rows("next_due", _route_arrays(routes))[0][0])
+
+    def held_by(self, holder: WorkerId) -> list[Job]:
+        return self._jobs("held_by", {"holder": holder})
+
+    def renew(
+        self, leases: Collection[Lease], *, holder: WorkerId, lease_us: int, now: Instant
+    ) -> set[Lease]:
+        ordered = sorted(leases)
+        values = {
+            "job_id": plain_array(lease.job_id for lease in ordered),
+            "token": plain_array(lease.token for lease in ordered),
+            "holder": holder,
+            "lease_until": later(now, lease_us),
+        }
+        return {Lease(job_id, token) for job_id, token in self._rows("renew", values)}
+
+    def apply(self, decisions: Sequence[Decision]) -> set[JobId]:
+        # Rows are locked in the order of their ids, so that two writers do not wait in a circle.
+        ordered = sorted(decisions)
+        plain = [item for item in ordered if item.entry.kind is Kind.COMPLETED]
+        other = [item for item in ordered if item.entry.kind is not Kind.COMPLETED]
+        both = bool(plain and other)
+
+        def write(connection: Connection) -> set[JobId]:
+            applied: set[JobId] = set()
+            if plain:
+                applied.update(_complete(connection, plain))
+            if other:
+                applied.update(_apply(connection, other))
+            return applied
+
+        return self._run(write, atomic=both)
+
+    def expired(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
+        return self._sweep("expired", now=now, after=after, limit=limit)
+
+    def overdue(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
+        return self._sweep("overdue", now=now, after=after, limit=limit)
+
+    def unanswered(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
+        return self._sweep("unanswered", now=now, after=after, limit=limit)
+
+    def _sweep(
+        self, statement: str, *, now: Instant, after: Position | None, limit: int
+    ) -> list[Job]:
+        instant, job_id = after or _BEFORE_ALL
+        return self._jobs(
+            statement,
+            {"now": now, "after_instant": instant, "after_id": job_id, "limit": limit},
+        )
+
+    def get(self, job_ids: Collection[JobId]) -> dict[JobId, Job]:
+        jobs = self._jobs("get", {"ids": plain_array(job_ids)})
+        return {job.id: job for job in jobs}
+
+    def find(self, wanted: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
+        values = {
+            **wanted._asdict(),
+            "states": text_array(wanted.states) if wanted.states else None,
+            "before": before,
+            "limit": limit,
+        }
+        return self._jobs("find", values)
+
+    def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:
+        rows = self._rows("checkpoints", {"ids": plain_array(job_ids)})
+        return [Checkpoint._make(row) for row in rows]
+
+    def ledger(self, job_id: JobId) -> list[LedgerEntry]:
+        rows = self._rows("ledger", {"job_id": job_id})
+        return [ledger_entry_from_row(job_id, row) for row in rows]
+
+    def save_plan(self, plan: Plan, *, now: Instant) -> None:
+        body = json.dumps(plan.to_document(), separators=(",", ":"))
+        self._count(
+            "save_plan",
+            {"pipeline": plan.pipeline, "digest": plan.digest, "body": body, "created_at": now},
+        )
+
+    def load_plan(self, pipeline: str, digest: PlanDigest) -> Plan | None:
+        rows = self._rows("load_plan", {"pipeline": pipeline, "digest": digest})
+        return Plan.from_document(json.loads(rows[0][0])) if rows else None
+
+    def pause_queue(self, queue: str, *, by: str, now: Instant) -> bool:
+        return self._count("pause_queue", {"queue": queue, "by": by, "now": now}) == 1
+
+    def resume_queue(self, queue: str) -> bool:
+        resumed = self._count("resume_queue", {"queue": queue}) == 1
+        self.announce_due()
+        return resumed
+
+    def queues(self, *, now: Instant) -> list[QueueCounts]:
+        return [QueueCounts._make(row) for row in self._rows("queues", {"now": now})]
+
+    def routes(self, *, now: Instant) -> list[tuple[Route, int, Instant]]:
+        rows = self._rows("routes", {"now": now})
+        return [(Route(*row[:3]), row[3], Instant(row[4])) for row in rows]
+
+    def record_worker(self, worker: WorkerRow) -> None:
+        self._count("record_worker", worker._asdict())
+
+    def workers(self) -> list[WorkerRow]:
+        return [WorkerRow._make(row) for row in self._rows("workers", {})]
+
+    def forget_workers(self, *, seen_before: Instant) -> int:
+        return self._count("forget_workers", {"seen_before": seen_before})
+
+    def verify(self, *, now: Instant) -> list[Violation]:
+        found: list[Violation] = []
+        for name in _SQL.names():
+            if not name.startswith("verify_"):
+                continue
+            ids = [str(row[0]) for row in self._rows(name, {"now": now})]
+            if ids:
+                promise = _SQL[name].splitlines()[0].partition(":")[2].strip()
+                invariant = name.removeprefix("verify_")
+                found.append(Violation(invariant, promise, len(ids), tuple(ids[:_SAMPLE])))
+        return found
+
+    def facts(self) -> dict[str, str]:
+        def read(connection: Connection) -> dict[str, str]:
+            rows = _fetch(connection, "facts", {})
+            return {"product": "PostgreSQL", **dict(rows)}
+
+        return self._run(read)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        with self._connections.borrowed() as connection, connection.transaction():
+            yield connection
+
+    def _run(
+        self,
+        operation: Callable[[Connection], _T],
+        *,
+        atomic: bool = False,
+        after_outage: bool = True,
+    ) -> _T:
+        """Run `operation`, in a transaction when `atomic`, and repeat it where that is safe.
+
+        PostgreSQL may roll a transaction back so that another can go on; then it is run again.
+        A pooled connection may have died while it lay idle; then one more try gets a fresh one.
+        """
+        stale = after_outage
+        for repeat in range(REPEATS):
+            try:
+                with self._connections.borrowed() as connection:
+                    if not atomic:
+                        return operation(connection)
+                    with connection.transaction():
+                        return operation(connection)
+            except RETRIED_AT_ONCE as error:
+                if repeat == REPEATS - 1:
+                    raise StoreUnavailable(self.url, reason=str(error)) from error
+            except StoreUnavailable:
+                if not stale:
+                    raise
+                stale = False
+        raise AssertionError("the loop returns or raises")
+
+    def _rows(self, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+        return self._run(lambda own: _fetch(own, statement, values))
+
+    def _jobs(self, statement: str, values: dict[str, Any]) -> list[Job]:
+        return [job_from_row(row) for row in self._rows(statement, values)]
+
+    def _count(self, statement: str, values: dict[str, Any]) -> int:
+        return self._run(lambda own: own.execute(_text(statement), values).rowcount)
+
+
+def _text(statement: str) -> LiteralString:
+    # Statements are files of this package, never built from values.
+    return cast("LiteralString", _SQL[statement])  # type: ignore[redundant-cast]
+
+
+def _fetch(connection: Connection, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+    with connection.cursor(binary=True, row_factory=tuple_row) as cursor:
+        return cursor.execute(_text(statement), values).fetchall()
+
+
+def _twins(connection: Connection, *, owner: str, pipeline: str, key: str | None) -> list[Twin]:
+    rows = _fetch(connection, "twins", {"owner": owner, "pipeline": pipeline, "key": key})
+    return [twin_from_row(row) for row in rows]
+
+
+def _route_arrays(routes: Sequence[Route]) -> dict[str, str]:
+    return {
+        "queues": text_array(route.queue for route in routes),
+        "pipelines": text_array(route.pipeline for route in routes),
+        "stages": text_array(route.stage for route in routes),
+    }
+
+
+def _arrays(columns: dict[str, Any]) -> dict[str, str]:
+    return {
+        name: plain_array(values) if name in _PLAIN_COLUMNS else text_array(values)
+        for name, values in columns.items()
+    }
+
+
+def _complete(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:
+    entries = [decision.entry for decision in decisions]
+    values = {
+        "job_id": plain_array(decision.job_id for decision in decisions),
+        "expected": plain_array(decision.expected for decision in decisions),
+        "result": text_array(decision.change.result for decision in decisions),
+        "at": plain_array(entry.at for entry in entries),
+        "stage": text_array(entry.stage for entry in entries),
+        "attempt": plain_array(entry.attempt for entry in entries),
+        "holder": text_array(entry.holder for entry in entries),
+        "started_at": plain_array(entry.started_at for entry in entries),
+    }
+    return [row[0] for row in _fetch(connection, "complete", values)]
+
+
+def _apply(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:
+    changes = zip(*(decision.change for decision in decisions), strict=True)
+    columns = _arrays(dict(zip(Change._fields, changes, strict=True)))
+    entries = [decision.entry for decision in decisions]
+    values = {
+        **columns,
+        "job_id": plain_array(decision.job_id for decision in decisions),
+        "expected": plain_array(decision.expected for decision in decisions),
+        "entry_kind": text_array(entry.kind for entry in entries),
+        "entry_at": plain_array(entry.at for entry in entries),
+        "entry_stage": text_array(entry.stage for entry in entries),
+        "entry_attempt": plain_array(entry.attempt for entry in entries),
+        "entry_holder": text_array(entry.holder for entry in entries),
+        "entry_started_at": plain_array(entry.started_at for entry in entries),
+        "entry_error_class": text_array(entry.error_class for entry in entries),
+        "entry_http_status": plain_array(entry.http_status for entry in entries),
+        "entry_detail": text_array(entry.detail for entry in entries),
+        "checkpoint": text_array(decision.checkpoint for decision in decisions),
+    }
+    return [row[0] for row in _fetch(connection, "apply", values)]
