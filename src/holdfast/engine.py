@@ -1,0 +1,414 @@
+"""Holdfast: the composition root and the public way in."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, Final, Self
+from uuid import UUID
+
+from holdfast.core.document import DEFAULT_LIMITS, decode, encode
+from holdfast.core.event import Answered, CancelRequested, Event, RetryRequested
+from holdfast.core.ids import JobId
+from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY, ENDED, Job, JobState
+from holdfast.errors import (
+    HoldfastError,
+    InvalidValue,
+    UnknownJob,
+    UnknownPipeline,
+    UsageError,
+    VersionConflict,
+    WrongState,
+)
+from holdfast.pipeline import Pipeline, Span, checked_name
+from holdfast.runtime.announce import Announcer, Subscriber
+from holdfast.runtime.clock import Chance, Clock, StoreClock, monotonic_s, sleep_s
+from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.settle import Settled, Settler
+from holdfast.runtime.stage import BoundStage
+from holdfast.runtime.worker import Worker, WorkerOptions
+from holdfast.store.contract import (
+    JobFilter,
+    NewJob,
+    QueueCounts,
+    Store,
+    Twin,
+    Violation,
+    WorkerRow,
+)
+from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.sqlite.store import SqliteStore
+from holdfast.submission import RowMaker, Submit, Submitted, resolve
+from holdfast.view import HistoryLine, JobView, history
+
+BULK: Final = 1_000
+WAIT_POLL_S: Final = 0.05
+PAGE: Final = 100
+LONGEST_PAGE: Final = 10_000
+
+
+def open_store(url: str) -> Store:
+    """Return the store of a URL; nothing is connected yet."""
+    scheme = url.partition(":")[0]
+    if scheme == "sqlite":
+        return SqliteStore(url)
+    if scheme in ("postgresql", "postgres"):
+        return PostgresStore(url)
+    raise InvalidValue(
+        "Holdfast",
+        field="url",
+        value=f"{scheme}:…",
+        limit="like sqlite:///holdfast.db or postgresql://host/database",
+    )
+
+
+class JobHandle:
+    """A submitted job: its id, whether this submission made it, and how to follow it."""
+
+    __slots__ = ("_app", "created", "id")
+
+    def __init__(self, app: Holdfast, job_id: JobId, *, created: bool) -> None:
+        self._app = app
+        self.id = job_id
+        self.created = created
+
+    def __repr__(self) -> str:
+        return f"JobHandle({self.id!r}, created={self.created})"
+
+    def get(self) -> JobView:
+        """Read the job."""
+        return self._app.job(self.id)
+
+    def wait(self, timeout: float | None = None) -> JobView:
+        """Return the job once it has ended; raise `TimeoutError` when that takes too long."""
+        until_s = None if timeout is None else monotonic_s() + timeout
+        while True:
+            view = self.get()
+            if view.state in ENDED:
+                return view
+            if until_s is not None and monotonic_s() >= until_s:
+                raise TimeoutError(f"job {self.id} is {view.label} after {timeout} s")
+            sleep_s(WAIT_POLL_S)
+
+
+class Holdfast:
+    """Pipelines on a store: submit jobs, look after them, and run workers."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        pipelines: Iterable[Pipeline] = (),
+        auto_migrate: bool = True,
+        clock: Clock | None = None,
+        chance: Chance | None = None,
+    ) -> None:
+        self._closed_store = open_store(url)
+        self._auto_migrate = auto_migrate
+        self._opened = False
+        self._opening = threading.Lock()
+        self._pipelines: dict[str, Pipeline] = {}
+        for pipeline in pipelines:
+            if self._pipelines.setdefault(pipeline.name, pipeline) is not pipeline:
+                raise UsageError(f"two pipelines are called {pipeline.name!r}")
+        self.chance = chance or Chance()
+        self.clock: Clock = clock or StoreClock(self._closed_store.read_clock)
+        self.announcer = Announcer()
+        self._rows = RowMaker(self.chance)
+        self._plans = PlanCache(self._closed_store)
+        self._settler = Settler(
+            self._closed_store, plans=self._plans, chance=self.chance, announcer=self.announcer
+        )
+
+    @property
+    def store(self) -> Store:
+        """The store, its schema brought up to date or checked on first use."""
+        self._open()
+        return self._closed_store
+
+    def _open(self) -> None:
+        if self._opened:
+            return
+        with self._opening:
+            if self._auto_migrate:
+                self._closed_store.migrate()
+            self._closed_store.check_schema()
+            self._opened = True
+
+    @property
+    def unopened_store(self) -> Store:
+        """The store as it is, for commands that look at its schema."""
+        return self._closed_store
+
+    @property
+    def pipelines(self) -> dict[str, Pipeline]:
+        """The pipelines by name."""
+        return dict(self._pipelines)
+
+    def close(self) -> None:
+        """Close the store's connections."""
+        self._closed_store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(
+        self,
+        pipeline: Pipeline | str,
+        payload: Any = None,  # noqa: ANN401 - checked against the pipeline
+        *,
+        key: str | None = None,
+        key_alone: bool = False,
+        owner: str = DEFAULT_OWNER,
+        version: int = 1,
+        rerun: bool = False,
+        queue: str | None = None,
+        priority: int = DEFAULT_PRIORITY,
+        delay: Span | None = None,
+        run_at: datetime | None = None,
+        deadline: Span | datetime | None = None,
+        trace: str | None = None,
+        connection: Any = None,  # noqa: ANN401 - the driver's own connection
+    ) -> JobHandle:
+        """Make a job, or find the one that the key already names; see `Submit`.
+
+        With `connection` the job is part of the caller's own transaction on the same database:
+        it exists if and only if that transaction commits.
+        """
+        submit = Submit(
+            payload=payload,
+            key=key,
+            key_alone=key_alone,
+            owner=owner,
+            version=version,
+            rerun=rerun,
+            queue=queue,
+            priority=priority,
+            delay=delay,
+            run_at=run_at,
+            deadline=deadline,
+            trace=trace,
+        )
+        found = self._pipeline(pipeline)
+        row = self._row(found, submit)
+        job_id, created = self._insert_one(row, submit, connection)
+        return JobHandle(self, job_id, created=created)
+
+    def submit_many(
+        self,
+        pipeline: Pipeline | str,
+        submits: Iterable[Submit],
+        *,
+        connection: Any = None,  # noqa: ANN401 - the driver's own connection
+    ) -> list[Submitted]:
+        """Make many jobs in few statements; one that is refused leaves the others alone."""
+        found = self._pipeline(pipeline)
+        given = list(submits)
+        results: list[Submitted | None] = [None] * len(given)
+        rows: list[tuple[int, NewJob]] = []
+        for position, submit in enumerate(given):
+            try:
+                if submit.rerun:
+                    handle = self._insert_one(self._row(found, submit), submit, connection)
+                    results[position] = Submitted(*handle)
+                else:
+                    rows.append((position, self._row(found, submit)))
+            except HoldfastError as error:
+                results[position] = Submitted(None, created=False, error=error)
+        for start in range(0, len(rows), BULK):
+            chunk = rows[start : start + BULK]
+            twins = self.store.insert([row for _, row in chunk], connection=connection)
+            for (position, row), twin in zip(chunk, twins, strict=True):
+                if twin is None:
+                    results[position] = Submitted(row.id, created=True)
+                else:
+                    results[position] = self._known(row, given[position])
+        return [result for result in results if result is not None]
+
+    def job(self, job_id: str) -> JobView:
+        """Read a job, or raise `UnknownJob`."""
+        return JobView(self._get(job_id), self.clock.now())
+
+    def jobs(
+        self, wanted: JobFilter | None = None, *, before: str | None = None, limit: int = PAGE
+    ) -> list[JobView]:
+        """Return matching jobs, newest first; the last one's id is `before` of the next page."""
+        if not 1 <= limit <= LONGEST_PAGE:
+            raise InvalidValue(
+                "jobs", field="limit", value=limit, limit=f"from 1 to {LONGEST_PAGE}"
+            )
+        page = self.store.find(
+            wanted or JobFilter(),
+            before=None if before is None else _checked_id(before),
+            limit=limit,
+        )
+        now = self.clock.now()
+        return [JobView(job, now) for job in page]
+
+    def history(self, job_id: str) -> list[HistoryLine]:
+        """Return all that happened to a job, oldest first."""
+        job = self._get(job_id)
+        return history(job, self.store.ledger(job.id))
+
+    def results(self, job_id: str) -> dict[str, Any]:
+        """Return what the finished stages of a job's current run returned, the last one's too."""
+        view = self.job(job_id)
+        found = {
+            checkpoint.stage: decode(checkpoint.result)
+            for checkpoint in self.store.checkpoints([view.job.id])
+        }
+        if view.state is JobState.COMPLETE:
+            found[view.job.stage] = view.result
+        return found
+
+    def cancel(self, job_id: str, *, by: str, reason: str | None = None) -> JobView:
+        """End a job that has not ended; a handler that runs is stopped, and its result refused."""
+        settled = self._settle(job_id, lambda _: CancelRequested(by, reason))
+        if settled.ignored is not None and settled.job.state is not JobState.CANCELLED:
+            raise WrongState(
+                job_id,
+                state=settled.job.state,
+                action="cancel",
+                allowed=("queued", "processing", "waiting"),
+            )
+        return JobView(settled.job, self.clock.now())
+
+    def retry(
+        self, job_id: str, *, by: str, reason: str | None = None, from_start: bool = False
+    ) -> JobView:
+        """Send a failed job back to the stage that failed, or to the start, with a new budget."""
+        settled = self._settle(job_id, lambda _: RetryRequested(by, reason, from_start))
+        if settled.ignored is not None:
+            raise WrongState(job_id, state=settled.job.state, action="retry", allowed=("failed",))
+        self.store.announce_due()
+        return JobView(settled.job, self.clock.now())
+
+    def answer(self, job_id: str, result: Any, *, stage: str | None = None) -> JobView:  # noqa: ANN401
+        """Give a waiting stage its result. After the deadline it is kept as a late result.
+
+        An answer that was given before changes nothing, so giving it twice is safe.
+        """
+        text = encode(result, what="answer", limits=DEFAULT_LIMITS)
+        settled = self._settle(job_id, lambda job: Answered(stage or job.stage, text))
+        if settled.ignored is None:
+            self.store.announce_due()
+        elif settled.job.state is JobState.QUEUED:
+            raise WrongState(job_id, state=settled.job.state, action="answer", allowed=("waiting",))
+        return JobView(settled.job, self.clock.now())
+
+    def pause(self, queue: str, *, by: str) -> bool:
+        """Stop workers from taking jobs of a queue; False when it was paused already."""
+        checked_name(queue, what="queue")
+        return self.store.pause_queue(queue, by=by, now=self.clock.now())
+
+    def resume(self, queue: str) -> bool:
+        """Let workers take jobs of a queue again; False when it was not paused."""
+        return self.store.resume_queue(checked_name(queue, what="queue"))
+
+    def queues(self) -> list[QueueCounts]:
+        """Return how every queue with active jobs stands."""
+        return self.store.queues(now=self.clock.now())
+
+    def workers(self) -> list[WorkerRow]:
+        """Return the workers on record."""
+        return self.store.workers()
+
+    def verify(self) -> list[Violation]:
+        """Check the store's invariants; an empty list means that all hold."""
+        return self.store.verify(now=self.clock.now())
+
+    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
+        """Call `subscriber` after each decision this process applies; returns the undoing."""
+        return self.announcer.subscribe(subscriber)
+
+    def worker(
+        self, *, queues: Sequence[str] | None = None, options: WorkerOptions | None = None
+    ) -> Worker:
+        """Return a worker for this application's pipelines.
+
+        It serves `queues`, or the queues that the pipelines name.
+        """
+        if not self._pipelines:
+            raise UsageError("a worker needs pipelines; pass them to Holdfast(pipelines=[…])")
+        self._open()
+        now = self.clock.now()
+        stages: list[BoundStage] = []
+        for pipeline in self._pipelines.values():
+            bound = pipeline.bound()
+            self._plans.save(bound.plan, now=now)
+            stages.extend(bound.stages)
+        served = queues or sorted({pipeline.queue for pipeline in self._pipelines.values()})
+        return Worker(
+            self.store,
+            stages=stages,
+            queues=[checked_name(queue, what="queue") for queue in served],
+            clock=self.clock,
+            chance=self.chance,
+            announcer=self.announcer,
+            options=options or WorkerOptions(),
+        )
+
+    def _pipeline(self, wanted: Pipeline | str) -> Pipeline:
+        name = wanted.name if isinstance(wanted, Pipeline) else wanted
+        found = self._pipelines.get(name)
+        if found is None or (isinstance(wanted, Pipeline) and found is not wanted):
+            raise UnknownPipeline(name, known=self._pipelines)
+        return found
+
+    def _row(self, pipeline: Pipeline, submit: Submit) -> NewJob:
+        self._open()
+        now = self.clock.now()
+        row = self._rows.row(pipeline, submit, now=now)
+        self._plans.save(pipeline.bound().plan, now=now)
+        return row
+
+    def _insert_one(self, row: NewJob, submit: Submit, connection: Any) -> tuple[JobId, bool]:  # noqa: ANN401
+        twin = self.store.insert([row], connection=connection)[0]
+        if twin is None:
+            return row.id, True
+        if not submit.rerun:
+            return self._resolved(row, submit), False
+        standing = self.store.insert_rerun(
+            row._replace(rerun_of=self._first_of(row)), connection=connection
+        )
+        if standing is not None:
+            raise VersionConflict(standing.job_id, requested=row.version, found=standing.version)
+        return row.id, True
+
+    def _known(self, row: NewJob, submit: Submit) -> Submitted:
+        try:
+            return Submitted(self._resolved(row, submit), created=False)
+        except HoldfastError as error:
+            return Submitted(None, created=False, error=error)
+
+    def _resolved(self, row: NewJob, submit: Submit) -> JobId:
+        return resolve(row, submit, self._twins(row))
+
+    def _first_of(self, row: NewJob) -> JobId:
+        return self._twins(row)[0].job_id
+
+    def _twins(self, row: NewJob) -> list[Twin]:
+        return self.store.twins(owner=row.owner, pipeline=row.pipeline, key=row.key or "")
+
+    def _get(self, job_id: str) -> Job:
+        checked = _checked_id(job_id)
+        job = self.store.get([checked]).get(checked)
+        if job is None:
+            raise UnknownJob(job_id)
+        return job
+
+    def _settle(self, job_id: str, make: Callable[[Job], Event]) -> Settled:
+        self._open()
+        return self._settler.settle(_checked_id(job_id), make, now=self.clock.now())
+
+
+def _checked_id(job_id: str) -> JobId:
+    """Return the id in its canonical form; what is no id names no job."""
+    try:
+        return JobId(str(UUID(job_id)))
+    except (ValueError, AttributeError, TypeError):
+        raise UnknownJob(str(job_id)) from None

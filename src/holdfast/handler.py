@@ -1,0 +1,220 @@
+"""How a handler's parameters are filled, and how what it takes and returns is checked.
+
+The first parameter is the job. Every other is found by its name: the result of the earlier stage
+of that name, the whole payload for `payload`, else the payload's field of that name. Annotations
+are types to check against, whatever pydantic understands.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Final, assert_never
+
+from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
+
+from holdfast.core.document import Limits, encode
+from holdfast.errors import GiveUp, InvalidDocument, UsageError
+from holdfast.runtime.attempt import JobContext, Wait
+
+PAYLOAD: Final = "payload"
+_KINDS: Final = (
+    inspect.Parameter.POSITIONAL_ONLY,
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.KEYWORD_ONLY,
+)
+
+
+class Source(Enum):
+    """Where a parameter's value comes from."""
+
+    PAYLOAD = auto()
+    FIELD = auto()
+    RESULT = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter beyond the first: its source, its type and whether it may be left out."""
+
+    name: str
+    source: Source
+    adapter: TypeAdapter[Any] | None
+    optional: bool
+
+
+def parameters_of(function: Callable[..., Any], *, earlier: Sequence[str]) -> tuple[Parameter, ...]:
+    """Read the handler's signature; `earlier` names the stages before it."""
+    name = getattr(function, "__qualname__", repr(function))
+    signature = inspect.signature(function)
+    given = list(signature.parameters.values())
+    if not given or any(parameter.kind not in _KINDS for parameter in given):
+        raise UsageError(
+            f"handler {name} must take the job as its first parameter, and every other by name; "
+            "*args and **kwargs cannot be filled"
+        )
+    hints = _hints(function, name)
+    parameters = []
+    for parameter in given[1:]:
+        if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
+            raise UsageError(f"handler {name}: parameter {parameter.name!r} must allow its name")
+        if parameter.name in earlier:
+            source = Source.RESULT
+        elif parameter.name == PAYLOAD:
+            source = Source.PAYLOAD
+        else:
+            source = Source.FIELD
+        adapter = _adapter(hints.get(parameter.name), f"{name}({parameter.name})")
+        optional = parameter.default is not inspect.Parameter.empty
+        parameters.append(Parameter(parameter.name, source, adapter, optional))
+    return tuple(parameters)
+
+
+def caller_of(
+    function: Callable[..., Any], parameters: Sequence[Parameter]
+) -> Callable[[JobContext], Any]:
+    """Return what calls the handler with the job and everything it asks for."""
+    if not parameters:
+        return function
+    return lambda context: function(context, **_arguments(context, parameters))
+
+
+def encoder_of(function: Callable[..., Any], *, limits: Limits) -> Callable[[Any], str]:
+    """Return what turns the handler's value into JSON text, checked by its return annotation."""
+    name = getattr(function, "__qualname__", repr(function))
+    returned = _hints(function, name).get("return")
+    adapter = None if returned is Wait else _adapter(returned, f"{name} ->")
+    if adapter is None:
+        return lambda value: encode(value, what="result", limits=limits)
+
+    def encode_checked(value: object) -> str:
+        try:
+            document = adapter.dump_python(adapter.validate_python(value), mode="json")
+        except ValidationError as error:
+            raise invalid(error, what="result", path="") from error
+        return encode(document, what="result", limits=limits)
+
+    return encode_checked
+
+
+class PayloadCheck:
+    """What a pipeline's stages and its payload type ask of a payload."""
+
+    def __init__(
+        self,
+        pipeline: str,
+        *,
+        payload_type: Any,  # noqa: ANN401 - any type pydantic understands
+        parameters: Sequence[Parameter],
+        limits: Limits,
+    ) -> None:
+        self._adapter = _adapter(payload_type, f"payload of {pipeline}")
+        self._limits = limits
+        self._fields: dict[str, list[Parameter]] = {}
+        for parameter in parameters:
+            if parameter.source is Source.FIELD:
+                self._fields.setdefault(parameter.name, []).append(parameter)
+
+    def document(self, payload: object) -> Any:  # noqa: ANN401 - JSON of any shape
+        """Return the payload as plain JSON values, or raise `InvalidDocument` naming the field."""
+        if self._adapter is not None:
+            try:
+                checked = self._adapter.validate_python(payload)
+            except ValidationError as error:
+                raise invalid(error, what=PAYLOAD, path="") from error
+            payload = self._adapter.dump_python(checked, mode="json")
+        if not self._fields:
+            return payload
+        if not isinstance(payload, Mapping):
+            raise InvalidDocument(
+                PAYLOAD,
+                path="",
+                limit=f"an object with {', '.join(sorted(self._fields))}",
+                found=type(payload).__name__,
+            )
+        document = dict(payload)
+        for name, parameters in self._fields.items():
+            self._check_field(document, name, parameters)
+        return document
+
+    def encode(self, document: object) -> str:
+        """Return the JSON text of a checked payload, within the limits."""
+        return encode(document, what=PAYLOAD, limits=self._limits)
+
+    def _check_field(
+        self, document: dict[str, Any], name: str, parameters: Sequence[Parameter]
+    ) -> None:
+        if name not in document:
+            if all(parameter.optional for parameter in parameters):
+                return
+            raise InvalidDocument(
+                PAYLOAD, path=f"/{name}", limit="given: a stage needs it", found="nothing"
+            )
+        for parameter in parameters:
+            if parameter.adapter is None:
+                continue
+            try:
+                checked = parameter.adapter.validate_python(document[name])
+            except ValidationError as error:
+                raise invalid(error, what=PAYLOAD, path=f"/{name}") from error
+            document[name] = parameter.adapter.dump_python(checked, mode="json")
+
+
+def invalid(error: ValidationError, *, what: str, path: str) -> InvalidDocument:
+    """Return pydantic's first complaint as an `InvalidDocument`; values are not quoted."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = path + "".join(f"/{part}" for part in first["loc"])
+    return InvalidDocument(
+        what, path=place, limit="of the declared type", found=f"{first['type']}: {first['msg']}"
+    )
+
+
+def _arguments(context: JobContext, parameters: Sequence[Parameter]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {}
+    for parameter in parameters:
+        name = parameter.name
+        match parameter.source:
+            case Source.RESULT:
+                value = context.results[name]
+            case Source.PAYLOAD:
+                value = context.payload
+            case Source.FIELD:
+                if not isinstance(context.payload, dict) or name not in context.payload:
+                    if parameter.optional:
+                        continue
+                    raise GiveUp("PAYLOAD_INVALID", f"the payload has no field {name!r}")
+                value = context.payload[name]
+            case _:
+                assert_never(parameter.source)
+        if parameter.adapter is not None:
+            try:
+                value = parameter.adapter.validate_python(value)
+            except ValidationError as error:
+                raise GiveUp("PAYLOAD_INVALID", str(invalid(error, what=name, path=""))) from error
+        arguments[name] = value
+    return arguments
+
+
+def _hints(function: Callable[..., Any], name: str) -> Mapping[str, Any]:
+    try:
+        return typing.get_type_hints(function, include_extras=True)
+    except NameError as error:
+        raise UsageError(
+            f"handler {name}: its annotations cannot be read ({error}); "
+            "types must be importable where the handler is defined"
+        ) from error
+
+
+def _adapter(annotation: Any, where: str) -> TypeAdapter[Any] | None:  # noqa: ANN401
+    if annotation is None or annotation is Any or annotation is type(None):
+        return None
+    try:
+        return TypeAdapter(annotation)
+    except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        raise UsageError(
+            f"{where}: {annotation!r} cannot be checked or stored as JSON; use a dataclass, "
+            "a TypedDict, a pydantic model or plain types"
+        ) from error

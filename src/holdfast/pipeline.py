@@ -1,0 +1,238 @@
+"""The user's declaration: pipelines, their stages, and the upstreams they call."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, Literal, TypeVar, overload
+
+from holdfast.classify.table import Rule
+from holdfast.core.document import DEFAULT_LIMITS, Limits
+from holdfast.core.instant import SECOND_US
+from holdfast.core.job import DEFAULT_QUEUE
+from holdfast.core.plan import MAX_SNOOZES, Plan, StagePlan
+from holdfast.core.retry import Retry
+from holdfast.errors import InvalidPolicy, InvalidValue, UsageError
+from holdfast.handler import Parameter, PayloadCheck, caller_of, encoder_of, parameters_of
+from holdfast.runtime.lanes.child import STAGE_ATTRIBUTE
+from holdfast.runtime.stage import BoundPipeline, BoundStage, LaneKind
+
+MAX_NAME_LENGTH: Final = 64
+MAX_SPAN_S: Final = 10 * 365 * 86_400.0
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+Span = float | timedelta
+"""A length of time: seconds, or a timedelta."""
+
+
+def checked_name(name: object, *, what: str) -> str:
+    """Return the name of a pipeline, stage, queue or upstream, or raise `InvalidValue`."""
+    if not isinstance(name, str) or len(name) > MAX_NAME_LENGTH or not _NAME.fullmatch(name):
+        raise InvalidValue(
+            what,
+            field="name",
+            value=name,
+            limit=f"a letter, then letters, digits, '_', '.' or '-', "
+            f"at most {MAX_NAME_LENGTH} characters",
+        )
+    return name
+
+
+def span_us(span: Span | None, *, owner: str, field: str) -> int | None:
+    """Return a span in microseconds, or raise `InvalidPolicy` unless it is over 0 and finite."""
+    if span is None:
+        return None
+    seconds: object = span.total_seconds() if isinstance(span, timedelta) else span
+    if (
+        isinstance(seconds, bool)
+        or not isinstance(seconds, int | float)
+        or not 0 < seconds <= MAX_SPAN_S
+    ):
+        raise InvalidPolicy(
+            owner, field=field, value=span, limit="a number of seconds over 0, at most ten years"
+        )
+    return int(seconds * SECOND_US)
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A named outside service that stages call, with the policies of calling it."""
+
+    name: str
+    timeout: Span | None = None
+    retry: Retry | None = None
+    rules: Sequence[Rule] = ()
+
+    def __post_init__(self) -> None:
+        checked_name(self.name, what="upstream")
+        span_us(self.timeout, owner=f"upstream {self.name}", field="timeout")
+
+
+class Pipeline:
+    """Stages in order, each retried on its own; declared once, at import time.
+
+    `deadline` is the time a job may take from its submission to its end. `payload` is the type
+    of the payload, checked at submission and again before a handler gets it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        queue: str = DEFAULT_QUEUE,
+        deadline: Span | None = None,
+        retry: Retry | None = None,
+        payload: Any = None,  # noqa: ANN401 - any type pydantic understands
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.name = checked_name(name, what="pipeline")
+        self.queue = checked_name(queue, what="queue")
+        self._deadline_us = span_us(deadline, owner=f"pipeline {name}", field="deadline")
+        self._retry = retry or Retry()
+        self._payload_type = payload
+        self._limits = limits
+        self._plans: list[StagePlan] = []
+        self._stages: list[BoundStage] = []
+        self._parameters: list[Parameter] = []
+        self._bound: BoundPipeline | None = None
+        self._check: PayloadCheck | None = None
+
+    def __repr__(self) -> str:
+        return f"Pipeline({self.name!r}, stages={[plan.name for plan in self._plans]})"
+
+    @overload
+    def stage(self, handler: Handler, /) -> Handler: ...
+
+    @overload
+    def stage(
+        self,
+        handler: None = None,
+        /,
+        *,
+        name: str | None = None,
+        calls: Upstream | None = None,
+        retry: Retry | None = None,
+        timeout: Span | None = None,
+        runs: Literal["auto", "process"] = "auto",
+        rules: Sequence[Rule] = (),
+        max_snoozes: int = MAX_SNOOZES,
+    ) -> Callable[[Handler], Handler]: ...
+
+    def stage(
+        self,
+        handler: Callable[..., Any] | None = None,
+        /,
+        *,
+        name: str | None = None,
+        calls: Upstream | None = None,
+        retry: Retry | None = None,
+        timeout: Span | None = None,
+        runs: Literal["auto", "process"] = "auto",
+        rules: Sequence[Rule] = (),
+        max_snoozes: int = MAX_SNOOZES,
+    ) -> Any:
+        """Make a function the next stage of this pipeline; the function stays as it is.
+
+        `async def` runs on an event loop, a plain function in a thread, and with
+        `runs="process"` in a child process that is killed when its time is up.
+        """
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            stage_name = checked_name(name or function.__name__, what="stage")
+            wait = timeout if timeout is not None or calls is None else calls.timeout
+            plan = StagePlan(
+                name=stage_name,
+                retry=retry or (calls.retry if calls else None) or self._retry,
+                timeout_us=span_us(wait, owner=f"stage {stage_name}", field="timeout"),
+                upstream=calls.name if calls else None,
+                max_snoozes=max_snoozes,
+            )
+            self._add(plan, function, runs, (*rules, *(calls.rules if calls else ())))
+            return function
+
+        return register if handler is None else register(handler)
+
+    def _add(
+        self, plan: StagePlan, function: Callable[..., Any], runs: str, rules: Sequence[Rule]
+    ) -> None:
+        if self._bound is not None:
+            raise UsageError(
+                f"pipeline {self.name!r} is in use; declare stage {plan.name!r} before that"
+            )
+        earlier = [stage.name for stage in self._plans]
+        if plan.name in earlier:
+            raise UsageError(f"pipeline {self.name!r} already has a stage {plan.name!r}")
+        parameters = parameters_of(function, earlier=earlier)
+        lane = _lane_of(function, runs)
+        stage = BoundStage(
+            pipeline=self.name,
+            name=plan.name,
+            lane=lane,
+            call=caller_of(function, parameters),
+            encode=encoder_of(function, limits=self._limits),
+            rules=tuple(rules),
+            target=_target_of(function) if lane is LaneKind.PROCESS else None,
+        )
+        if lane is LaneKind.PROCESS:
+            _mark(function, stage)
+        self._plans.append(plan)
+        self._stages.append(stage)
+        self._parameters.extend(parameters)
+
+    def bound(self) -> BoundPipeline:
+        """Return the finished declaration; from here on no stage can be added."""
+        if self._bound is None:
+            if not self._plans:
+                raise UsageError(f"pipeline {self.name!r} has no stages; add one with .stage")
+            plan = Plan(self.name, tuple(self._plans), self._deadline_us)
+            self._bound = BoundPipeline(plan, self.queue, tuple(self._stages))
+        return self._bound
+
+    @property
+    def payload_check(self) -> PayloadCheck:
+        """What submissions are checked by."""
+        if self._check is None:
+            self._check = PayloadCheck(
+                self.name,
+                payload_type=self._payload_type,
+                parameters=self._parameters,
+                limits=self._limits,
+            )
+        return self._check
+
+
+def _lane_of(function: Callable[..., Any], runs: str) -> LaneKind:
+    if runs not in ("auto", "process"):
+        raise InvalidValue("stage", field="runs", value=runs, limit="'auto' or 'process'")
+    if inspect.iscoroutinefunction(function):
+        if runs == "process":
+            raise UsageError("a stage that runs in a process must be a plain function")
+        return LaneKind.LOOP
+    return LaneKind.PROCESS if runs == "process" else LaneKind.THREAD
+
+
+def _target_of(function: Callable[..., Any]) -> str:
+    """Return the name by which a child process finds the function."""
+    if "<" in function.__qualname__:
+        raise UsageError(
+            f"{function.__qualname__} runs in a process, so it must be defined at the top level "
+            "of a module, where a child process can import it"
+        )
+    module = function.__module__
+    if module == "__main__":
+        module = getattr(sys.modules["__main__"], "__file__", None) or module
+    return f"{module}:{function.__qualname__}"
+
+
+def _mark(function: Callable[..., Any], stage: BoundStage) -> None:
+    if hasattr(function, STAGE_ATTRIBUTE):
+        raise UsageError(
+            f"{function.__qualname__} already is a stage; a handler that runs in a process "
+            "belongs to one stage"
+        )
+    setattr(function, STAGE_ATTRIBUTE, stage)

@@ -1,0 +1,195 @@
+"""One run of one stage under one lease, and what its handler sees of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from holdfast.core import deadline
+from holdfast.core.document import decode
+from holdfast.core.instant import SECOND_US, Instant, to_datetime
+from holdfast.core.job import Job
+from holdfast.core.lease import Lease, lease_of
+from holdfast.core.plan import Plan, StagePlan
+from holdfast.errors import InvalidValue
+from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.stage import BoundStage
+
+LOGGER: Final = logging.getLogger("holdfast.job")
+
+
+class Fate(StrEnum):
+    """Why an attempt was stopped from outside."""
+
+    TIMED_OUT = "timed out"
+    LOST = "lost"
+    """The lease is no longer this worker's: whatever the handler does now counts for nothing."""
+    SHUT_DOWN = "shut down"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Returned by a handler whose stage is done only when somebody answers.
+
+    The answer comes by `Holdfast.answer`; after `timeout` seconds the attempt has failed.
+    """
+
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None and not 0 < self.timeout <= 10 * 365 * 86_400:
+            raise InvalidValue(
+                "Wait", field="timeout", value=self.timeout, limit="over 0 and up to ten years"
+            )
+
+
+class Attempt:
+    """What a lane runs: the job as it was claimed, its stage's handler, and how it was ended."""
+
+    __slots__ = ("bound", "checkpoints", "ends_at_s", "fate", "handle", "job", "lease", "stage")
+
+    def __init__(
+        self, job: Job, *, plan: Plan, bound: BoundStage, checkpoints: Mapping[str, str]
+    ) -> None:
+        stage = plan.stage(job.stage)
+        if stage is None:
+            raise AssertionError(f"plan {plan.digest} has no stage {job.stage!r}")
+        self.job = job
+        self.stage: StagePlan = stage
+        self.bound = bound
+        self.checkpoints = checkpoints
+        self.lease: Lease = lease_of(job)
+        self.fate: Fate | None = None
+        self.ends_at_s: float | None = None
+        self.handle: Any = None
+
+    def begin(self, now: Instant) -> None:
+        """Start the attempt's own time."""
+        if self.stage.timeout_us is None and self.job.deadline_at is None:
+            return
+        ends_at = deadline.attempt_ends_at(self.job, timeout_us=self.stage.timeout_us, now=now)
+        if ends_at is not None:
+            self.ends_at_s = monotonic_s() + (ends_at - now) / SECOND_US
+
+
+Report = Callable[[Attempt, Any, BaseException | None], None]
+"""How a lane says that an attempt ended: the value the handler returned, or what it raised."""
+
+
+class JobContext:
+    """The job as its handler sees it."""
+
+    __slots__ = ("_attempt", "_payload", "_results")
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt = attempt
+        self._payload: Any = _UNREAD
+        self._results: dict[str, Any] | None = None
+
+    @property
+    def id(self) -> str:
+        """The job's id."""
+        return self._attempt.job.id
+
+    @property
+    def pipeline(self) -> str:
+        """The pipeline's name."""
+        return self._attempt.job.pipeline
+
+    @property
+    def stage(self) -> str:
+        """The stage's name."""
+        return self._attempt.job.stage
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt of this stage this is; the first is 1."""
+        return self._attempt.job.attempt
+
+    @property
+    def last_attempt(self) -> bool:
+        """Whether the stage's budget ends with this attempt."""
+        return self._attempt.job.attempt >= self._attempt.stage.retry.attempts
+
+    @property
+    def key(self) -> str | None:
+        """The idempotency key under which the job was submitted."""
+        return self._attempt.job.key
+
+    @property
+    def owner(self) -> str:
+        """Whose job it is."""
+        return self._attempt.job.owner
+
+    @property
+    def version(self) -> int:
+        """The version the job was submitted with."""
+        return self._attempt.job.version
+
+    @property
+    def trace(self) -> str | None:
+        """The trace context the job was submitted with."""
+        return self._attempt.job.trace
+
+    @property
+    def created_at(self) -> datetime:
+        """When the job was submitted."""
+        return to_datetime(self._attempt.job.created_at)
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the whole job must have ended."""
+        instant = self._attempt.job.deadline_at
+        return None if instant is None else to_datetime(instant)
+
+    @property
+    def payload(self) -> Any:  # noqa: ANN401 - whatever JSON the submitter gave
+        """The payload as submitted."""
+        if self._payload is _UNREAD:
+            self._payload = decode(self._attempt.job.payload)
+        return self._payload
+
+    @property
+    def results(self) -> Mapping[str, Any]:
+        """What the earlier stages returned, by stage name."""
+        if self._results is None:
+            self._results = {
+                stage: decode(text) for stage, text in self._attempt.checkpoints.items()
+            }
+        return self._results
+
+    @property
+    def time_left(self) -> float | None:
+        """Seconds until this attempt is stopped, or None when nothing stops it."""
+        ends_at_s = self._attempt.ends_at_s
+        return None if ends_at_s is None else max(ends_at_s - monotonic_s(), 0.0)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the attempt was stopped; a long loop in a plain function should look."""
+        return self._attempt.fate is not None
+
+    @property
+    def log(self) -> logging.LoggerAdapter[logging.Logger]:
+        """A logger whose lines name the job, the stage and the attempt."""
+        job = self._attempt.job
+        facts = {
+            "job_id": job.id,
+            "pipeline": job.pipeline,
+            "stage": job.stage,
+            "attempt": job.attempt,
+        }
+        return logging.LoggerAdapter(LOGGER, facts)
+
+    @property
+    def idempotency_token(self) -> str:
+        """The same text for every attempt of this stage: send it where an upstream dedupes."""
+        job = self._attempt.job
+        return f"{job.id}:{job.run}:{job.stage}"
+
+
+_UNREAD: Final = object()

@@ -1,0 +1,215 @@
+"""Fills the lanes with due jobs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.core.job import Job, WorkerId
+from holdfast.core.plan import Plan, Route
+from holdfast.errors import UnavailableError
+from holdfast.runtime import failpoint
+from holdfast.runtime.attempt import Attempt
+from holdfast.runtime.clock import Chance, monotonic_s
+from holdfast.runtime.in_flight import InFlight
+from holdfast.runtime.lanes.contract import Lane
+from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.stage import BoundStage, LaneKind
+from holdfast.store.contract import Store
+
+LOGGER: Final = logging.getLogger("holdfast.worker")
+BATCH: Final = 500
+PREFETCH_MOST: Final = 1_000
+PREFETCH_S: Final = 0.05
+"""How much work, by the pace of late, is leased ahead of a free place: enough to keep the lanes
+busy during one claim, little enough that other workers get their share."""
+
+
+class Claimer:
+    """Leases as many due jobs as the lanes can take, and a little more when they are fast."""
+
+    name = "claimer"
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        holder: WorkerId,
+        lanes: Mapping[LaneKind, Lane],
+        handlers: Mapping[tuple[str, str], BoundStage],
+        queues: Sequence[str],
+        plans: PlanCache,
+        in_flight: InFlight,
+        chance: Chance,
+        lease_us: int,
+        poll_us: int,
+        healthy: Callable[[], bool],
+    ) -> None:
+        self.wake = threading.Event()
+        self.draining = False
+        self._store = store
+        self._holder = holder
+        self._lanes = lanes
+        self._handlers = handlers
+        self._plans = plans
+        self._in_flight = in_flight
+        self._chance = chance
+        self._lease_us = lease_us
+        self._poll_us = poll_us
+        self._healthy = healthy
+        self._pace = Pace()
+        self._short_of_room = False
+        self._claim_in_doubt = False
+        self._routes = {
+            kind: [
+                Route(queue, bound.pipeline, bound.name)
+                for queue in queues
+                for bound in handlers.values()
+                if bound.lane is kind
+            ]
+            for kind in lanes
+        }
+
+    def freed(self, count: int) -> None:
+        """Note that attempts ended, and ask for a turn when places were what was missing."""
+        self._pace.note(count)
+        if self._short_of_room:
+            self.wake.set()
+
+    def tick(self, now: Instant) -> Instant:
+        """Claim once for each lane with room."""
+        if self.draining or not self._healthy():
+            return later(now, self._poll_us)
+        if self._claim_in_doubt:
+            self._adopt()
+        self._short_of_room = False
+        claimed = 0
+        more = False
+        for kind, lane in self._lanes.items():
+            room = self._room(lane)
+            if room <= 0:
+                self._short_of_room = True
+                continue
+            jobs = self._claim(self._routes[kind], limit=min(room, BATCH), now=now)
+            claimed += len(jobs)
+            more = more or len(jobs) == min(room, BATCH)
+        if more:
+            return now
+        if claimed or self._short_of_room:
+            # What is left is not due, or there is no room; due times are looked up when idle.
+            return later(now, self._poll_us)
+        return self._next_turn(now)
+
+    def start(self, job: Job, *, plan: Plan, checkpoints: Mapping[str, str]) -> bool:
+        """Hand a leased job to its lane; False when this worker cannot run its stage."""
+        bound = self._handlers.get((job.pipeline, job.stage))
+        if bound is None:
+            return False
+        attempt = Attempt(job, plan=plan, bound=bound, checkpoints=checkpoints)
+        self._in_flight.add(attempt)
+        self._lanes[bound.lane].start([attempt])
+        return True
+
+    def _room(self, lane: Lane) -> int:
+        """Return how many jobs to claim for a lane; none while only few places are free."""
+        prefetch = min(int(self._pace.per_second() * PREFETCH_S), PREFETCH_MOST)
+        room = lane.limit + prefetch - lane.load()
+        return room if room > prefetch // 2 else 0
+
+    def _claim(self, routes: Sequence[Route], *, limit: int, now: Instant) -> list[Job]:
+        if not routes:
+            return []
+        first = int(self._chance.roll() * len(routes))
+        failpoint.reach("claim.before")
+        try:
+            jobs = self._store.claim(
+                [*routes[first:], *routes[:first]],
+                limit=limit,
+                holder=self._holder,
+                lease_us=self._lease_us,
+                now=now,
+            )
+        except UnavailableError:
+            self._claim_in_doubt = True
+            raise
+        failpoint.reach("claim.after")
+        self._dispatch(jobs)
+        return jobs
+
+    def _adopt(self) -> None:
+        """Run the jobs of a claim whose reply was lost: they are leased to this very worker."""
+        known = set(self._in_flight.by_lease())
+        held = self._store.held_by(self._holder)
+        self._claim_in_doubt = False
+        orphans = [job for job in held if (job.id, job.token) not in known]
+        if orphans:
+            LOGGER.warning(
+                "running %d jobs of a claim whose reply was lost",
+                len(orphans),
+                extra={"event": "adopted", "jobs": len(orphans)},
+            )
+            self._dispatch(orphans)
+
+    def _dispatch(self, jobs: Sequence[Job]) -> None:
+        """Hand claimed jobs to their lanes, one call per lane."""
+        if not jobs:
+            return
+        planned = [(job, self._plans.of(job)) for job in jobs]
+        later_stages = [
+            job.id for job, plan in planned if plan is not None and job.stage != plan.first.name
+        ]
+        checkpoints: dict[str, dict[str, str]] = {}
+        if later_stages:
+            for found in self._store.checkpoints(later_stages):
+                checkpoints.setdefault(found.job_id, {})[found.stage] = found.result
+        by_lane: dict[LaneKind, list[Attempt]] = {}
+        for job, plan in planned:
+            bound = self._handlers[job.pipeline, job.stage]
+            if plan is None or plan.stage(job.stage) is None:
+                LOGGER.error(
+                    "the job's plan is not stored; left alone",
+                    extra={"job_id": job.id, "pipeline": job.pipeline, "plan": job.plan},
+                )
+                continue
+            attempt = Attempt(job, plan=plan, bound=bound, checkpoints=checkpoints.get(job.id, {}))
+            self._in_flight.add(attempt)
+            by_lane.setdefault(bound.lane, []).append(attempt)
+        for kind, attempts in by_lane.items():
+            self._lanes[kind].start(attempts)
+
+    def _next_turn(self, now: Instant) -> Instant:
+        """Return when to look again: at the next due time, and at every poll at the latest."""
+        # Spread, so that a fleet that was woken together does not poll together.
+        poll_at = later(now, int(self._poll_us * (0.75 + self._chance.roll() / 2)))
+        due_at = self._store.next_due(
+            [route for routes in self._routes.values() for route in routes]
+        )
+        return poll_at if due_at is None else max(min(poll_at, due_at), Instant(now + 1))
+
+
+class Pace:
+    """How many attempts end per second, of late."""
+
+    def __init__(self) -> None:
+        self._since_s = monotonic_s()
+        self._count = 0
+        self._per_second = 0.0
+
+    def note(self, count: int) -> None:
+        """Count attempts that ended."""
+        self._count += count
+
+    def per_second(self) -> float:
+        """Return the pace, measured over at least 50 ms."""
+        elapsed_s = monotonic_s() - self._since_s
+        if elapsed_s >= PREFETCH_S:
+            self._per_second = self._count / elapsed_s
+            self._since_s += elapsed_s
+            self._count = 0
+        return self._per_second
+
+
+DEFAULT_POLL_US: Final = SECOND_US

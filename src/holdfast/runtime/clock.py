@@ -1,0 +1,86 @@
+"""Where time and chance enter. Everything else takes them as arguments."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from holdfast.core.instant import Instant
+
+LEARN_EVERY_US: Final = 15_000_000
+_READINGS: Final = 3
+
+
+class Clock(Protocol):
+    """Tells the store's time."""
+
+    def now(self) -> Instant:
+        """Return the instant by which leases, due times and deadlines are judged."""
+        ...
+
+    def learn(self) -> None:
+        """Compare with the store's own time, and follow it."""
+        ...
+
+
+class StoreClock:
+    """The store's time, told without asking it: monotonic time plus an offset learnt from it.
+
+    This machine's wall clock plays no part, so it may be wrong or jump. The offset is learnt
+    anew now and then, from the reading with the shortest round trip.
+    """
+
+    def __init__(
+        self,
+        read_store: Callable[[], Instant],
+        *,
+        monotonic_ns: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self._read_store = read_store
+        self._monotonic_ns = monotonic_ns
+        self._offset_us: int | None = None
+
+    def now(self) -> Instant:
+        """Return the store's time as last learnt."""
+        if self._offset_us is None:
+            self.learn()
+        return Instant(self._monotonic_ns() // 1000 + (self._offset_us or 0))
+
+    def learn(self) -> None:
+        """Read the store's time a few times and keep the most certain answer."""
+        best_trip_us, best_offset_us = None, 0
+        for _ in range(_READINGS):
+            before_us = self._monotonic_ns() // 1000
+            read = self._read_store()
+            trip_us = self._monotonic_ns() // 1000 - before_us
+            if best_trip_us is None or trip_us < best_trip_us:
+                best_trip_us, best_offset_us = trip_us, read - before_us - trip_us // 2
+        self._offset_us = best_offset_us
+
+
+class Chance:
+    """The source of jitter and of job ids; a seed makes it repeatable."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._random = random.SystemRandom() if seed is None else random.Random(seed)
+        self._rolls = random.Random(self._random.getrandbits(64))
+
+    def roll(self) -> float:
+        """Return a float in [0, 1)."""
+        return self._rolls.random()
+
+    def bits(self, count: int) -> int:
+        """Return that many random bits, not to be guessed from outside."""
+        return self._random.getrandbits(count)
+
+
+def monotonic_s() -> float:
+    """Return this process's monotonic time, for durations."""
+    return time.monotonic()
+
+
+def sleep_s(seconds: float) -> None:
+    """Block this thread."""
+    time.sleep(seconds)

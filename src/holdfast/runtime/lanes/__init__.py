@@ -1,0 +1,1 @@
+"""Where handlers run: an event loop, threads, killable processes."""

@@ -1,0 +1,146 @@
+"""The child side of the process lane: `python -m holdfast.runtime.lanes.child FD LIFELINE`.
+
+Requests and replies are JSON in frames over one socket. When the parent is gone the lifeline
+pipe closes, and the child ends, whatever its handler is doing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import sys
+import threading
+from multiprocessing.connection import Connection
+from types import ModuleType
+from typing import Any, Final
+
+from holdfast.core.event import Done, Event, Failed, Interrupted, Snoozed, Suspended
+from holdfast.core.failure import Failure
+from holdfast.core.instant import Instant
+from holdfast.core.job import Job, JobState
+from holdfast.core.plan import Plan
+from holdfast.runtime.attempt import Attempt, JobContext
+from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.outcome import event_of
+from holdfast.runtime.stage import BoundStage
+
+STAGE_ATTRIBUTE: Final = "__holdfast_stage__"
+"""Where a handler carries its bound stage, so that a child can find both by one name."""
+_MAIN: Final = "__holdfast_main__"
+
+
+def request_of(attempt: Attempt, plan: Plan, *, now: Instant) -> bytes:
+    """Return the frame that asks a child to run an attempt."""
+    ends_at_s = attempt.ends_at_s
+    return json.dumps(
+        {
+            "target": attempt.bound.target,
+            "job": list(attempt.job),
+            "plan": plan.to_document(),
+            "checkpoints": dict(attempt.checkpoints),
+            "time_left_s": None if ends_at_s is None else ends_at_s - monotonic_s(),
+            "now": now,
+        }
+    ).encode()
+
+
+def event_from(frame: bytes) -> Event:
+    """Return the event that a child's reply holds."""
+    reply = json.loads(frame)
+    match reply["kind"]:
+        case "done":
+            return Done(reply["result"])
+        case "failed":
+            return Failed(Failure.from_document(reply["failure"]))
+        case "snoozed":
+            return Snoozed(reply["after_us"], reply["reason"])
+        case "suspended":
+            return Suspended(reply["until"])
+        case _:
+            return Interrupted(reply["after_us"])
+
+
+def _reply_of(event: Event | None) -> dict[str, Any]:
+    match event:
+        case Done():
+            return {"kind": "done", "result": event.result}
+        case Failed():
+            return {"kind": "failed", "failure": event.failure.to_document()}
+        case Snoozed():
+            return {"kind": "snoozed", "after_us": event.after_us, "reason": event.reason}
+        case Suspended():
+            return {"kind": "suspended", "until": event.until}
+        case Interrupted():
+            return {"kind": "interrupted", "after_us": event.after_us}
+        case _:
+            raise AssertionError(f"no handler ends with {event!r}")
+
+
+def _bound_stage(target: str) -> BoundStage:
+    module_name, _, qualname = target.rpartition(":")
+    found: Any = (
+        _main_from(module_name)
+        if module_name.endswith(".py")
+        else (importlib.import_module(module_name))
+    )
+    for name in qualname.split("."):
+        found = getattr(found, name)
+    stage = getattr(found, STAGE_ATTRIBUTE)
+    if not isinstance(stage, BoundStage):
+        raise TypeError(f"{target} carries no bound stage")
+    return stage
+
+
+def _main_from(path: str) -> ModuleType:
+    """Import the program that the parent was started with, once, under another name."""
+    if _MAIN not in sys.modules:
+        spec = importlib.util.spec_from_file_location(_MAIN, path)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"cannot import {path}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[_MAIN] = module
+        spec.loader.exec_module(module)
+    return sys.modules[_MAIN]
+
+
+def _run(request: dict[str, Any]) -> dict[str, Any]:
+    now = Instant(request["now"])
+    bound = _bound_stage(request["target"])
+    job = Job._make(request["job"])._replace(state=JobState.PROCESSING)
+    attempt = Attempt(
+        job,
+        plan=Plan.from_document(request["plan"]),
+        bound=bound,
+        checkpoints=request["checkpoints"],
+    )
+    if request["time_left_s"] is not None:
+        attempt.ends_at_s = monotonic_s() + request["time_left_s"]
+    value, error = None, None
+    try:
+        value = bound.call(JobContext(attempt))
+    except BaseException as raised:  # noqa: BLE001 - whatever ended the handler is reported
+        error = raised
+    return _reply_of(event_of(attempt, value, error, now=now))
+
+
+def _die_with_parent(lifeline: int) -> None:
+    os.read(lifeline, 1)
+    os._exit(1)
+
+
+def main(channel: int, lifeline: int) -> None:
+    """Serve requests until the parent closes the channel."""
+    threading.Thread(target=_die_with_parent, args=(lifeline,), daemon=True).start()
+    connection = Connection(channel)
+    while True:
+        try:
+            request = json.loads(connection.recv_bytes())
+        except EOFError:
+            return
+        connection.send_bytes(json.dumps(_run(request)).encode())
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))

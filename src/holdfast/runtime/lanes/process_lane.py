@@ -1,0 +1,169 @@
+"""CPU-bound or untrusted functions, each in a child process that can be killed."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from typing import Any, Final
+
+from holdfast.core.event import Failed
+from holdfast.core.failure import WORKER_CRASH, Failure
+from holdfast.runtime import failpoint
+from holdfast.runtime.attempt import Attempt, Fate, Report
+from holdfast.runtime.clock import Clock, monotonic_s
+from holdfast.runtime.lanes.child import event_from, request_of
+from holdfast.runtime.outcome import RemoteOutcome
+from holdfast.runtime.plans import PlanCache
+
+POLL_S: Final = 0.05
+JOIN_S: Final = 2.0
+
+
+class KilledChild(Exception):
+    """The attempt was stopped by killing its process."""
+
+
+class _Child:
+    """One child process and the channel to it."""
+
+    def __init__(self) -> None:
+        ours, theirs = socket.socketpair()
+        lifeline_read, self._lifeline = os.pipe()
+        self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our own module
+            [
+                sys.executable,
+                "-m",
+                "holdfast.runtime.lanes.child",
+                str(theirs.fileno()),
+                str(lifeline_read),
+            ],
+            pass_fds=(theirs.fileno(), lifeline_read),
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        theirs.close()
+        os.close(lifeline_read)
+        self.connection = Connection(ours.detach())
+
+    def kill(self) -> None:
+        self._process.kill()
+        self.reap()
+
+    def reap(self) -> int:
+        """Wait for the end and return its status, negative for a signal."""
+        status = self._process.wait()
+        self.connection.close()
+        os.close(self._lifeline)
+        return status
+
+
+class ProcessLane:
+    """Runs each attempt in a child of its own slot; a child serves many attempts until it dies."""
+
+    def __init__(self, *, limit: int, clock: Clock, plans: PlanCache, report: Report) -> None:
+        self.limit = limit
+        self._clock = clock
+        self._plans = plans
+        self._report = report
+        self._pending: queue.SimpleQueue[Attempt | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._load = 0
+        self._slots: list[threading.Thread] = []
+
+    def load(self) -> int:
+        return self._load
+
+    def start(self, attempts: Sequence[Attempt]) -> None:
+        with self._lock:
+            self._load += len(attempts)
+            while len(self._slots) < min(self._load, self.limit):
+                slot = threading.Thread(target=self._serve, name="holdfast-slot", daemon=True)
+                self._slots.append(slot)
+                slot.start()
+        for attempt in attempts:
+            self._pending.put(attempt)
+
+    def stop(self, attempt: Attempt, fate: Fate) -> None:
+        if attempt.fate is None:
+            attempt.fate = fate
+
+    def release_pending(self) -> None:
+        while True:
+            try:
+                attempt = self._pending.get_nowait()
+            except queue.Empty:
+                return
+            if attempt is None:
+                continue
+            attempt.fate = attempt.fate or Fate.SHUT_DOWN
+            with self._lock:
+                self._load -= 1
+            self._report(attempt, None, KilledChild("the worker stops"))
+
+    def close(self) -> int:
+        for _ in self._slots:
+            self._pending.put(None)
+        for slot in self._slots:
+            slot.join(JOIN_S)
+        return sum(slot.is_alive() for slot in self._slots)
+
+    def _serve(self) -> None:
+        child: _Child | None = None
+        while (attempt := self._pending.get()) is not None:
+            value: Any = None
+            error: BaseException | None = None
+            try:
+                child = child or _Child()
+                value = self._run(child, attempt)
+            except (KilledChild, EOFError, OSError) as raised:
+                if isinstance(raised, KilledChild):
+                    error = raised
+                else:
+                    value = RemoteOutcome(Failed(_crash(child.reap() if child else None)))
+                child = None
+            with self._lock:
+                self._load -= 1
+            self._report(attempt, value, error)
+        if child is not None:
+            child.kill()
+
+    def _run(self, child: _Child, attempt: Attempt) -> RemoteOutcome:
+        now = self._clock.now()
+        attempt.begin(now)
+        plan = self._plans.of(attempt.job)
+        if plan is None:
+            raise AssertionError("an attempt is only started with its plan at hand")
+        failpoint.reach("run.before")
+        child.connection.send_bytes(request_of(attempt, plan, now=now))
+        while not child.connection.poll(POLL_S):
+            if attempt.ends_at_s is not None and attempt.ends_at_s <= monotonic_s():
+                self.stop(attempt, Fate.TIMED_OUT)
+            if attempt.fate is not None:
+                child.kill()
+                raise KilledChild(f"the attempt was {attempt.fate.value}")
+        outcome = RemoteOutcome(event_from(child.connection.recv_bytes()))
+        failpoint.reach("run.after")
+        return outcome
+
+
+def _crash(status: int | None) -> Failure:
+    if status is None:
+        how = "could not be started"
+    elif status < 0:
+        how = f"was killed by {signal.Signals(-status).name}"
+    else:
+        how = f"exited with status {status}"
+    return Failure(
+        error_class=WORKER_CRASH.error_class,
+        message=f"the process that ran the handler {how}",
+        category=WORKER_CRASH.category,
+        retryable=True,
+        outcome_known=False,
+    )

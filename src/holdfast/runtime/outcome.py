@@ -1,0 +1,73 @@
+"""From what a handler returned or raised to the event that `decide` answers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, NamedTuple
+
+from holdfast.classify import classify
+from holdfast.core.event import Done, Event, Failed, Interrupted, Snoozed, Suspended
+from holdfast.core.failure import RESULT_INVALID, STAGE_TIMEOUT, Failure
+from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.errors import InvalidDocument, RetryLater
+from holdfast.runtime.attempt import Attempt, Fate, Wait
+
+NOT_FAILURES: Final = (asyncio.CancelledError, KeyboardInterrupt, SystemExit, GeneratorExit)
+SELF_STOPPED_AFTER_US: Final = SECOND_US
+"""A handler that stops itself without being asked is handed back, but not in a tight loop."""
+
+
+class RemoteOutcome(NamedTuple):
+    """What a child process made of its attempt, already as an event."""
+
+    event: Event
+
+
+def event_of(
+    attempt: Attempt,
+    value: Any,  # noqa: ANN401 - whatever the handler returned
+    error: BaseException | None,
+    *,
+    now: Instant,
+) -> Event | None:
+    """Return the event of an attempt that ended, or None when it no longer counts."""
+    if attempt.fate is Fate.LOST:
+        return None
+    if error is None:
+        return _event_of_value(attempt, value, now=now)
+    if attempt.fate is Fate.TIMED_OUT:
+        return Failed(STAGE_TIMEOUT)
+    if attempt.fate is Fate.SHUT_DOWN:
+        # Whatever a handler raises when it is stopped comes from being stopped.
+        return Interrupted()
+    if isinstance(error, NOT_FAILURES):
+        return Interrupted(after_us=SELF_STOPPED_AFTER_US)
+    if isinstance(error, RetryLater):
+        return Snoozed(error.after_us, error.reason or None)
+    return Failed(classify(error, attempt.bound.rules, now=now))
+
+
+def _event_of_value(attempt: Attempt, value: Any, *, now: Instant) -> Event:  # noqa: ANN401
+    if value is None:
+        return Done("null")
+    if isinstance(value, RemoteOutcome):
+        return value.event
+    if isinstance(value, Wait):
+        until = None if value.timeout is None else later(now, int(value.timeout * SECOND_US))
+        return Suspended(until)
+    try:
+        return Done(attempt.bound.encode(value))
+    except InvalidDocument as error:
+        return Failed(_result_invalid(str(error)))
+    except Exception as error:  # noqa: BLE001 - a value's own serializer may raise anything
+        return Failed(_result_invalid(f"{type(error).__name__}: {error}"))
+
+
+def _result_invalid(message: str) -> Failure:
+    return Failure(
+        error_class=RESULT_INVALID.error_class,
+        message=message,
+        category=RESULT_INVALID.category,
+        retryable=False,
+        exception_type="InvalidDocument",
+    )

@@ -1,0 +1,91 @@
+"""Decide, apply, announce: for events that come from outside a running attempt."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from holdfast.core.decision import Decision, Ignored
+from holdfast.core.event import Event
+from holdfast.core.ids import JobId
+from holdfast.core.instant import Instant
+from holdfast.core.job import Job
+from holdfast.core.lifecycle import decide, evolve
+from holdfast.errors import StaleRevision, UnknownJob
+from holdfast.runtime.announce import Announcer, Applied
+from holdfast.runtime.clock import Chance
+from holdfast.runtime.plans import PlanCache
+from holdfast.store.contract import Store
+
+LOGGER: Final = logging.getLogger("holdfast.worker")
+TRIES: Final = 8
+
+
+class Settled(NamedTuple):
+    """What became of an event: the job after it, and why nothing changed when nothing did."""
+
+    job: Job
+    ignored: Ignored | None
+
+
+class Settler:
+    """Settles events against a store."""
+
+    def __init__(
+        self, store: Store, *, plans: PlanCache, chance: Chance, announcer: Announcer
+    ) -> None:
+        self._store = store
+        self._plans = plans
+        self._chance = chance
+        self._announcer = announcer
+
+    def settle_many(self, pairs: Iterable[tuple[Job, Event]], *, now: Instant) -> int:
+        """Settle what can be settled in one write, and return how many jobs were changed.
+
+        A job that moved on meanwhile is left to whoever moved it, and one that cannot be decided
+        never holds the others up.
+        """
+        decided: dict[JobId, Applied] = {}
+        for job, event in pairs:
+            decision = self._decide(job, event, now=now)
+            if isinstance(decision, Decision):
+                decided[job.id] = Applied(job, decision)
+        if not decided:
+            return 0
+        applied = self._store.apply([item.decision for item in decided.values()])
+        self._announcer.announce(decided[job_id] for job_id in applied)
+        return len(applied)
+
+    def settle(self, job_id: JobId, make: Callable[[Job], Event], *, now: Instant) -> Settled:
+        """Read a job, decide and apply, again and again while others change it meanwhile."""
+        expected = 0
+        for _ in range(TRIES):
+            job = self._store.get([job_id]).get(job_id)
+            if job is None:
+                raise UnknownJob(job_id)
+            plan = self._plans.of(job)
+            if plan is None:
+                raise AssertionError(f"the plan {job.plan} of job {job.id} is not stored")
+            expected = job.revision
+            decision = decide(job, make(job), plan, now, self._chance.roll())
+            if isinstance(decision, Ignored):
+                return Settled(job, decision)
+            if self._store.apply([decision]):
+                self._announcer.announce([Applied(job, decision)])
+                return Settled(evolve(job, decision), None)
+        raise StaleRevision(job_id, expected=expected, found=None)
+
+    def _decide(self, job: Job, event: Event, *, now: Instant) -> Decision | Ignored | None:
+        try:
+            plan = self._plans.of(job)
+            if plan is None:
+                LOGGER.error(
+                    "the job's plan is not stored; left alone",
+                    extra={"job_id": job.id, "pipeline": job.pipeline, "plan": job.plan},
+                )
+                return None
+            return decide(job, event, plan, now, self._chance.roll())
+        except Exception:
+            LOGGER.exception("the job cannot be decided; left alone", extra={"job_id": job.id})
+            return None

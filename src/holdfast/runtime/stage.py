@@ -1,0 +1,52 @@
+"""A stage as a worker runs it: its plan's name bound to a handler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from holdfast.classify.table import Rule
+from holdfast.core.plan import Plan
+
+if TYPE_CHECKING:
+    from holdfast.runtime.attempt import JobContext
+
+
+class LaneKind(StrEnum):
+    """Where a handler runs."""
+
+    LOOP = "loop"
+    """`async def` handlers, on an event loop of their own."""
+    THREAD = "thread"
+    """Plain functions."""
+    PROCESS = "process"
+    """CPU-bound or untrusted functions, in child processes that can be killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundStage:
+    """One stage of one pipeline and what runs it.
+
+    `call` takes the context and returns the handler's value, or its coroutine on the loop lane.
+    `encode` turns that value into JSON text or raises `InvalidDocument`.
+    """
+
+    pipeline: str
+    name: str
+    lane: LaneKind
+    call: Callable[[JobContext], Any]
+    encode: Callable[[Any], str]
+    rules: Sequence[Rule] = ()
+    target: str | None = None
+    """`module:qualname` of the handler, by which a child process finds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPipeline:
+    """A pipeline's plan, as this process would make jobs, and its handlers."""
+
+    plan: Plan
+    queue: str
+    stages: tuple[BoundStage, ...]

@@ -1,0 +1,314 @@
+"""A worker: claims jobs, runs their stages, and ends without losing any."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Final
+
+from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.job import Job, WorkerId
+from holdfast.core.plan import Plan
+from holdfast.errors import InvalidValue, UnavailableError
+from holdfast.runtime.announce import Announcer
+from holdfast.runtime.attempt import Attempt, Fate
+from holdfast.runtime.claimer import Claimer
+from holdfast.runtime.clock import Chance, Clock, monotonic_s, sleep_s
+from holdfast.runtime.ear import Ear
+from holdfast.runtime.in_flight import InFlight
+from holdfast.runtime.keeper import FORGET_AFTER_US, Keeper
+from holdfast.runtime.lanes.contract import Lane
+from holdfast.runtime.lanes.loop_lane import LoopLane
+from holdfast.runtime.lanes.process_lane import ProcessLane
+from holdfast.runtime.lanes.thread_lane import ThreadLane
+from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.reporter import Reporter
+from holdfast.runtime.service import Service, Supervisor
+from holdfast.runtime.settle import Settler
+from holdfast.runtime.stage import BoundStage, LaneKind
+from holdfast.runtime.sweeper import Sweeper
+from holdfast.runtime.watchdog import Watchdog
+from holdfast.store.contract import Store, WorkerRow
+
+LOGGER: Final = logging.getLogger("holdfast.worker")
+STOP_S: Final = 3.0
+POLL_S: Final = 0.02
+WATCHDOG_LEASES: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """How a worker behaves. Times are in seconds."""
+
+    concurrency: int = 10
+    """How many attempts run at a time on the loop, and as many again in threads."""
+    processes: int = 2
+    """How many attempts run at a time in child processes."""
+    lease: float = 30.0
+    poll: float = 1.0
+    sweep: float = 1.0
+    grace: float = 30.0
+    """How long running attempts may go on after the worker was told to stop."""
+
+    def __post_init__(self) -> None:
+        for field, low, high in (
+            ("concurrency", 1, 10_000),
+            ("processes", 1, 256),
+            ("lease", 0.1, 86_400),
+            ("poll", 0.01, 3_600),
+            ("sweep", 0.01, 3_600),
+            ("grace", 0, 86_400),
+        ):
+            value = getattr(self, field)
+            if isinstance(value, bool) or not low <= value <= high:
+                raise InvalidValue(
+                    "worker", field=field, value=value, limit=f"from {low} to {high}"
+                )
+
+
+class Worker:
+    """Runs until stopped; see `run`."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        stages: Sequence[BoundStage],
+        queues: Sequence[str],
+        clock: Clock,
+        chance: Chance,
+        announcer: Announcer,
+        options: WorkerOptions,
+    ) -> None:
+        self.id = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{chance.bits(32):08x}")
+        self._options = options
+        self._queues = tuple(queues)
+        self._clock = clock
+        self._chance = chance
+        self._stop_requested = threading.Event()
+        self._hurry = threading.Event()
+        self._fatal: str | None = None
+        self._state = "running"
+        self._started_at: Instant | None = None
+        # Each service that must not wait for another has a connection of its own.
+        self._stores = {name: store.reserve(name) for name in _RESERVED}
+        self._plans = PlanCache(self._stores["claimer"])
+        self._in_flight = InFlight()
+        self._handlers = {(stage.pipeline, stage.name): stage for stage in stages}
+        self._supervisor = Supervisor(clock=clock, chance=chance, on_fatal=self.abort)
+        self._build(announcer)
+
+    def _build(self, announcer: Announcer) -> None:
+        options, lease_us = self._options, int(self._options.lease * SECOND_US)
+        stores = self._stores
+        self._reporter = Reporter(
+            stores["reporter"],
+            plans=PlanCache(stores["reporter"]),
+            clock=self._clock,
+            chance=self._chance,
+            announcer=announcer,
+            in_flight=self._in_flight,
+            lease_us=lease_us,
+            go_on=self._go_on,
+            freed=self._freed,
+        )
+        self._keeper = Keeper(
+            stores["keeper"],
+            holder=self.id,
+            in_flight=self._in_flight,
+            clock=self._clock,
+            lease_us=lease_us,
+            stop_attempt=self._stop_attempt,
+            describe=self._describe,
+        )
+        self._lanes = self._make_lanes()
+        self._claimer = Claimer(
+            stores["claimer"],
+            holder=self.id,
+            lanes=self._lanes,
+            handlers=self._handlers,
+            queues=self._queues,
+            plans=self._plans,
+            in_flight=self._in_flight,
+            chance=self._chance,
+            lease_us=lease_us,
+            poll_us=int(options.poll * SECOND_US),
+            healthy=self._keeper.healthy,
+        )
+        settler = Settler(
+            stores["sweeper"],
+            plans=PlanCache(stores["sweeper"]),
+            chance=self._chance,
+            announcer=announcer,
+        )
+        self._sweeper = Sweeper(
+            stores["sweeper"],
+            settler=settler,
+            chance=self._chance,
+            every_us=int(options.sweep * SECOND_US),
+            knows=lambda route: (
+                route.queue in self._queues and (route.pipeline, route.stage) in self._handlers
+            ),
+        )
+        self._ear = Ear(stores["claimer"].listen(), heard=self._claimer.wake)
+
+    def _make_lanes(self) -> Mapping[LaneKind, Lane]:
+        """Make the lanes that the handlers need, and no others."""
+        needed = {stage.lane for stage in self._handlers.values()}
+        options, clock, report = self._options, self._clock, self._reporter.report
+        lanes: dict[LaneKind, Lane] = {}
+        if LaneKind.LOOP in needed:
+            lanes[LaneKind.LOOP] = LoopLane(limit=options.concurrency, clock=clock, report=report)
+        if LaneKind.THREAD in needed:
+            lanes[LaneKind.THREAD] = ThreadLane(
+                limit=options.concurrency, clock=clock, report=report
+            )
+        if LaneKind.PROCESS in needed:
+            lanes[LaneKind.PROCESS] = ProcessLane(
+                limit=options.processes,
+                clock=clock,
+                plans=PlanCache(self._stores["claimer"]),
+                report=report,
+            )
+        return lanes
+
+    def run(self, *, handle_signals: bool = True) -> int:
+        """Work until stopped; return 0 after a clean end and 1 when something had to be cut off.
+
+        The first SIGTERM or SIGINT lets running attempts finish within the grace period and
+        hands the rest back; the second hands everything back at once.
+        """
+        if handle_signals and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._on_signal)
+            signal.signal(signal.SIGINT, self._on_signal)
+        self.start()
+        while not self._stop_requested.wait(1.0):
+            pass
+        return self.drain()
+
+    def start(self) -> None:
+        """Start working, in threads, and return."""
+        self._started_at = self._clock.now()
+        self._stores["keeper"].record_worker(self._describe(self._started_at))
+        self._stores["keeper"].forget_workers(
+            seen_before=Instant(self._started_at - FORGET_AFTER_US)
+        )
+        for service in self._services():
+            self._supervisor.start(service)
+        LOGGER.info(
+            "worker started",
+            extra={"event": "started", "worker": self.id, "queues": list(self._queues)},
+        )
+
+    def _services(self) -> list[Service]:
+        services: list[Service] = [self._keeper, self._reporter, self._claimer, self._sweeper]
+        services.append(self._ear)
+        thread_lane = self._lanes.get(LaneKind.THREAD)
+        if isinstance(thread_lane, ThreadLane):
+            services.append(thread_lane)
+        patience_s = max(WATCHDOG_LEASES * self._options.lease, 60.0)
+        services.append(Watchdog(self._supervisor, patience_s=patience_s, on_fatal=self.abort))
+        return services
+
+    def request_stop(self) -> None:
+        """Ask the worker to end; a second call asks it to hurry."""
+        if self._stop_requested.is_set():
+            self._hurry.set()
+        self._claimer.draining = True
+        self._stop_requested.set()
+
+    def abort(self, why: str) -> None:
+        """End the worker because it cannot go on; what it held is handed back where possible."""
+        LOGGER.critical("the worker ends: %s", why, extra={"event": "fatal", "worker": self.id})
+        self._fatal = why
+        self._hurry.set()
+        self.request_stop()
+
+    def drain(self) -> int:
+        """Finish or hand back what is running, end all threads, and return the exit status."""
+        self._state = "draining"
+        self._claimer.draining = True
+        self._reporter.draining = True
+        LOGGER.info(
+            "worker stops",
+            extra={"event": "draining", "worker": self.id, "running": len(self._in_flight)},
+        )
+        for lane in self._lanes.values():
+            lane.release_pending()
+        self._wait_until_idle(self._options.grace)
+        cut_off = self._in_flight.all()
+        for attempt in cut_off:
+            self._stop_attempt(attempt, Fate.SHUT_DOWN)
+        self._hurry.clear()
+        self._wait_until_idle(STOP_S)
+        return self._end()
+
+    def _end(self) -> int:
+        stuck = sum(lane.close() for lane in self._lanes.values())
+        left = len(self._in_flight)
+        self._ear.close()
+        self._supervisor.stop()
+        self._state = "stopped"
+        try:
+            self._stores["keeper"].record_worker(self._describe(self._clock.now()))
+        except UnavailableError as error:
+            LOGGER.warning("could not report the end of this worker: %s", error)
+        for store in self._stores.values():
+            store.close()
+        clean = not (stuck or left or self._fatal)
+        LOGGER.info(
+            "worker stopped",
+            extra={
+                "event": "stopped",
+                "worker": self.id,
+                "clean": clean,
+                "stuck_handlers": stuck,
+                "left_to_expire": left,
+            },
+        )
+        return 0 if clean else 1
+
+    def _wait_until_idle(self, limit_s: float) -> None:
+        """Wait until no attempt is in flight, at most `limit_s`, and not at all in a hurry."""
+        until_s = monotonic_s() + limit_s
+        while len(self._in_flight) and monotonic_s() < until_s and not self._hurry.is_set():
+            sleep_s(POLL_S)
+
+    def _freed(self, count: int) -> None:
+        self._claimer.freed(count)
+
+    def _go_on(self, job: Job, plan: Plan, checkpoints: dict[str, str]) -> bool:
+        return self._claimer.start(job, plan=plan, checkpoints=checkpoints)
+
+    def _stop_attempt(self, attempt: Attempt, fate: Fate) -> None:
+        self._lanes[attempt.bound.lane].stop(attempt, fate)
+
+    def _describe(self, now: Instant) -> WorkerRow:
+        return WorkerRow(
+            id=self.id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            started_at=self._started_at or now,
+            seen_at=now,
+            queues=json.dumps(self._queues),
+            concurrency=self._options.concurrency,
+            state=self._state,
+        )
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        # Only sets flags: a signal may interrupt any line of this thread.
+        if self._stop_requested.is_set():
+            self._hurry.set()
+        self._claimer.draining = True
+        self._stop_requested.set()
+        del number
+
+
+_RESERVED: Final = ("claimer", "reporter", "keeper", "sweeper")

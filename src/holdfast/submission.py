@@ -1,0 +1,183 @@
+"""From what a caller submits to a row, and from a taken key to what that means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.document import fingerprint
+from holdfast.core.idempotency import Verdict, judge
+from holdfast.core.ids import IdSequence, JobId
+from holdfast.core.instant import FAR_FUTURE, Instant, from_datetime, later
+from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY, PRIORITIES
+from holdfast.errors import (
+    HoldfastError,
+    InvalidValue,
+    KeyConflict,
+    VersionConflict,
+)
+from holdfast.pipeline import Pipeline, Span, checked_name, span_us
+from holdfast.runtime.clock import Chance
+from holdfast.store.contract import NewJob, Twin
+
+MAX_KEY_LENGTH: Final = 255
+MAX_VERSION: Final = 2_147_483_647
+_ID_BITS: Final = 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submit:
+    """One job to be made: its payload and how it is to be treated.
+
+    `key` makes the submission safe to repeat: the same key and body name the same job, per owner
+    and pipeline. With `key_alone` the body is not compared. `version` starts at 1; a job for a
+    key that is known needs a higher one and `rerun=True`.
+    """
+
+    payload: Any = None
+    key: str | None = None
+    key_alone: bool = False
+    owner: str = DEFAULT_OWNER
+    version: int = 1
+    rerun: bool = False
+    queue: str | None = None
+    priority: int = DEFAULT_PRIORITY
+    delay: Span | None = None
+    run_at: datetime | None = None
+    deadline: Span | datetime | None = None
+    trace: str | None = None
+
+
+class Submitted(NamedTuple):
+    """What became of one submission: the job it stands for, or why there is none."""
+
+    job_id: JobId | None
+    created: bool
+    error: HoldfastError | None = None
+
+
+class RowMaker:
+    """Checks submissions and makes rows of them."""
+
+    def __init__(self, chance: Chance) -> None:
+        self._chance = chance
+        self._ids = IdSequence()
+
+    def row(self, pipeline: Pipeline, submit: Submit, *, now: Instant) -> NewJob:
+        """Return the row of a submission, or raise a `UsageError` that names the field."""
+        bound = pipeline.bound()
+        document = pipeline.payload_check.document(submit.payload)
+        payload = pipeline.payload_check.encode(document)
+        self._check(submit)
+        return NewJob(
+            id=self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
+            pipeline=pipeline.name,
+            plan=bound.plan.digest,
+            queue=bound.queue if submit.queue is None else checked_name(submit.queue, what="queue"),
+            priority=submit.priority,
+            owner=submit.owner,
+            key=submit.key,
+            version=submit.version,
+            rerun_of=None,
+            payload=payload,
+            fingerprint=None if submit.key is None else fingerprint(document),
+            trace=submit.trace,
+            created_at=now,
+            stage=bound.plan.first.name,
+            run_at=_run_at(submit, now),
+            deadline_at=_deadline_at(submit, bound.plan.deadline_us, now),
+        )
+
+    @staticmethod
+    def _check(submit: Submit) -> None:
+        if submit.key is not None:
+            _checked_text("key", submit.key)
+        if submit.owner:
+            _checked_text("owner", submit.owner)
+        if submit.trace is not None:
+            _checked_text("trace", submit.trace)
+        if submit.priority not in PRIORITIES or isinstance(submit.priority, bool):
+            raise InvalidValue(
+                "submit", field="priority", value=submit.priority, limit="0 (first) to 3 (last)"
+            )
+        version: object = submit.version
+        if (
+            isinstance(version, bool)
+            or not isinstance(version, int)
+            or not 1 <= version <= MAX_VERSION
+        ):
+            raise InvalidValue(
+                "submit", field="version", value=submit.version, limit=f"from 1 to {MAX_VERSION}"
+            )
+        if submit.rerun and submit.key is None:
+            raise InvalidValue(
+                "submit", field="rerun", value=True, limit="used with the key of an earlier job"
+            )
+
+
+def resolve(job: NewJob, submit: Submit, twins: Sequence[Twin]) -> JobId:
+    """Return the stored job that a submission with a known key stands for, or raise a conflict."""
+    verdict = judge(
+        version=job.version,
+        fingerprint=job.fingerprint,
+        stored={twin.version: twin.fingerprint for twin in twins},
+        key_alone_decides=submit.key_alone,
+    )
+    newest = twins[-1]
+    match verdict:
+        case Verdict.SAME:
+            return next(twin.job_id for twin in twins if twin.version == job.version)
+        case Verdict.OTHER_BODY:
+            raise KeyConflict(job.key or "", job_id=newest.job_id)
+        case Verdict.NEEDS_RERUN:
+            raise InvalidValue(
+                "submit",
+                field="version",
+                value=job.version,
+                limit=f"{newest.version}, as job {newest.job_id} has it, "
+                "or given with rerun=True to run it again",
+            )
+        case Verdict.TOO_LOW:
+            raise VersionConflict(newest.job_id, requested=job.version, found=newest.version)
+
+
+def _checked_text(field: str, text: object) -> None:
+    if not isinstance(text, str) or not text.isprintable() or not 1 <= len(text) <= MAX_KEY_LENGTH:
+        raise InvalidValue(
+            "submit",
+            field=field,
+            value=text,
+            limit=f"1 to {MAX_KEY_LENGTH} printable characters",
+        )
+
+
+def _run_at(submit: Submit, now: Instant) -> Instant:
+    if submit.run_at is not None and submit.delay is not None:
+        raise InvalidValue(
+            "submit", field="run_at", value=submit.run_at, limit="left out: delay is given"
+        )
+    if submit.run_at is not None:
+        return _instant("run_at", submit.run_at)
+    if submit.delay is None or submit.delay == 0:
+        return now
+    return later(now, span_us(submit.delay, owner="submit", field="delay") or 0)
+
+
+def _deadline_at(submit: Submit, plan_us: int | None, now: Instant) -> Instant | None:
+    if isinstance(submit.deadline, datetime):
+        return _instant("deadline", submit.deadline)
+    span = span_us(submit.deadline, owner="submit", field="deadline")
+    given_us = plan_us if span is None else span
+    return None if given_us is None else later(now, given_us)
+
+
+def _instant(field: str, moment: datetime) -> Instant:
+    try:
+        instant = from_datetime(moment)
+    except ValueError as error:
+        raise InvalidValue("submit", field=field, value=moment, limit=str(error)) from error
+    if not 0 <= instant <= FAR_FUTURE:
+        raise InvalidValue("submit", field=field, value=moment, limit="between 1970 and 9999")
+    return instant

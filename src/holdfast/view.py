@@ -1,0 +1,172 @@
+"""Jobs and their history as people and programs outside the engine read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from holdfast.core.instant import Instant, to_datetime, to_rfc3339
+from holdfast.core.job import Job, JobState, label
+from holdfast.store.contract import LedgerEntry
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """A job as it stood when it was read."""
+
+    job: Job
+    read_at: Instant
+
+    @property
+    def id(self) -> str:
+        """The job's id."""
+        return self.job.id
+
+    @property
+    def state(self) -> JobState:
+        """The stored state."""
+        return self.job.state
+
+    @property
+    def label(self) -> str:
+        """The state, or what time has made of it: due, scheduled, retrying, overdue."""
+        return label(self.job, self.read_at)
+
+    @property
+    def payload(self) -> Any:  # noqa: ANN401 - JSON of any shape
+        """The payload as submitted."""
+        return json.loads(self.job.payload)
+
+    @property
+    def result(self) -> Any:  # noqa: ANN401 - JSON of any shape
+        """What the last stage returned; None unless the job is complete."""
+        return _value(self.job.result)
+
+    @property
+    def late_result(self) -> Any:  # noqa: ANN401 - JSON of any shape
+        """The result that came after the deadline, kept for audit."""
+        return _value(self.job.late_result)
+
+    @property
+    def error(self) -> dict[str, Any] | None:
+        """Why the job failed; None unless it did."""
+        found = _value(self.job.error)
+        return found if isinstance(found, dict) else None
+
+    @property
+    def created_at(self) -> datetime:
+        """When the job was submitted."""
+        return to_datetime(self.job.created_at)
+
+    @property
+    def run_at(self) -> datetime:
+        """When the job is, or was, due."""
+        return to_datetime(self.job.run_at)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return plain JSON values; times are RFC 3339 in UTC."""
+        job = self.job
+        return {
+            "id": job.id,
+            "pipeline": job.pipeline,
+            "state": job.state.value,
+            "label": self.label,
+            "stage": job.stage,
+            "attempt": job.attempt,
+            "queue": job.queue,
+            "priority": job.priority,
+            "owner": job.owner,
+            "key": job.key,
+            "version": job.version,
+            "rerun_of": job.rerun_of,
+            "created_at": _time(job.created_at),
+            "run_at": _time(job.run_at) if job.state is JobState.QUEUED else None,
+            "deadline_at": _time(job.deadline_at),
+            "started_at": _time(job.started_at),
+            "attempt_at": _time(job.attempt_at),
+            "finished_at": _time(job.finished_at),
+            "updated_at": _time(job.updated_at),
+            "holder": job.holder,
+            "lease_until": _time(job.lease_until),
+            "snoozes": job.snoozes,
+            "interruptions": job.interruptions,
+            "retries": job.retries,
+            "revision": job.revision,
+            "plan": job.plan,
+            "payload": self.payload,
+            "result": self.result,
+            "error": self.error,
+            "late_result": self.late_result,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLine:
+    """One thing that happened to a job."""
+
+    at: Instant
+    event: str
+    stage: str
+    attempt: int
+    meta: dict[str, Any]
+
+    def to_document(self) -> dict[str, Any]:
+        """Return plain JSON values."""
+        return {
+            "at": to_rfc3339(self.at),
+            "event": self.event,
+            "stage": self.stage,
+            "attempt": self.attempt,
+            "meta": self.meta,
+        }
+
+
+def history(job: Job, ledger: Sequence[LedgerEntry]) -> list[HistoryLine]:
+    """Return all that happened, oldest first.
+
+    The ledger holds how each attempt ended and says when and where it began; that it was queued
+    and began are lines worked out from that.
+    """
+    first_stage = ledger[0].entry.stage if ledger else job.stage
+    lines = [HistoryLine(job.created_at, "queued", first_stage, 0, {})]
+    begun: tuple[str, int, Instant] | None = None
+    for item in ledger:
+        entry = item.entry
+        if entry.holder is not None and entry.started_at is not None:
+            begun = (entry.stage, entry.attempt, entry.started_at)
+            lines.append(_start(entry.stage, entry.attempt, entry.started_at, entry.holder))
+        lines.append(_line(item))
+    if job.holder is not None and job.attempt_at is not None:
+        now = (job.stage, job.attempt, job.attempt_at)
+        if now != begun:
+            lines.append(_start(*now, job.holder))
+    return lines
+
+
+def _start(stage: str, attempt: int, at: Instant, holder: str) -> HistoryLine:
+    return HistoryLine(at, "processing", stage, attempt, {"worker": holder})
+
+
+def _line(item: LedgerEntry) -> HistoryLine:
+    entry = item.entry
+    meta: dict[str, Any] = {"state": item.state.value}
+    if entry.holder is not None and entry.started_at is not None:
+        meta["duration_ms"] = round((entry.at - entry.started_at) / 1000, 3)
+    if entry.error_class is not None:
+        meta["error_code"] = entry.error_class
+    if entry.http_status is not None:
+        meta["http_status"] = entry.http_status
+    if entry.detail is not None:
+        meta.update(json.loads(entry.detail))
+    return HistoryLine(entry.at, entry.kind.value, entry.stage, entry.attempt, meta)
+
+
+def _value(text: str | None) -> Any:  # noqa: ANN401 - JSON of any shape
+    return None if text is None else json.loads(text)
+
+
+def _time(instant: Instant | None) -> str | None:
+    return None if instant is None else to_rfc3339(instant)
