@@ -1,0 +1,214 @@
+"""Named retry policies, ready to use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Final
+
+from holdfast.classify.http_facts import status_of
+from holdfast.classify.standard import STANDARD
+from holdfast.classify.table import Rule, Verdict
+from holdfast.core.failure import BUG
+from holdfast.core.instant import Instant
+from holdfast.core.retry import MAX_ATTEMPTS, MAX_DELAY_S, MIN_BASE_S, Jitter, Retry
+from holdfast.errors import MAX_ERROR_CLASS_LENGTH, InvalidPolicy, InvalidSetting
+
+MAX_ATTEMPTS_VARIABLE: Final = "RETRY_MAX_ATTEMPTS"
+BASE_DELAY_VARIABLE: Final = "RETRY_BASE_DELAY_MS"
+JITTER_VARIABLE: Final = "RETRY_JITTER_MAX_MS"
+
+_MAX_DELAY_MS: Final = 24 * 3600 * 1_000
+_WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}")
+_WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+def _attempts(environment: Mapping[str, str], *, default: int) -> int:
+    return _whole_number(
+        environment, MAX_ATTEMPTS_VARIABLE, default=default, least=1, most=MAX_ATTEMPTS
+    )
+
+
+def _whole_number(
+    environment: Mapping[str, str], name: str, *, default: int, least: int = 0, most: int
+) -> int:
+    if name not in environment:
+        return default
+    text = environment[name].strip()
+    value = int(text) if _WHOLE_NUMBER.fullmatch(text) else None
+    if value is None or not least <= value <= most:
+        limit = f"a whole number from {least} to {most}"
+        raise InvalidSetting("environment", field=name, value=environment[name], limit=limit)
+    return value
+
+
+def added_jitter(environment: Mapping[str, str]) -> Retry:
+    """5 s, doubled by every failure, plus 0 to 5 s; 3 attempts.
+
+    `RETRY_MAX_ATTEMPTS`, `RETRY_BASE_DELAY_MS` and `RETRY_JITTER_MAX_MS` override those numbers.
+    """
+    base_ms = _whole_number(environment, BASE_DELAY_VARIABLE, default=5_000, most=_MAX_DELAY_MS)
+    jitter_ms = _whole_number(environment, JITTER_VARIABLE, default=5_000, most=_MAX_DELAY_MS)
+    return Retry(
+        attempts=_attempts(environment, default=3),
+        base=base_ms / 1_000,
+        factor=2.0,
+        cap=None,
+        jitter=Jitter.ADDED,
+        spread=jitter_ms / 1_000,
+    )
+
+
+def fixed_spread(environment: Mapping[str, str]) -> Retry:
+    """5, 15, then 45 s, each give or take a fifth; 3 attempts or `RETRY_MAX_ATTEMPTS`."""
+    return Retry(
+        attempts=_attempts(environment, default=3),
+        delays=(5.0, 15.0, 45.0),
+        jitter=Jitter.SPREAD,
+        spread=0.2,
+    )
+
+
+FULL_JITTER: Final = Retry(
+    attempts=5,
+    base=1.0,
+    factor=2.0,
+    cap=60.0,
+    jitter=Jitter.FULL,
+    retry_after_ceiling=300.0,
+)
+"""Anywhere up to 1 s, doubled by every failure up to 60 s; 5 attempts; Retry-After up to 5 min."""
+
+ADDED_JITTER: Final = added_jitter({})
+"""5 s, doubled by every failure, plus 0 to 5 s; 3 attempts."""
+
+FIXED_SPREAD: Final = fixed_spread({})
+"""5, 15, then 45 s, each give or take a fifth; 3 attempts."""
+
+CAPPED: Final = Retry(
+    attempts=4,
+    base=1.0,
+    factor=2.0,
+    cap=300.0,
+    jitter=Jitter.ADDED,
+    spread=1.0,
+    retry_after_ceiling=300.0,
+)
+"""1 s, doubled by every failure, plus 0 to 1 s, at most 300 s, as Retry-After is; 3 retries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryConfig:
+    """Backoff as tenacity users know it, with the exceptions that are worth a retry.
+
+    The n-th failure is followed by `backoff_multiplier * 2 ** (n - 1)` seconds kept between
+    `backoff_min` and `backoff_max`, plus `jitter_min` to `jitter_max` seconds, `backoff_max` at
+    most in all. `max_attempts` counts the first attempt. `timeout` is for each call.
+    """
+
+    max_attempts: int = 3
+    backoff_multiplier: float = 1.0
+    backoff_min: float = 1.0
+    backoff_max: float = 10.0
+    jitter_min: float = 0.0
+    jitter_max: float = 2.0
+    timeout: float = 30.0
+    retryable_exceptions: AbstractSet[type[Exception]]
+    respect_retry_after: bool = True
+
+    def __post_init__(self) -> None:
+        attempts = self.max_attempts
+        if type(attempts) is not int or not 1 <= attempts <= MAX_ATTEMPTS:
+            raise _invalid("max_attempts", attempts, f"a whole number from 1 to {MAX_ATTEMPTS}")
+        for name, least in (
+            ("backoff_multiplier", MIN_BASE_S),
+            ("backoff_min", 0.0),
+            ("backoff_max", 0.0),
+            ("jitter_min", 0.0),
+            ("jitter_max", 0.0),
+            ("timeout", MIN_BASE_S),
+        ):
+            object.__setattr__(self, name, _seconds(name, getattr(self, name), at_least=least))
+        if not self.backoff_min < self.backoff_max:
+            raise _invalid("backoff_min", self.backoff_min, f"below backoff_max {self.backoff_max}")
+        if not self.jitter_min < self.jitter_max:
+            raise _invalid("jitter_min", self.jitter_min, f"below jitter_max {self.jitter_max}")
+        if type(self.respect_retry_after) is not bool:
+            raise _invalid("respect_retry_after", self.respect_retry_after, "True or False")
+        kinds = _exception_kinds(self.retryable_exceptions)
+        object.__setattr__(self, "retryable_exceptions", kinds)
+
+    def to_retry(self) -> Retry:
+        """The same policy as a stage takes it."""
+        return Retry(
+            attempts=self.max_attempts,
+            base=min(self.backoff_multiplier, self.backoff_max),
+            factor=2.0,
+            cap=self.backoff_max,
+            floor=self.backoff_min,
+            jitter=Jitter.ADDED,
+            spread=self.jitter_max,
+            spread_min=self.jitter_min,
+            honour_retry_after=self.respect_retry_after,
+        )
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Rules by which the listed exceptions are retried and no others are.
+
+        A listed exception that carries an HTTP status is judged by the status: that its class is
+        worth a retry does not make a 404 worth one.
+        """
+        listed = tuple(sorted(self.retryable_exceptions, key=lambda kind: kind.__qualname__))
+        return (Rule(listed, _verdict_of_listed), Rule(Exception, _verdict_of_unlisted))
+
+
+def _verdict_of_listed(exception: Exception, now: Instant) -> Verdict:
+    usual = _usual_verdict(exception, now)
+    if usual is not None and (usual.retryable or status_of(exception) is not None):
+        return usual
+    return Verdict(_error_class_after(type(exception)), retryable=True, outcome_known=False)
+
+
+def _verdict_of_unlisted(exception: Exception, now: Instant) -> Verdict:
+    usual = _usual_verdict(exception, now)
+    if usual is None:
+        return Verdict(BUG.error_class, retryable=False, severity=BUG.severity, outcome_known=False)
+    return replace(usual, retryable=False, category=usual.effective_category)
+
+
+def _usual_verdict(exception: Exception, now: Instant) -> Verdict | None:
+    verdicts = (rule.verdict_on(exception, now=now) for rule in STANDARD)
+    return next((verdict for verdict in verdicts if verdict is not None), None)
+
+
+def _error_class_after(kind: type[Exception]) -> str:
+    """ResourceExhausted becomes RESOURCE_EXHAUSTED."""
+    words = _WORD_START.sub("_", kind.__name__).upper()
+    name = "_".join(re.findall(r"[A-Z0-9]+", words))[:MAX_ERROR_CLASS_LENGTH].strip("_")
+    return name if name[:1].isalpha() else "RETRYABLE"
+
+
+def _exception_kinds(kinds: object) -> frozenset[type[Exception]]:
+    if (
+        not isinstance(kinds, AbstractSet)
+        or not kinds
+        or not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds)
+    ):
+        raise _invalid("retryable_exceptions", kinds, "a set of one or more exception classes")
+    return frozenset(kinds)
+
+
+def _invalid(name: str, value: object, limit: str) -> InvalidPolicy:
+    return InvalidPolicy("RetryConfig", field=name, value=value, limit=limit)
+
+
+def _seconds(name: str, value: object, *, at_least: float) -> float:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not at_least <= value <= MAX_DELAY_S
+    ):
+        raise _invalid(name, value, f"a number from {at_least:g} to {MAX_DELAY_S:g}")
+    return float(value)

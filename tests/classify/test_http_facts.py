@@ -1,0 +1,172 @@
+"""Statuses and Retry-After, read from whatever shape a library gives its exceptions."""
+
+import http
+from types import SimpleNamespace
+
+import pytest
+
+from holdfast.classify.http_facts import (
+    headers_of,
+    parse_retry_after,
+    retry_after_us_of,
+    status_of,
+)
+
+NOW = 1_445_412_480_000_000  # Wed, 21 Oct 2015 07:28:00 GMT
+YEAR_US = 365 * 24 * 3600 * 10**6
+
+
+class Carrier(Exception):
+    def __init__(self, **attributes):
+        super().__init__("carrier")
+        self.__dict__.update(attributes)
+
+
+class Explosive(Exception):
+    @property
+    def status_code(self):
+        raise RuntimeError("no status")
+
+    @property
+    def headers(self):
+        raise RuntimeError("no headers")
+
+
+def response(**attributes):
+    return SimpleNamespace(**attributes)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "status"),
+    [
+        ({"status_code": 503}, 503),
+        ({"status": 429}, 429),
+        ({"code": 404}, 404),
+        ({"response": response(status_code=502)}, 502),
+        ({"resp": response(status=500)}, 500),
+        ({"status_code": "503", "status": 504}, 504),
+        ({"status_code": 503, "status": 504}, 503),
+        ({"code": http.HTTPStatus.NOT_FOUND}, None),
+        ({"code": "404"}, None),
+        ({"code": True}, None),
+        ({"code": 404.0}, None),
+        ({"code": 99}, None),
+        ({"code": 600}, None),
+        ({"code": 550_000}, None),
+        ({"code": 7, "response": response(status_code=418)}, 418),
+        ({"response": None}, None),
+        ({"status": lambda: 500}, None),
+        ({}, None),
+    ],
+)
+def test_the_status_is_the_first_plain_integer_that_can_be_one(attributes, status):
+    assert status_of(Carrier(**attributes)) == status
+
+
+def test_an_exception_whose_attributes_raise_carries_nothing():
+    assert status_of(Explosive()) is None
+    assert headers_of(Explosive()) == {}
+    assert retry_after_us_of(Explosive(), now=NOW) is None
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"headers": {"Retry-After": "7"}},
+        {"headers": {b"RETRY-AFTER": b"7"}},
+        {"response": response(headers={"retry-after": "7"})},
+        {"headers": None, "response": response(headers={"retry-after": "7"})},
+        {"resp": {"retry-after": "7", "status": "503"}},
+        {"headers": {"retry-after": 7, "Retry-After": "7", 5: "x"}},
+    ],
+)
+def test_headers_are_found_whatever_their_case_and_place(attributes):
+    assert retry_after_us_of(Carrier(**attributes), now=NOW) == 7_000_000
+
+
+def test_headers_that_fail_while_they_are_read_are_cut_there():
+    class Failing:
+        def items(self):
+            yield "retry-after", "7"
+            raise RuntimeError("torn")
+
+    assert headers_of(Carrier(headers=Failing())) == {"retry-after": "7"}
+
+
+def test_absurdly_many_or_long_headers_are_left_unread():
+    many = {f"x-{number}": "1" for number in range(100_000)}
+
+    assert len(headers_of(Carrier(headers=many))) == 200
+    assert headers_of(Carrier(headers={"retry-after": "1" * 1_000_000})) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "microseconds"),
+    [
+        ("0", 0),
+        ("120", 120_000_000),
+        (" 120 ", 120_000_000),
+        ("1.5", 1_500_000),
+        ("-5", 0),
+        ("31536000", YEAR_US),
+        ("99999999999999999999999", YEAR_US),
+        ("Wed, 21 Oct 2015 07:29:30 GMT", 90_000_000),
+        ("Wednesday, 21-Oct-15 07:29:30 GMT", 90_000_000),
+        ("Wed Oct 21 07:29:30 2015", 90_000_000),
+        ("Wed, 21 Oct 2015 09:29:30 +0200", 90_000_000),
+        ("Wed, 21 Oct 2015 07:29:30 -0000", 90_000_000),
+        ("Wed, 21 Oct 2015 07:27:59 GMT", 0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", YEAR_US),
+        ("Wed, 99 Oct 2015 07:29:30 GMT", None),
+        ("soon", None),
+        ("", None),
+        ("1e9", None),
+        ("inf", None),
+        ("nan", None),
+        ("١٢", None),
+        ("12 s", None),
+    ],
+)
+def test_retry_after_is_read_as_seconds_or_as_a_date_and_clamped(value, microseconds):
+    assert parse_retry_after(value, now=NOW) == microseconds
+
+
+@pytest.mark.parametrize(
+    ("headers", "microseconds"),
+    [
+        ({"retry-after-ms": "250", "retry-after": "9"}, 250_000),
+        ({"retry-after-ms": "-1"}, 0),
+        ({"retry-after-ms": "later", "retry-after": "9"}, 9_000_000),
+        ({"retry-after": "9", "x-ratelimit-reset": "60"}, 9_000_000),
+        ({"x-ratelimit-reset": "60"}, 60_000_000),
+        ({"x-ratelimit-reset": "1445412510"}, 30_000_000),
+        ({"x-ratelimit-reset": "1445412000"}, 0),
+        ({"x-ratelimit-reset-requests": "6m0s"}, 360_000_000),
+        ({"x-ratelimit-reset-tokens": "1h2m3.5s"}, 3_723_500_000),
+        ({"x-ratelimit-reset-tokens": "120ms"}, 120_000),
+        ({"ratelimit-reset": "5", "x-ratelimit-reset": "8"}, 8_000_000),
+        (
+            {
+                "x-ratelimit-reset-requests": "6m0s",
+                "x-ratelimit-remaining-requests": "12",
+                "x-ratelimit-reset-tokens": "2s",
+                "x-ratelimit-remaining-tokens": "0",
+            },
+            2_000_000,
+        ),
+        ({"x-ratelimit-reset": "tomorrow"}, None),
+        ({"x-ratelimit-reset": ""}, None),
+        ({"x-ratelimit-limit": "60"}, None),
+    ],
+)
+def test_the_wait_comes_from_the_most_exact_header(headers, microseconds):
+    carrier = Carrier(status_code=429, headers=headers)
+
+    assert retry_after_us_of(carrier, now=NOW) == microseconds
+
+
+def test_a_rate_limits_reset_means_nothing_unless_the_limit_was_the_reason():
+    carrier = Carrier(status_code=500, headers={"x-ratelimit-reset": "60"})
+
+    assert retry_after_us_of(carrier, now=NOW) is None
