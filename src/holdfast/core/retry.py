@@ -37,6 +37,13 @@ _FULL: Final = Jitter.FULL
 _ADDED: Final = Jitter.ADDED
 _SPREAD: Final = Jitter.SPREAD
 
+_SPREAD_LIMITS: Final = {
+    Jitter.FULL: (0.0, "full jitter has no spread"),
+    Jitter.ADDED: (MAX_DELAY_S, "seconds"),
+    Jitter.SPREAD: (1.0, "a fraction"),
+    Jitter.NONE: (0.0, "without jitter there is no spread"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Retry:
@@ -163,9 +170,10 @@ class Retry:
         if type(self.honour_retry_after) is not bool:
             raise _invalid("honour_retry_after", self.honour_retry_after, "True or False")
         try:
-            put(self, "jitter", Jitter(self.jitter))
+            jitter = Jitter(self.jitter)
         except ValueError:
             raise _invalid("jitter", self.jitter, f"one of {', '.join(Jitter)}") from None
+        self._check_spread(jitter)
 
         put(self, "factor", _number("factor", self.factor, at_least=1.0, at_most=MAX_FACTOR))
         limit = UNCAPPED_DELAY_S
@@ -182,21 +190,15 @@ class Retry:
         put(self, "retry_after_ceiling", ceiling)
         if self.delays is not None:
             put(self, "delays", _checked_delays(self.delays, limit=limit, bound=bound))
-        self._check_spread()
 
-    def _check_spread(self) -> None:
+    def _check_spread(self, jitter: Jitter) -> None:
         put = object.__setattr__
-        most = 0.0
-        bound = f"used with jitter={self.jitter.value!r}" if isinstance(self.jitter, Jitter) else ""
-        if self.jitter is _ADDED:
-            most, bound = MAX_DELAY_S, ""
-        elif self.jitter is _SPREAD:
-            most, bound = 1.0, "a fraction"
+        put(self, "jitter", jitter)
+        most, bound = _SPREAD_LIMITS[jitter]
         spread = _number("spread", self.spread, at_most=most, bound=bound)
-        most = spread if self.jitter is _ADDED else 0.0
-        spread_min = _number("spread_min", self.spread_min, at_most=most, bound="spread")
         put(self, "spread", spread)
-        put(self, "spread_min", spread_min)
+        least = spread if jitter is _ADDED else 0.0
+        put(self, "spread_min", _number("spread_min", self.spread_min, at_most=least))
 
 
 def _invalid(name: str, value: object, limit: str) -> InvalidPolicy:
