@@ -10,8 +10,8 @@ import uvloop
 
 from bench.program import Tally, main
 
-CONCURRENCY = 24
-CONNECTIONS = 24
+CONCURRENCY = 10
+CONNECTIONS = 10
 
 
 class ProcrastinateSubmitter:
