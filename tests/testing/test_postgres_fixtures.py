@@ -1,5 +1,7 @@
 import psycopg
 
+from holdfast.testing.postgres_databases import DisposableDatabases
+
 
 def _table_names(url):
     with psycopg.connect(url) as connection:
@@ -48,6 +50,21 @@ def test_a_used_up_database_goes_even_with_a_session_left_open(postgres_database
             found = other.execute("select 1 from pg_database where datname = %s", [name])
             assert found.fetchone() is None
         left_open.close()
+
+
+def test_no_database_is_left_on_a_server_that_goes_on(postgres_server):
+    def names():
+        with psycopg.connect(postgres_server.url) as connection:
+            return {name for (name,) in connection.execute("select datname from pg_database")}
+
+    before = names()
+    databases = DisposableDatabases(postgres_server.url)
+    databases.template("empty", build=lambda url: None)
+    databases.use_up(databases.fresh())
+    with psycopg.connect(databases.fresh()):
+        databases.drop_all()
+
+        assert names() == before
 
 
 def test_a_database_of_each_dialect_starts_empty(database_url, tmp_path):

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable
 from typing import Literal
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import psycopg
 from psycopg import sql
@@ -51,13 +51,12 @@ class DisposableDatabases:
         self._strategy = strategy
         self._made = 0
         self._templates: dict[str, str] = {}
+        self._present: set[str] = set()
         self._used_up: list[str] = []
 
     def fresh(self, *, template: str | None = None) -> str:
         """The URL of a new database, a copy of `template` if one is given."""
-        return create_database(
-            self._server_url, self._new_name(), template=template, strategy=self._strategy
-        )
+        return self._create(self._new_name(), template=template)
 
     def template(self, purpose: str, *, build: Callable[[str], None]) -> str:
         """The name of a database that `build` filled, to give to `fresh`; built once a purpose.
@@ -66,22 +65,31 @@ class DisposableDatabases:
         """
         if purpose not in self._templates:
             name = self._new_name()
-            build(create_database(self._server_url, name, strategy=self._strategy))
+            build(self._create(name))
             self._templates[purpose] = name
         return self._templates[purpose]
 
     def use_up(self, url: str) -> None:
         """The database may go; it is dropped some time later, when its sessions have ended."""
-        self._used_up.append(urlsplit(url).path.lstrip("/"))
+        self._used_up.append(unquote(urlsplit(url).path.lstrip("/")))
         if len(self._used_up) > _KEPT_BEFORE_DROPPING:
-            drop_database(self._server_url, self._used_up.pop(0))
+            self._drop(self._used_up.pop(0))
 
     def drop_all(self) -> None:
-        """Drops what is left, templates too."""
-        for name in (*self._used_up, *self._templates.values()):
-            drop_database(self._server_url, name)
+        """Drops every database that is left, templates too."""
+        for name in sorted(self._present):
+            self._drop(name)
         self._used_up.clear()
         self._templates.clear()
+
+    def _create(self, name: str, *, template: str | None = None) -> str:
+        url = create_database(self._server_url, name, template=template, strategy=self._strategy)
+        self._present.add(name)
+        return url
+
+    def _drop(self, name: str) -> None:
+        drop_database(self._server_url, name)
+        self._present.discard(name)
 
     def _new_name(self) -> str:
         self._made += 1
