@@ -172,7 +172,7 @@ class Holdfast:
         run_at: datetime | None = None,
         deadline: Span | datetime | None = None,
         trace: str | None = None,
-        connection: Any = None,  # noqa: ANN401 - the driver's own connection
+        connection: object = None,
     ) -> JobHandle:
         """Make a job, or find the one that the key already names; see `Submit`.
 
@@ -194,7 +194,7 @@ class Holdfast:
             trace=trace,
         )
         found = self._pipeline(pipeline)
-        row = self._row(found, submit)
+        row = self._row(found, submit, connection)
         job_id, created = self._insert_one(row, submit, connection)
         return JobHandle(self, job_id, created=created)
 
@@ -203,7 +203,7 @@ class Holdfast:
         pipeline: Pipeline | str,
         submits: Iterable[Submit],
         *,
-        connection: Any = None,  # noqa: ANN401 - the driver's own connection
+        connection: object = None,
     ) -> list[Submitted]:
         """Make many jobs in few statements; one that is refused leaves the others alone."""
         found = self._pipeline(pipeline)
@@ -213,10 +213,12 @@ class Holdfast:
         for position, submit in enumerate(given):
             try:
                 if submit.rerun:
-                    handle = self._insert_one(self._row(found, submit), submit, connection)
+                    handle = self._insert_one(
+                        self._row(found, submit, connection), submit, connection
+                    )
                     results[position] = Submitted(*handle)
                 else:
-                    rows.append((position, self._row(found, submit)))
+                    rows.append((position, self._row(found, submit, connection)))
             except HoldfastError as error:
                 results[position] = Submitted(None, created=False, error=error)
         for start in range(0, len(rows), BULK):
@@ -226,7 +228,7 @@ class Holdfast:
                 if twin is None:
                     results[position] = Submitted(row.id, created=True)
                 else:
-                    results[position] = self._known(row, given[position])
+                    results[position] = self._known(row, given[position], connection)
         return [result for result in results if result is not None]
 
     def job(self, job_id: str) -> JobView:
@@ -359,40 +361,37 @@ class Holdfast:
             raise UnknownPipeline(name, known=self._pipelines)
         return found
 
-    def _row(self, pipeline: Pipeline, submit: Submit) -> NewJob:
+    def _row(self, pipeline: Pipeline, submit: Submit, connection: object) -> NewJob:
         self._open()
         now = self.clock.now()
         row = self._rows.row(pipeline, submit, now=now)
-        self._plans.save(pipeline.bound().plan, now=now)
+        self._plans.save(pipeline.bound().plan, now=now, connection=connection)
         return row
 
-    def _insert_one(self, row: NewJob, submit: Submit, connection: Any) -> tuple[JobId, bool]:  # noqa: ANN401
+    def _insert_one(self, row: NewJob, submit: Submit, connection: object) -> tuple[JobId, bool]:
         twin = self.store.insert([row], connection=connection)[0]
         if twin is None:
             return row.id, True
+        twins = self._twins(row, connection)
         if not submit.rerun:
-            return self._resolved(row, submit), False
+            return resolve(row, submit, twins), False
         standing = self.store.insert_rerun(
-            row._replace(rerun_of=self._first_of(row)), connection=connection
+            row._replace(rerun_of=twins[0].job_id), connection=connection
         )
         if standing is not None:
             raise VersionConflict(standing.job_id, requested=row.version, found=standing.version)
         return row.id, True
 
-    def _known(self, row: NewJob, submit: Submit) -> Submitted:
+    def _known(self, row: NewJob, submit: Submit, connection: object) -> Submitted:
         try:
-            return Submitted(self._resolved(row, submit), created=False)
+            return Submitted(resolve(row, submit, self._twins(row, connection)), created=False)
         except HoldfastError as error:
             return Submitted(None, created=False, error=error)
 
-    def _resolved(self, row: NewJob, submit: Submit) -> JobId:
-        return resolve(row, submit, self._twins(row))
-
-    def _first_of(self, row: NewJob) -> JobId:
-        return self._twins(row)[0].job_id
-
-    def _twins(self, row: NewJob) -> list[Twin]:
-        return self.store.twins(owner=row.owner, pipeline=row.pipeline, key=row.key or "")
+    def _twins(self, row: NewJob, connection: object) -> list[Twin]:
+        return self.store.twins(
+            owner=row.owner, pipeline=row.pipeline, key=row.key or "", connection=connection
+        )
 
     def _get(self, job_id: str) -> Job:
         checked = _checked_id(job_id)

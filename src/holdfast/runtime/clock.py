@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import os
 import random
 import time
 from collections.abc import Callable
@@ -11,6 +13,7 @@ from holdfast.core.instant import Instant
 
 LEARN_EVERY_US: Final = 15_000_000
 _READINGS: Final = 3
+_POOL: Final = 256
 
 
 class Clock(Protocol):
@@ -64,16 +67,26 @@ class Chance:
     """The source of jitter and of job ids; a seed makes it repeatable."""
 
     def __init__(self, seed: int | None = None) -> None:
-        self._random = random.SystemRandom() if seed is None else random.Random(seed)
-        self._rolls = random.Random(self._random.getrandbits(64))
+        self._rolls = random.Random(seed)
+        self._seeded = seed is not None
+        self._pool: list[int] = []
 
     def roll(self) -> float:
         """Return a float in [0, 1)."""
         return self._rolls.random()
 
     def bits(self, count: int) -> int:
-        """Return that many random bits, not to be guessed from outside."""
-        return self._random.getrandbits(count)
+        """Return up to 64 random bits, not to be guessed from outside unless seeded."""
+        if self._seeded:
+            return self._rolls.getrandbits(count)
+        try:
+            word = self._pool.pop()
+        except IndexError:
+            # The system's randomness comes in blocks: a call for each id would cost more than
+            # the id itself.
+            self._pool.extend(array.array("Q", os.urandom(8 * _POOL)))
+            word = self._pool.pop()
+        return word >> (64 - count)
 
 
 def monotonic_s() -> float:

@@ -19,10 +19,14 @@ class PlanCache:
         self._saved: set[tuple[str, PlanDigest]] = set()
         self._lock = threading.Lock()
 
-    def save(self, plan: Plan, *, now: Instant) -> None:
-        """Store a plan, once per process."""
+    def save(self, plan: Plan, *, now: Instant, connection: object = None) -> None:
+        """Store a plan, once per process; with `connection` in the caller's own transaction."""
         key = (plan.pipeline, plan.digest)
         if key in self._saved:
+            return
+        if connection is not None:
+            # Not noted as saved: the caller may still roll back.
+            self._store.save_plan(plan, now=now, connection=connection)
             return
         with self._lock:
             self._store.save_plan(plan, now=now)

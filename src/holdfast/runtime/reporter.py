@@ -28,6 +28,7 @@ from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
 BATCH: Final = 500
+AGAIN_US: Final = 20_000
 LINGER_S: Final = 0.002
 LINGER_FROM: Final = 16
 """While attempts end this many at a time, it pays to wait a moment for more of them."""
@@ -115,7 +116,8 @@ class Reporter:
         again = self._settle(batch)
         self._batch = again
         self._freed(len(batch) - len(again))
-        return now
+        # What is decided again may be locked by somebody: that is not waited for in a tight loop.
+        return later(now, AGAIN_US) if len(again) == len(batch) else now
 
     def _collect(self) -> None:
         outcomes = self._outcomes

@@ -175,12 +175,7 @@ class Store(Protocol):
         """Tell listeners that jobs may be due."""
         ...
 
-    def insert(
-        self,
-        jobs: Sequence[NewJob],
-        *,
-        connection: Any = None,  # noqa: ANN401 - the driver's own
-    ) -> list[Twin | None]:
+    def insert(self, jobs: Sequence[NewJob], *, connection: object = None) -> list[Twin | None]:
         """Store new jobs, all or none; per job None, or the twin that already holds its key.
 
         A job whose own id is stored already counts as inserted, so an insert whose outcome
@@ -189,19 +184,16 @@ class Store(Protocol):
         """
         ...
 
-    def insert_rerun(
-        self,
-        job: NewJob,
-        *,
-        connection: Any = None,  # noqa: ANN401 - the driver's own
-    ) -> Twin | None:
+    def insert_rerun(self, job: NewJob, *, connection: object = None) -> Twin | None:
         """Store a rerun of `job.rerun_of` unless a job of that key has its version or a higher.
 
         Returns None, or the twin with the highest version, which then stands in the way.
         """
         ...
 
-    def twins(self, *, owner: str, pipeline: str, key: str) -> list[Twin]:
+    def twins(
+        self, *, owner: str, pipeline: str, key: str, connection: object = None
+    ) -> list[Twin]:
         """Return every job of that key, the lowest version first."""
         ...
 
@@ -232,14 +224,18 @@ class Store(Protocol):
     def renew(
         self, leases: Collection[Lease], *, holder: WorkerId, lease_us: int, now: Instant
     ) -> set[Lease]:
-        """Extend leases to `now + lease_us`; return those still held. Revisions stay."""
+        """Extend leases to `now + lease_us`; return those still held. Revisions stay.
+
+        A row that somebody else has locked is not waited for: it counts as held when it is, and
+        is renewed the next time.
+        """
         ...
 
     def apply(self, decisions: Sequence[Decision]) -> set[JobId]:
         """Write decisions in one transaction; return the ids whose revision still matched.
 
-        A decision whose job has moved on is left out; the others stand. At most one decision
-        per job in one call.
+        A decision whose job has moved on, or is locked by somebody for long, is left out; the
+        others stand. At most one decision per job in one call.
         """
         ...
 
@@ -271,7 +267,7 @@ class Store(Protocol):
         """Return a job's history, oldest first."""
         ...
 
-    def save_plan(self, plan: Plan, *, now: Instant) -> None:
+    def save_plan(self, plan: Plan, *, now: Instant, connection: object = None) -> None:
         """Store a plan; one that is there already stays as it is."""
         ...
 

@@ -20,7 +20,7 @@ Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 CONNECT_TIMEOUT_S: Final = 5
 STATEMENT_TIMEOUT_MS: Final = 30_000
-LOCK_TIMEOUT_MS: Final = 10_000
+LOCK_TIMEOUT_MS: Final = 2_000
 POOL_TIMEOUT_S: Final = 10.0
 
 # A dead peer is noticed in about this time even when nothing answers: idle + interval * count,

@@ -7,6 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, LiteralString, TypeVar, cast
 
+import psycopg
+from psycopg import errors as pg_errors
+from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from holdfast.core.decision import Change, Decision, Kind
@@ -15,7 +18,7 @@ from holdfast.core.instant import Instant, later
 from holdfast.core.job import Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import StoreUnavailable, UsageError
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -101,14 +104,11 @@ class PostgresStore:
     def announce_due(self) -> None:
         self._rows("announce_due", {})
 
-    def insert(
-        self,
-        jobs: Sequence[NewJob],
-        *,
-        connection: Any = None,  # noqa: ANN401 - the caller's own
-    ) -> list[Twin | None]:
+    def insert(self, jobs: Sequence[NewJob], *, connection: object = None) -> list[Twin | None]:
+        if not jobs:
+            return []
         if connection is not None:
-            return self._insert(connection, jobs)
+            return self._insert(_borrowed(connection), jobs)
         # Ids are chosen by the caller, so an insert whose reply was lost may simply be repeated.
         return self._run(lambda own: self._insert(own, jobs), atomic=len(jobs) > 1)
 
@@ -142,14 +142,9 @@ class PostgresStore:
             for position, *row in _fetch(connection, "twins_of_many", columns)
         }
 
-    def insert_rerun(
-        self,
-        job: NewJob,
-        *,
-        connection: Any = None,  # noqa: ANN401 - the caller's own
-    ) -> Twin | None:
+    def insert_rerun(self, job: NewJob, *, connection: object = None) -> Twin | None:
         if connection is not None:
-            return self._insert_rerun(connection, job)
+            return self._insert_rerun(_borrowed(connection), job)
         return self._run(lambda own: self._insert_rerun(own, job), atomic=True)
 
     def _insert_rerun(self, connection: Connection, job: NewJob) -> Twin | None:
@@ -162,7 +157,11 @@ class PostgresStore:
             return highest
         return self._insert(connection, [job])[0]
 
-    def twins(self, *, owner: str, pipeline: str, key: str) -> list[Twin]:
+    def twins(
+        self, *, owner: str, pipeline: str, key: str, connection: object = None
+    ) -> list[Twin]:
+        if connection is not None:
+            return _twins(_borrowed(connection), owner=owner, pipeline=pipeline, key=key)
         return self._run(lambda own: _twins(own, owner=owner, pipeline=pipeline, key=key))
 
     def claim(
@@ -206,21 +205,18 @@ class PostgresStore:
         return {Lease(job_id, token) for job_id, token in self._rows("renew", values)}
 
     def apply(self, decisions: Sequence[Decision]) -> set[JobId]:
+        if not decisions:
+            return set()
         # Rows are locked in the order of their ids, so that two writers do not wait in a circle.
         ordered = sorted(decisions)
-        plain = [item for item in ordered if item.entry.kind is Kind.COMPLETED]
-        other = [item for item in ordered if item.entry.kind is not Kind.COMPLETED]
-        both = bool(plain and other)
-
-        def write(connection: Connection) -> set[JobId]:
-            applied: set[JobId] = set()
-            if plain:
-                applied.update(_complete(connection, plain))
-            if other:
-                applied.update(_apply(connection, other))
-            return applied
-
-        return self._run(write, atomic=both)
+        kinds = {decision.entry.kind is Kind.COMPLETED for decision in ordered}
+        try:
+            return self._run(lambda own: _write(own, ordered), atomic=len(kinds) > 1)
+        except StoreUnavailable as error:
+            if not isinstance(error.__cause__, pg_errors.LockNotAvailable):
+                raise
+        # Somebody sits on one of the rows: the others must not wait for it.
+        return self._run(lambda own: _write_unlocked(own, ordered), atomic=True)
 
     def expired(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
         return self._sweep("expired", now=now, after=after, limit=limit)
@@ -261,12 +257,17 @@ class PostgresStore:
         rows = self._rows("ledger", {"job_id": job_id})
         return [ledger_entry_from_row(job_id, row) for row in rows]
 
-    def save_plan(self, plan: Plan, *, now: Instant) -> None:
-        body = json.dumps(plan.to_document(), separators=(",", ":"))
-        self._count(
-            "save_plan",
-            {"pipeline": plan.pipeline, "digest": plan.digest, "body": body, "created_at": now},
-        )
+    def save_plan(self, plan: Plan, *, now: Instant, connection: object = None) -> None:
+        values = {
+            "pipeline": plan.pipeline,
+            "digest": plan.digest,
+            "body": json.dumps(plan.to_document(), separators=(",", ":")),
+            "created_at": now,
+        }
+        if connection is not None:
+            _borrowed(connection).execute(_text("save_plan"), values)
+        else:
+            self._count("save_plan", values)
 
     def load_plan(self, pipeline: str, digest: PlanDigest) -> Plan | None:
         rows = self._rows("load_plan", {"pipeline": pipeline, "digest": digest})
@@ -359,6 +360,21 @@ class PostgresStore:
         return self._run(lambda own: own.execute(_text(statement), values).rowcount)
 
 
+def _borrowed(connection: object) -> Connection:
+    """Return the caller's own connection, which must be psycopg's."""
+    if not isinstance(connection, psycopg.Connection):
+        raise UsageError(
+            f"connection is a {type(connection).__name__}; a PostgreSQL store needs the "
+            "psycopg.Connection of the transaction that the jobs belong to"
+        )
+    if connection.autocommit and connection.info.transaction_status is TransactionStatus.IDLE:
+        raise UsageError(
+            "connection has no transaction open, so nothing would hold the jobs together with "
+            "your own rows; wrap them in `with connection.transaction():`"
+        )
+    return connection
+
+
 def _text(statement: str) -> LiteralString:
     # Statements are files of this package, never built from values.
     return cast("LiteralString", _SQL[statement])  # type: ignore[redundant-cast]
@@ -387,6 +403,23 @@ def _arrays(columns: dict[str, Any]) -> dict[str, str]:
         name: plain_array(values) if name in _PLAIN_COLUMNS else text_array(values)
         for name, values in columns.items()
     }
+
+
+def _write(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
+    plain = [item for item in decisions if item.entry.kind is Kind.COMPLETED]
+    other = [item for item in decisions if item.entry.kind is not Kind.COMPLETED]
+    applied: set[JobId] = set()
+    if plain:
+        applied.update(_complete(connection, plain))
+    if other:
+        applied.update(_apply(connection, other))
+    return applied
+
+
+def _write_unlocked(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
+    ids = plain_array(decision.job_id for decision in decisions)
+    free = {row[0] for row in _fetch(connection, "lock_free", {"ids": ids})}
+    return _write(connection, [item for item in decisions if item.job_id in free])
 
 
 def _complete(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:

@@ -129,10 +129,15 @@ class SqliteStore:
         self._database.wake()
         return twin
 
-    def twins(self, *, owner: str, pipeline: str, key: str) -> list[Twin]:
+    def twins(
+        self, *, owner: str, pipeline: str, key: str, connection: object = None
+    ) -> list[Twin]:
         """Return every job of that key, the lowest version first."""
-        rows = self._rows("twins", {"owner": owner, "pipeline": pipeline, "key": key})
-        return [twin_from_row(row) for row in rows]
+        values = {"owner": owner, "pipeline": pipeline, "key": key}
+        if connection is None:
+            return [twin_from_row(row) for row in self._rows("twins", values)]
+        with borrowed.inside(self._database, connection) as cursor:
+            return [twin_from_row(row) for row in cursor.execute(_SQL["twins"], values)]
 
     def claim(
         self,
@@ -242,11 +247,20 @@ class SqliteStore:
         rows = self._rows("ledger", {"job_id": job_id})
         return [ledger_entry_from_row(job_id, row) for row in rows]
 
-    def save_plan(self, plan: Plan, *, now: Instant) -> None:
+    def save_plan(self, plan: Plan, *, now: Instant, connection: object = None) -> None:
         """Store a plan; one that is there already stays as it is."""
         body = json.dumps(plan.to_document(), separators=(",", ":"))
-        values = {"pipeline": plan.pipeline, "digest": plan.digest, "body": body}
-        self._count("save_plan", {**values, "created_at": now})
+        values = {
+            "pipeline": plan.pipeline,
+            "digest": plan.digest,
+            "body": body,
+            "created_at": now,
+        }
+        if connection is None:
+            self._count("save_plan", values)
+            return
+        with borrowed.inside(self._database, connection) as cursor:
+            cursor.execute(_SQL["save_plan"], values)
 
     def load_plan(self, pipeline: str, digest: PlanDigest) -> Plan | None:
         """Return a stored plan."""
@@ -349,13 +363,10 @@ def _lanes(cursor: sqlite3.Cursor, routes: Sequence[Route]) -> list[dict[str, An
 
 
 def _insert(cursor: sqlite3.Cursor, jobs: Sequence[NewJob]) -> list[Twin | None]:
-    text = _SQL["insert_one"]
-    return [
-        None
-        if cursor.execute(text, (*job, job.created_at)).rowcount == 1
-        else _twin_of(cursor, job)
-        for job in jobs
-    ]
+    cursor.executemany(_SQL["insert_one"], [(*job, job.created_at) for job in jobs])
+    if cursor.rowcount == len(jobs):
+        return [None] * len(jobs)
+    return [_twin_of(cursor, job) for job in jobs]
 
 
 def _twin_of(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
