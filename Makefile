@@ -29,7 +29,7 @@ run: install ## run the demo: a worker, a flaky upstream, live progress
 .PHONY: test
 test: install ## lint, types, layers, then every test that is not slow, on SQLite and PostgreSQL
 	@$(MAKE) --no-print-directory lint types layers
-	@$(BIN)/python -m pytest -q -m "not slow" -n $(WORKERS) $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) $(PYTEST_ARGS)
 
 .PHONY: test-slow
 test-slow: install ## the tests that take long
