@@ -88,6 +88,7 @@ class Database:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Lend the writing connection inside a transaction that is committed at the end."""
         with self._turn_to_write() as writer:
+            changes = writer.total_changes
             writer.execute("begin immediate")
             try:
                 yield writer
@@ -97,7 +98,7 @@ class Database:
                 if writer.in_transaction:
                     writer.execute("rollback")
                 raise
-            if self._file_lock is not None:
+            if self._file_lock is not None and writer.total_changes != changes:
                 self._file_lock.note_commit()
                 self._checkpoint_when_due(writer)
 
@@ -321,7 +322,9 @@ class Database:
             return  # a later writer moves the log
         try:
             writer.execute(f"pragma busy_timeout = {int(_CLOSE_TIMEOUT_S * 1000)}")
-            writer.execute("pragma wal_checkpoint(truncate)").fetchone()
+            busy, _, _ = writer.execute("pragma wal_checkpoint(truncate)").fetchone()
+            if not busy:
+                lock.forget_commits()
         except sqlite3.Error:
             pass  # what is committed stays in the log
         finally:

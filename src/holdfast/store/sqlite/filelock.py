@@ -21,8 +21,8 @@ _NOTE: Final = b"Locked while holdfast writes; modified by the latest commit.\n"
 class FileLock:
     """An exclusive lock on a file of its own, awaited for a bounded time.
 
-    The file is modified by every commit. That tells, when the write-ahead log is gone, whether
-    the database file alone holds the latest commit.
+    The file is modified by every commit and emptied when the database file holds them all. That
+    tells, when the write-ahead log is gone, whether commits went with it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -55,8 +55,13 @@ class FileLock:
         with suppress(OSError):  # the commit stands, whether or not the disk has room for a note
             os.pwrite(self._file, _NOTE, 0)
 
+    def forget_commits(self) -> None:
+        """Record that the database file holds every commit."""
+        with suppress(OSError):
+            os.ftruncate(self._file, 0)
+
     def last_commit_ns(self) -> int | None:
-        """Return when something was last committed, by the clock of the file system."""
+        """Return when something was last committed to the log, by the file system's clock."""
         status = os.fstat(self._file)
         return status.st_mtime_ns if status.st_size else None
 

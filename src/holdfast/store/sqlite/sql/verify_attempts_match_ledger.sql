@@ -1,0 +1,18 @@
+-- verify_attempts_match_ledger: an attempt is under way, or its end is in the ledger.
+-- Counted since the job was last sent back, which starts the budget anew.
+select job.id
+  from holdfast_job as job
+ where job.attempt - (
+        select count(*)
+          from holdfast_ledger as entry
+         where entry.job_id = job.id
+           and entry.kind = 'retried'
+           and entry.stage = job.stage
+           and entry.revision > (
+                select coalesce(max(revived.revision), 0)
+                  from holdfast_ledger as revived
+                 where revived.job_id = job.id and revived.kind = 'revived'
+               )
+       ) not between case when job.state in ('processing', 'waiting', 'complete') then 1 else 0 end
+                 and case when job.state = 'queued' then 0 else 1 end
+ limit 1000
