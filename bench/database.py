@@ -53,7 +53,10 @@ class PostgresDatabase:
         self._connection.execute("checkpoint")
 
     def count(self, statement: str) -> int:
-        return self._connection.execute(statement).fetchone()[0]
+        try:
+            return self._connection.execute(statement).fetchone()[0]
+        except psycopg.Error as error:
+            raise Failed(f"{statement!r}: {error}") from error
 
     def close(self) -> None:
         self._connection.close()
@@ -88,7 +91,10 @@ class SqliteDatabase:
 
     def count(self, statement: str) -> int:
         with closing(sqlite3.connect(self._read_only, uri=True)) as connection:
-            return connection.execute(statement).fetchone()[0]
+            try:
+                return connection.execute(statement).fetchone()[0]
+            except sqlite3.Error as error:
+                raise Failed(f"{statement!r}: {error}") from error
 
 
 class SqlitePlace:

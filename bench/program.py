@@ -3,7 +3,9 @@
 A system is one program that the harness starts once per step, as `VERB OPTIONS` with the options
 as JSON. It answers on standard output with one JSON object per line, each with an `event`:
 
-    describe  {}                           described  name, version, workloads, settings, SQL
+    describe  {}                           described  name, version, workloads, settings, and the
+                                           SQL `unfinished` and `finished` that counts jobs,
+                                           as text or by URL scheme
     prepare   {url}                        prepared   the schema is installed
     submit    {url, shape, jobs, per_call} submitted  seconds
     work      {url, shape, jobs}           ran        first_ns, last_ns (handlers, this far)

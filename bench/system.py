@@ -18,10 +18,19 @@ class System:
     version: str
     workloads: tuple[str, ...]
     settings: dict[str, str]
-    unfinished: str
-    """SQL that counts the jobs not finished yet."""
-    finished: str | None
-    """SQL that counts the jobs finished well; None where they are not kept."""
+    counts: dict[str, Any]
+
+    def unfinished(self, url: str) -> str:
+        """SQL that counts the jobs not finished yet."""
+        return self._statement("unfinished", url)
+
+    def finished(self, url: str) -> str | None:
+        """SQL that counts the jobs finished well; None where they are not kept."""
+        return self._statement("finished", url)
+
+    def _statement(self, name: str, url: str) -> Any:
+        statement = self.counts[name]
+        return statement[url.partition(":")[0]] if isinstance(statement, dict) else statement
 
     def start(self, verb: str, **options: Any) -> Process:
         return Process(self.command, verb, options)
@@ -52,8 +61,7 @@ def describe(name: str, progress: Progress) -> System:
         version=said["version"],
         workloads=tuple(said["workloads"]),
         settings={key: str(value) for key, value in said["settings"].items()},
-        unfinished=said["unfinished"],
-        finished=said["finished"],
+        counts={name: said[name] for name in ("unfinished", "finished")},
     )
 
 

@@ -47,11 +47,14 @@ def drain(shape: Shape) -> Callable[[System, Database, int], Rate]:
         database.settle()
         with system.start("work", url=database.url, shape=shape, jobs=jobs) as worker:
             ran = worker.expect("ran", within_s=STEP_LIMIT_S)
-            ended_ns = finished_at_ns(database, system.unfinished, within_s=STEP_LIMIT_S)
+            ended_ns = finished_at_ns(
+                database, system.unfinished(database.url), within_s=STEP_LIMIT_S
+            )
             runs = worker.stop()["runs"]
         if runs != jobs:
             raise Failed(f"{runs} handler runs for {jobs} jobs")
-        if system.finished is not None and (done := database.count(system.finished)) != jobs:
+        finished = system.finished(database.url)
+        if finished is not None and (done := database.count(finished)) != jobs:
             raise Failed(f"{done} jobs finished well of {jobs}")
         return Rate(jobs * 1e9 / (ended_ns - ran["first_ns"]))
 
@@ -74,7 +77,7 @@ def submit(*, per_call: int) -> Callable[[System, Database, int], Rate]:
             within_s=STEP_LIMIT_S,
         )
         expected = jobs + (WARM_UP_SUBMISSIONS if per_call == 1 else 0)
-        if (stored := database.count(system.unfinished)) != expected:
+        if (stored := database.count(system.unfinished(database.url))) != expected:
             raise Failed(f"{stored} jobs stored of {expected}")
         return Rate(jobs / submitted["seconds"])
 
@@ -112,5 +115,5 @@ def _fill(system: System, database: Database, *, shape: Shape, jobs: int) -> Non
         per_call=FILL_PER_CALL,
         within_s=STEP_LIMIT_S,
     )
-    if (stored := database.count(system.unfinished)) != jobs:
+    if (stored := database.count(system.unfinished(database.url))) != jobs:
         raise Failed(f"{stored} jobs stored of {jobs}")
