@@ -52,7 +52,7 @@ types: install ## mypy, strict, on src
 # Uncached: the cache of import-linter does not notice that an imported module has come to be.
 .PHONY: layers
 layers: install ## import-linter: low does not know high
-	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/lint-imports --no-cache --no-logo
 
 .PHONY: bench
 bench: install ## holdfast and its peers side by side on one PostgreSQL
