@@ -50,7 +50,17 @@ class Wait:
 class Attempt:
     """What a lane runs: the job as it was claimed, its stage's handler, and how it was ended."""
 
-    __slots__ = ("bound", "checkpoints", "ends_at_s", "fate", "handle", "job", "lease", "stage")
+    __slots__ = (
+        "bound",
+        "checkpoints",
+        "ended",
+        "ends_at_s",
+        "fate",
+        "handle",
+        "job",
+        "lease",
+        "stage",
+    )
 
     def __init__(
         self, job: Job, *, plan: Plan, bound: BoundStage, checkpoints: Mapping[str, str]
@@ -66,6 +76,8 @@ class Attempt:
         self.fate: Fate | None = None
         self.ends_at_s: float | None = None
         self.handle: Any = None
+        self.ended = False
+        """Set by the lane when it reports the attempt, which it does once."""
 
     def begin(self, now: Instant) -> None:
         """Start the attempt's own time."""

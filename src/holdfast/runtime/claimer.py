@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.job import Job, WorkerId
@@ -22,10 +22,19 @@ from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
 BATCH: Final = 500
+AGAIN_US: Final = 20_000
 PREFETCH_MOST: Final = 1_000
 PREFETCH_S: Final = 0.05
 """How much work, by the pace of late, is leased ahead of a free place: enough to keep the lanes
 busy during one claim, little enough that other workers get their share."""
+
+
+class Leased(NamedTuple):
+    """A job leased to this worker, with what its stage needs."""
+
+    job: Job
+    plan: Plan
+    checkpoints: Mapping[str, str]
 
 
 class Claimer:
@@ -73,10 +82,10 @@ class Claimer:
             for kind in lanes
         }
 
-    def freed(self, count: int) -> None:
-        """Note that attempts ended, and ask for a turn when places were what was missing."""
+    def freed(self, count: int, *, requeued: bool) -> None:
+        """Note that attempts ended; there may be room now, or a job that is due again soon."""
         self._pace.note(count)
-        if self._short_of_room:
+        if requeued or self._short_of_room:
             self.wake.set()
 
     def tick(self, now: Instant) -> Instant:
@@ -86,7 +95,6 @@ class Claimer:
         if self._claim_in_doubt:
             self._adopt()
         self._short_of_room = False
-        claimed = 0
         more = False
         for kind, lane in self._lanes.items():
             room = self._room(lane)
@@ -94,24 +102,27 @@ class Claimer:
                 self._short_of_room = True
                 continue
             jobs = self._claim(self._routes[kind], limit=min(room, BATCH), now=now)
-            claimed += len(jobs)
             more = more or len(jobs) == min(room, BATCH)
         if more:
             return now
-        if claimed or self._short_of_room:
-            # What is left is not due, or there is no room; due times are looked up when idle.
+        if self._short_of_room:
             return later(now, self._poll_us)
         return self._next_turn(now)
 
-    def start(self, job: Job, *, plan: Plan, checkpoints: Mapping[str, str]) -> bool:
-        """Hand a leased job to its lane; False when this worker cannot run its stage."""
-        bound = self._handlers.get((job.pipeline, job.stage))
-        if bound is None:
-            return False
-        attempt = Attempt(job, plan=plan, bound=bound, checkpoints=checkpoints)
-        self._in_flight.add(attempt)
-        self._lanes[bound.lane].start([attempt])
-        return True
+    def runs(self, pipeline: str, stage: str) -> bool:
+        """Tell whether this worker has a handler for a stage."""
+        return (pipeline, stage) in self._handlers
+
+    def start(self, leased: Iterable[Leased]) -> None:
+        """Hand leased jobs to their lanes, in one call per lane."""
+        by_lane: dict[LaneKind, list[Attempt]] = {}
+        for job, plan, checkpoints in leased:
+            bound = self._handlers[job.pipeline, job.stage]
+            attempt = Attempt(job, plan=plan, bound=bound, checkpoints=checkpoints)
+            self._in_flight.add(attempt)
+            by_lane.setdefault(bound.lane, []).append(attempt)
+        for kind, attempts in by_lane.items():
+            self._lanes[kind].start(attempts)
 
     def _room(self, lane: Lane) -> int:
         """Return how many jobs to claim for a lane; none while only few places are free."""
@@ -154,7 +165,7 @@ class Claimer:
             self._dispatch(orphans)
 
     def _dispatch(self, jobs: Sequence[Job]) -> None:
-        """Hand claimed jobs to their lanes, one call per lane."""
+        """Find the plans and checkpoints of claimed jobs, and start them."""
         if not jobs:
             return
         planned = [(job, self._plans.of(job)) for job in jobs]
@@ -165,20 +176,16 @@ class Claimer:
         if later_stages:
             for found in self._store.checkpoints(later_stages):
                 checkpoints.setdefault(found.job_id, {})[found.stage] = found.result
-        by_lane: dict[LaneKind, list[Attempt]] = {}
+        leased: list[Leased] = []
         for job, plan in planned:
-            bound = self._handlers[job.pipeline, job.stage]
             if plan is None or plan.stage(job.stage) is None:
                 LOGGER.error(
                     "the job's plan is not stored; left alone",
                     extra={"job_id": job.id, "pipeline": job.pipeline, "plan": job.plan},
                 )
                 continue
-            attempt = Attempt(job, plan=plan, bound=bound, checkpoints=checkpoints.get(job.id, {}))
-            self._in_flight.add(attempt)
-            by_lane.setdefault(bound.lane, []).append(attempt)
-        for kind, attempts in by_lane.items():
-            self._lanes[kind].start(attempts)
+            leased.append(Leased(job, plan, checkpoints.get(job.id, {})))
+        self.start(leased)
 
     def _next_turn(self, now: Instant) -> Instant:
         """Return when to look again: at the next due time, and at every poll at the latest."""
@@ -187,7 +194,10 @@ class Claimer:
         due_at = self._store.next_due(
             [route for routes in self._routes.values() for route in routes]
         )
-        return poll_at if due_at is None else max(min(poll_at, due_at), Instant(now + 1))
+        if due_at is None:
+            return poll_at
+        # A job that is due and was not claimed is locked or past its deadline: not now, then.
+        return min(poll_at, max(due_at, later(now, AGAIN_US)))
 
 
 class Pace:

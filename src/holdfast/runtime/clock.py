@@ -70,6 +70,7 @@ class Chance:
         self._rolls = random.Random(seed)
         self._seeded = seed is not None
         self._pool: list[int] = []
+        os.register_at_fork(after_in_child=self._pool.clear)
 
     def roll(self) -> float:
         """Return a float in [0, 1)."""

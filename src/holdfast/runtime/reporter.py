@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple, Protocol
 
 from holdfast.core.decision import Decision, Ignored
 from holdfast.core.event import Done, Event, Failed
@@ -15,11 +15,11 @@ from holdfast.core.instant import FAR_FUTURE, Instant, later
 from holdfast.core.job import Job, JobState
 from holdfast.core.lease import holds
 from holdfast.core.lifecycle import decide, evolve
-from holdfast.core.plan import Plan
 from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
 from holdfast.runtime.announce import Announcer, Applied
 from holdfast.runtime.attempt import Attempt
+from holdfast.runtime.claimer import Leased
 from holdfast.runtime.clock import Chance, Clock, sleep_s
 from holdfast.runtime.in_flight import InFlight
 from holdfast.runtime.outcome import event_of
@@ -42,6 +42,22 @@ class Outcome(NamedTuple):
     at: Instant
 
 
+class Crew(Protocol):
+    """Who goes on with a job after its stage, and is told of places that became free."""
+
+    def runs(self, pipeline: str, stage: str) -> bool:
+        """Tell whether a stage can be run here."""
+        ...
+
+    def start(self, leased: Iterable[Leased]) -> None:
+        """Run leased jobs."""
+        ...
+
+    def freed(self, count: int, *, requeued: bool) -> None:
+        """Take note of attempts that ended."""
+        ...
+
+
 class Reporter:
     """Collects outcomes from the lanes; one thread decides, applies and announces them.
 
@@ -61,8 +77,7 @@ class Reporter:
         announcer: Announcer,
         in_flight: InFlight,
         lease_us: int,
-        go_on: Callable[[Job, Plan, dict[str, str]], bool],
-        freed: Callable[[int], None],
+        crew: Crew,
     ) -> None:
         self.wake = threading.Event()
         self.draining = False
@@ -74,11 +89,11 @@ class Reporter:
         self._announcer = announcer
         self._in_flight = in_flight
         self._lease_us = lease_us
-        self._go_on = go_on
-        self._freed = freed
+        self._crew = crew
         self._outcomes: deque[Outcome] = deque()
         self._batch: list[Outcome] = []
         self._idle = True
+        self._requeued = False
 
     def report(self, attempt: Attempt, value: Any, error: BaseException | None) -> None:  # noqa: ANN401
         """Take an ended attempt over from a lane; called from any thread."""
@@ -90,7 +105,7 @@ class Reporter:
             event = Failed(BUG)
         if event is None:
             self._drop(attempt, "its lease was lost")
-            self._freed(1)
+            self._crew.freed(1, requeued=False)
             return
         self._outcomes.append(Outcome(attempt, event, now))
         if self._idle:
@@ -113,9 +128,10 @@ class Reporter:
             sleep_s(LINGER_S)
             self._collect()
         batch = self._batch
+        self._requeued = False
         again = self._settle(batch)
         self._batch = again
-        self._freed(len(batch) - len(again))
+        self._crew.freed(len(batch) - len(again), requeued=self._requeued)
         # What is decided again may be locked by somebody: that is not waited for in a tight loop.
         return later(now, AGAIN_US) if len(again) == len(batch) else now
 
@@ -155,25 +171,33 @@ class Reporter:
         plan = self._plans.of(job)
         if plan is None:
             return Ignored(job.id, job.state, type(event).__name__, "its plan is not stored")
-        if type(event) is Done and not self.draining and plan.after(job.stage) is not None:
-            event = Done(event.result, later(at, self._lease_us))
+        if type(event) is Done and not self.draining:
+            following = plan.after(job.stage)
+            if following is not None and self._crew.runs(job.pipeline, following.name):
+                event = Done(event.result, later(at, self._lease_us))
         return decide(job, event, plan, at, self._chance.roll())
 
     def _finish(self, decided: Sequence[tuple[Outcome, Applied]]) -> None:
         """Let go of applied attempts, or go on to their next stage, then announce."""
         in_flight = self._in_flight
+        going_on: list[Leased] = []
         for outcome, item in decided:
-            if item.decision.change.state is not JobState.PROCESSING:
+            state = item.decision.change.state
+            if state is not JobState.PROCESSING:
                 in_flight.remove(outcome.attempt)
+                self._requeued = self._requeued or state is JobState.QUEUED
                 continue
             job = evolve(item.job, item.decision)
             plan = self._plans.of(job)
+            if plan is None:
+                raise AssertionError("a decision was made by this very plan")
             checkpoints = {
                 **outcome.attempt.checkpoints,
                 item.decision.entry.stage: item.decision.checkpoint or "null",
             }
-            if plan is None or not self._go_on(job, plan, checkpoints):
-                in_flight.remove(outcome.attempt)
+            going_on.append(Leased(job, plan, checkpoints))
+        if going_on:
+            self._crew.start(going_on)
         self._announcer.announce(item for _, item in decided)
 
     def _reread(self, stale: Sequence[tuple[Outcome, Applied]]) -> list[Outcome]:

@@ -8,18 +8,17 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Final
 
 from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import Job, WorkerId
-from holdfast.core.plan import Plan
+from holdfast.core.job import WorkerId
 from holdfast.errors import InvalidValue, UnavailableError
 from holdfast.runtime.announce import Announcer
 from holdfast.runtime.attempt import Attempt, Fate
-from holdfast.runtime.claimer import Claimer
+from holdfast.runtime.claimer import Claimer, Leased
 from holdfast.runtime.clock import Chance, Clock, monotonic_s, sleep_s
 from holdfast.runtime.ear import Ear
 from holdfast.runtime.in_flight import InFlight
@@ -116,8 +115,7 @@ class Worker:
             announcer=announcer,
             in_flight=self._in_flight,
             lease_us=lease_us,
-            go_on=self._go_on,
-            freed=self._freed,
+            crew=_Crew(self),
         )
         self._keeper = Keeper(
             stores["keeper"],
@@ -129,7 +127,7 @@ class Worker:
             describe=self._describe,
         )
         self._lanes = self._make_lanes()
-        self._claimer = Claimer(
+        self.claimer = Claimer(
             stores["claimer"],
             holder=self.id,
             lanes=self._lanes,
@@ -157,7 +155,7 @@ class Worker:
                 route.queue in self._queues and (route.pipeline, route.stage) in self._handlers
             ),
         )
-        self._ear = Ear(stores["claimer"].listen(), heard=self._claimer.wake)
+        self._ear = Ear(stores["claimer"].listen(), heard=self.claimer.wake)
 
     def _make_lanes(self) -> Mapping[LaneKind, Lane]:
         """Make the lanes that the handlers need, and no others."""
@@ -208,11 +206,11 @@ class Worker:
         )
 
     def _services(self) -> list[Service]:
-        services: list[Service] = [self._keeper, self._reporter, self._claimer, self._sweeper]
+        services: list[Service] = [self._keeper, self._reporter, self.claimer, self._sweeper]
         services.append(self._ear)
-        thread_lane = self._lanes.get(LaneKind.THREAD)
-        if isinstance(thread_lane, ThreadLane):
-            services.append(thread_lane)
+        services.extend(
+            lane for lane in self._lanes.values() if isinstance(lane, LoopLane | ThreadLane)
+        )
         patience_s = max(WATCHDOG_LEASES * self._options.lease, 60.0)
         services.append(Watchdog(self._supervisor, patience_s=patience_s, on_fatal=self.abort))
         return services
@@ -221,7 +219,7 @@ class Worker:
         """Ask the worker to end; a second call asks it to hurry."""
         if self._stop_requested.is_set():
             self._hurry.set()
-        self._claimer.draining = True
+        self.claimer.draining = True
         self._stop_requested.set()
 
     def abort(self, why: str) -> None:
@@ -234,7 +232,7 @@ class Worker:
     def drain(self) -> int:
         """Finish or hand back what is running, end all threads, and return the exit status."""
         self._state = "draining"
-        self._claimer.draining = True
+        self.claimer.draining = True
         self._reporter.draining = True
         LOGGER.info(
             "worker stops",
@@ -281,12 +279,6 @@ class Worker:
         while len(self._in_flight) and monotonic_s() < until_s and not self._hurry.is_set():
             sleep_s(POLL_S)
 
-    def _freed(self, count: int) -> None:
-        self._claimer.freed(count)
-
-    def _go_on(self, job: Job, plan: Plan, checkpoints: dict[str, str]) -> bool:
-        return self._claimer.start(job, plan=plan, checkpoints=checkpoints)
-
     def _stop_attempt(self, attempt: Attempt, fate: Fate) -> None:
         self._lanes[attempt.bound.lane].stop(attempt, fate)
 
@@ -306,9 +298,25 @@ class Worker:
         # Only sets flags: a signal may interrupt any line of this thread.
         if self._stop_requested.is_set():
             self._hurry.set()
-        self._claimer.draining = True
+        self.claimer.draining = True
         self._stop_requested.set()
         del number
+
+
+class _Crew:
+    """Lets the reporter speak to the claimer, which is made after it."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+
+    def runs(self, pipeline: str, stage: str) -> bool:
+        return self._worker.claimer.runs(pipeline, stage)
+
+    def start(self, leased: Iterable[Leased]) -> None:
+        self._worker.claimer.start(leased)
+
+    def freed(self, count: int, *, requeued: bool) -> None:
+        self._worker.claimer.freed(count, requeued=requeued)
 
 
 _RESERVED: Final = ("claimer", "reporter", "keeper", "sweeper")

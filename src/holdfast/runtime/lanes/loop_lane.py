@@ -3,31 +3,55 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.runtime import failpoint
 from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report
-from holdfast.runtime.clock import Clock
+from holdfast.runtime.clock import Clock, monotonic_s
 
-CLOSE_TIMEOUT_S: Final = 5.0
+LOGGER: Final = logging.getLogger("holdfast.worker")
+CLOSE_TIMEOUT_S: Final = 1.0
+TICK_US: Final = SECOND_US
+BLOCKED_S: Final = 5.0
+ABANDON_S: Final = 10.0
+"""How long a handler may take to end after it was stopped."""
+
+
+class AbandonedTask(TimeoutError):
+    """The attempt was stopped and did not end: its task runs on, unheard."""
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
+    """Return how to make an event loop: uvloop's where it is installed."""
+    try:
+        import uvloop  # noqa: PLC0415 - an optional extra
+    except ImportError:
+        return asyncio.new_event_loop
+    return uvloop.new_event_loop  # type: ignore[no-any-return]
 
 
 class LoopLane:
     """Runs coroutines; a handler that blocks the loop holds up its neighbours, not the leases."""
 
+    name = "loop-lane"
+
     def __init__(self, *, limit: int, clock: Clock, report: Report) -> None:
+        self.wake = threading.Event()
         self.limit = limit
         self._clock = clock
         self._report = report
         self._pending: deque[Attempt] = deque()
-        self._running = 0
         self._lock = threading.Lock()
         self._load = 0
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._loop = asyncio.new_event_loop()
+        self._running: set[Attempt] = set()
+        self._answered_s = monotonic_s()
+        self._warned = False
+        self._loop = _loop_factory()()
         self._thread = threading.Thread(target=self._serve, name="holdfast-loop", daemon=True)
         self._thread.start()
 
@@ -45,56 +69,82 @@ class LoopLane:
     def release_pending(self) -> None:
         self._loop.call_soon_threadsafe(self._release_pending)
 
+    def tick(self, now: Instant) -> Instant:
+        """Give up attempts that outlived their time, and say when the loop is blocked."""
+        clock_s = monotonic_s()
+        for attempt in list(self._running):
+            ends_at_s = attempt.ends_at_s
+            if ends_at_s is not None and clock_s > ends_at_s + ABANDON_S:
+                attempt.fate = attempt.fate or Fate.TIMED_OUT
+                self._end(attempt, None, AbandonedTask("the handler did not end when stopped"))
+        self._loop.call_soon_threadsafe(self._answer)
+        blocked_s = clock_s - self._answered_s
+        if blocked_s > BLOCKED_S and not self._warned:
+            self._warned = True
+            LOGGER.warning(
+                "the event loop has been blocked for %.0f s: an async handler calls code that "
+                "blocks; make it a plain function, or await it in a thread",
+                blocked_s,
+                extra={"event": "loop_blocked", "running": len(self._running)},
+            )
+        return later(now, TICK_US)
+
     def close(self) -> int:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_TIMEOUT_S)
         if self._thread.is_alive():
-            return max(len(self._tasks), 1)
+            return max(len(self._running), 1)
         self._loop.close()
-        return 0
+        return len(self._running)
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
-        self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+
+    def _answer(self) -> None:
+        self._answered_s = monotonic_s()
+        self._warned = False
 
     def _accept(self, attempts: Sequence[Attempt]) -> None:
         self._pending.extend(attempts)
         self._fill()
 
     def _fill(self) -> None:
-        pending = self._pending
-        while pending and self._running < self.limit:
+        pending, running = self._pending, self._running
+        while pending and len(running) < self.limit:
             attempt = pending.popleft()
             if attempt.fate is not None:
                 self._end(attempt, None, asyncio.CancelledError())
                 continue
-            self._running += 1
+            running.add(attempt)
             # A task of its own, so that what a handler puts into context variables stays there.
-            task = self._loop.create_task(self._run(attempt))
-            attempt.handle = task
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            attempt.handle = self._loop.create_task(self._run(attempt))
 
     async def _run(self, attempt: Attempt) -> None:
         attempt.begin(self._clock.now())
         timer = None
         if attempt.ends_at_s is not None:
-            timer = self._loop.call_at(attempt.ends_at_s, self._stop, attempt, Fate.TIMED_OUT)
+            left_s = attempt.ends_at_s - monotonic_s()
+            timer = self._loop.call_later(left_s, self._stop, attempt, Fate.TIMED_OUT)
         value: Any = None
         error: BaseException | None = None
         try:
             failpoint.reach("run.before")
             value = await attempt.bound.call(JobContext(attempt))
             failpoint.reach("run.after")
-        except BaseException as raised:  # noqa: BLE001 - also cancellation and SystemExit end an attempt
+        except BaseException as raised:  # noqa: BLE001 - also cancellation ends an attempt
             error = raised
         if timer is not None:
             timer.cancel()
-        self._running -= 1
+        self._running.discard(attempt)
         self._end(attempt, value, error)
         if self._pending:
             self._fill()
+
+    def _stop(self, attempt: Attempt, fate: Fate) -> None:
+        attempt.fate = attempt.fate or fate
+        if attempt.handle is not None:
+            attempt.handle.cancel()
 
     def _release_pending(self) -> None:
         pending, self._pending = self._pending, deque()
@@ -102,13 +152,11 @@ class LoopLane:
             attempt.fate = attempt.fate or Fate.SHUT_DOWN
             self._end(attempt, None, asyncio.CancelledError())
 
-    def _stop(self, attempt: Attempt, fate: Fate) -> None:
-        if attempt.fate is None:
-            attempt.fate = fate
-        if attempt.handle is not None:
-            attempt.handle.cancel()
-
     def _end(self, attempt: Attempt, value: Any, error: BaseException | None) -> None:  # noqa: ANN401
+        """Report an attempt, unless that was done when it was given up."""
         with self._lock:
+            if attempt.ended:
+                return
+            attempt.ended = True
             self._load -= 1
         self._report(attempt, value, error)

@@ -66,7 +66,7 @@ class Connections:
         self.url = url
         self._name = name
         self._size = size
-        self._opened_in = os.getpid()
+        self._opened_in: int | None = None
         self._lock = threading.Lock()
         self._pool: ConnectionPool[Connection] | None = None
         self._single: Connection | None = None
@@ -114,6 +114,7 @@ class Connections:
         """Close what is open."""
         if self._opened_in != os.getpid():
             return
+        self._opened_in = None
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.close(timeout=2)
@@ -148,6 +149,8 @@ class Connections:
         }
 
     def _refuse_fork(self) -> None:
+        if self._opened_in is None:
+            self._opened_in = os.getpid()
         if os.getpid() != self._opened_in:
             raise ForkedProcess(opened_in=self._opened_in, used_in=os.getpid())
 
