@@ -1,0 +1,244 @@
+"""Decisions become rows, all of them or nothing, and only from the revision they were made."""
+
+import pytest
+
+from holdfast.core.decision import Kind
+from holdfast.core.event import (
+    CancelRequested,
+    DeadlinePassed,
+    Done,
+    Event,
+    Failed,
+    Interrupted,
+    LeaseExpired,
+    RetryRequested,
+    Snoozed,
+    Suspended,
+)
+from holdfast.core.job import JobState
+from holdfast.core.lifecycle import evolve
+from holdfast.store.contract import Checkpoint, LedgerEntry, Store
+from holdfast.testing.conformance.samples import (
+    LASTING_FAILURE,
+    NOW,
+    PASSING_FAILURE,
+    WORKER,
+    after,
+    after_event,
+    claim,
+    decided,
+    next_id,
+    read,
+    started,
+    submitted,
+)
+
+
+class ApplyConformance:
+    """What `apply`, `ledger` and `checkpoints` promise."""
+
+    @pytest.mark.parametrize(
+        "event",
+        [
+            Done('{"drafted":true}'),
+            Done('{"drafted":true}', lease_until=after(99)),
+            Failed(PASSING_FAILURE),
+            Failed(LASTING_FAILURE),
+            LeaseExpired(),
+            Snoozed(7_000_000, "not yet"),
+            Interrupted(),
+            Suspended(),
+            Suspended(until=after(40)),
+            CancelRequested("ada", "no longer needed"),
+            DeadlinePassed(),
+        ],
+        ids=lambda event: type(event).__name__,
+    )
+    def test_a_decision_does_exactly_what_the_model_says(self, store: Store, event: Event) -> None:
+        job = started(store, deadline_at=after(60))
+        now = after(61) if isinstance(event, DeadlinePassed) else after(2)
+        decision = decided(job, event, now=now)
+
+        assert store.apply([decision]) == {job.id}
+
+        expected = evolve(job, decision)
+        assert read(store, job.id) == expected
+        assert store.ledger(job.id) == [
+            LedgerEntry(job.id, expected.revision, expected.state, decision.entry)
+        ]
+        kept = [] if decision.checkpoint is None else [decision.checkpoint]
+        assert [checkpoint.result for checkpoint in store.checkpoints([job.id])] == kept
+
+    def test_a_job_that_ends_well_keeps_its_result(self, store: Store) -> None:
+        job = started(store, stage="send")
+
+        done = after_event(store, job, Done('{"id":1}'), now=after(3))
+
+        assert read(store, job.id) == done
+        assert (done.state, done.result) == (JobState.COMPLETE, '{"id":1}')
+
+    def test_a_decision_from_an_old_revision_changes_nothing(self, store: Store) -> None:
+        job = started(store)
+        stale = decided(job, Done('"too late"'), now=after(2))
+        cancelled = after_event(store, job, CancelRequested("ada"), now=after(1))
+        history = store.ledger(job.id)
+
+        assert store.apply([stale]) == set()
+
+        assert read(store, job.id) == cancelled
+        assert store.ledger(job.id) == history
+        assert store.checkpoints([job.id]) == []
+
+    def test_a_decision_is_applied_once(self, store: Store) -> None:
+        job = started(store)
+        decision = decided(job, Done('"drafted"'))
+
+        assert store.apply([decision]) == {job.id}
+        assert store.apply([decision]) == set()
+        assert len(store.ledger(job.id)) == 1
+
+    def test_a_completion_from_an_old_revision_changes_nothing(self, store: Store) -> None:
+        job = started(store, stage="send")
+        stale = decided(job, Done('"too late"'), now=after(2))
+        retried = after_event(store, job, LeaseExpired(), now=after(1))
+
+        assert store.apply([stale]) == set()
+
+        assert read(store, job.id) == retried
+        assert len(store.ledger(job.id)) == 1
+
+    def test_a_decision_from_a_future_revision_changes_nothing(self, store: Store) -> None:
+        job = started(store)
+
+        assert store.apply([decided(job, Done('"x"'))._replace(expected=job.revision + 1)]) == set()
+        assert read(store, job.id) == job
+
+    def test_one_stale_decision_does_not_hold_up_the_others(self, store: Store) -> None:
+        submitted(store, 20)
+        jobs = claim(store, limit=20)
+        decisions = [
+            decided(job, (Done('"drafted"'), Failed(LASTING_FAILURE), Interrupted())[number % 3])
+            for number, job in enumerate(jobs)
+        ]
+        moved_on = jobs[::4]
+        for job in moved_on:
+            after_event(store, job, CancelRequested("ada"))
+
+        applied = store.apply(decisions)
+
+        assert applied == {job.id for job in jobs} - {job.id for job in moved_on}
+        for job, decision in zip(jobs, decisions, strict=True):
+            expected = evolve(job, decision) if job.id in applied else None
+            assert (read(store, job.id) == expected) == (job.id in applied)
+
+    def test_a_decision_about_no_known_job_is_left_out(self, store: Store) -> None:
+        job = started(store)
+        stray = decided(job, Done('"x"'))._replace(job_id=next_id())
+
+        assert store.apply([stray, decided(job, Done('"y"'))]) == {job.id}
+        assert store.ledger(stray.job_id) == []
+        assert store.checkpoints([stray.job_id]) == []
+
+    def test_no_decisions_change_nothing(self, store: Store) -> None:
+        assert store.apply([]) == set()
+
+    def test_a_large_batch_of_every_kind_is_applied_whole(self, store: Store) -> None:
+        submitted(store, 300)
+        submitted(store, 300, stage="send")
+        events: list[Event] = [
+            Done('"done"'),
+            Failed(PASSING_FAILURE),
+            Failed(LASTING_FAILURE),
+            Snoozed(1_000_000),
+            Suspended(),
+            CancelRequested("ada"),
+        ]
+        jobs = claim(store, limit=600)
+        decisions = [decided(job, events[number % len(events)]) for number, job in enumerate(jobs)]
+
+        assert store.apply(decisions) == {job.id for job in jobs}
+        assert store.get([job.id for job in jobs]) == {
+            job.id: evolve(job, decision) for job, decision in zip(jobs, decisions, strict=True)
+        }
+
+    def test_the_ledger_tells_the_whole_story_in_order(self, store: Store) -> None:
+        job = started(store)
+        job = after_event(store, job, Failed(PASSING_FAILURE), now=after(1))
+        (job,) = claim(store, now=after(20))
+        job = after_event(store, job, Done('"drafted"'), now=after(21))
+        (job,) = claim(store, now=after(22))
+        job = after_event(store, job, Failed(LASTING_FAILURE), now=after(23))
+
+        history = store.ledger(job.id)
+
+        assert [line.entry.kind for line in history] == [
+            Kind.RETRIED,
+            Kind.ADVANCED,
+            Kind.FAILED,
+        ]
+        assert [line.revision for line in history] == [2, 4, 6]
+        assert [line.state for line in history] == [
+            JobState.QUEUED,
+            JobState.QUEUED,
+            JobState.FAILED,
+        ]
+        last = history[-1].entry
+        assert (last.stage, last.attempt, last.holder) == ("send", 1, WORKER)
+        assert (last.started_at, last.at) == (after(22), after(23))
+        assert last.error_class == "INVALID"
+
+    def test_a_job_sent_back_keeps_the_checkpoints_before_the_failed_stage(
+        self, store: Store
+    ) -> None:
+        job = started(store)
+        after_event(store, job, Done('"drafted"'))
+        (job,) = claim(store)
+        failed = after_event(store, job, Failed(LASTING_FAILURE))
+
+        revived = after_event(store, failed, RetryRequested("ada"), now=after(5))
+
+        assert read(store, job.id) == revived
+        assert revived.stage == "send"
+        assert store.checkpoints([job.id]) == [Checkpoint(job.id, "draft", '"drafted"')]
+
+    def test_a_job_that_starts_over_leaves_its_checkpoints_behind(self, store: Store) -> None:
+        job = started(store)
+        after_event(store, job, Done('"first draft"'))
+        (job,) = claim(store)
+        failed = after_event(store, job, Failed(LASTING_FAILURE))
+        after_event(store, failed, RetryRequested("ada", from_start=True), now=after(5))
+
+        assert store.checkpoints([job.id]) == []
+
+        (job,) = claim(store, now=after(6))
+        after_event(store, job, Done('"second draft"'), now=after(7))
+        assert store.checkpoints([job.id]) == [Checkpoint(job.id, "draft", '"second draft"')]
+
+    def test_a_result_after_the_deadline_is_kept_as_late(self, store: Store) -> None:
+        job = started(store, deadline_at=after(10))
+        expired = after_event(store, job, DeadlinePassed(), now=after(11))
+
+        late = after_event(store, expired, Done('"at last"'), now=after(12))
+
+        assert read(store, job.id) == late
+        assert (late.state, late.late_result) == (JobState.FAILED, '"at last"')
+
+    def test_checkpoints_of_many_jobs_come_together(self, store: Store) -> None:
+        submitted(store, 3)
+        jobs = claim(store)
+        for number, job in enumerate(jobs):
+            after_event(store, job, Done(str(number)))
+
+        found = store.checkpoints([job.id for job in jobs[:2]])
+
+        assert set(found) == {
+            Checkpoint(jobs[0].id, "draft", "0"),
+            Checkpoint(jobs[1].id, "draft", "1"),
+        }
+        assert store.checkpoints([]) == []
+
+    def test_a_job_nobody_touched_has_no_history(self, store: Store) -> None:
+        (job_id,) = submitted(store)
+
+        assert store.ledger(job_id) == []
+        assert read(store, job_id).updated_at == NOW

@@ -1,0 +1,153 @@
+"""Jobs, plans and short ways to move them, for tests of a store."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.core.decision import Decision
+from holdfast.core.event import Event
+from holdfast.core.failure import Category, Failure
+from holdfast.core.ids import IdSequence, JobId
+from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.job import Job, JobState, WorkerId
+from holdfast.core.lifecycle import decide, evolve
+from holdfast.core.plan import Plan, Route, StagePlan
+from holdfast.core.retry import Retry
+from holdfast.store.contract import NewJob, Store
+
+NOW = Instant(1_700_000_000 * SECOND_US)
+LEASE_US = 60 * SECOND_US
+WORKER = WorkerId("worker-1")
+RETRY = Retry(attempts=3, base=10.0, factor=1.0, cap=10.0, jitter="none")
+RETRY_DELAY_US = 10 * SECOND_US
+PLAN = Plan("letters", (StagePlan("draft", RETRY), StagePlan("send", RETRY)))
+DRAFT = Route("default", "letters", "draft")
+SEND = Route("default", "letters", "send")
+ROUTES = (DRAFT, SEND)
+PASSING_FAILURE = Failure(
+    error_class="NETWORK", category=Category.TRANSIENT, retryable=True, message="try again"
+)
+LASTING_FAILURE = Failure(
+    error_class="INVALID", category=Category.PERMANENT, retryable=False, message="never"
+)
+
+_ids = IdSequence()
+_chances = itertools.count()
+
+
+def after(seconds: float) -> Instant:
+    """The instant that many seconds after `NOW`."""
+    return Instant(NOW + int(seconds * SECOND_US))
+
+
+def next_id(now: Instant = NOW) -> JobId:
+    """An id above all that were made before it."""
+    return _ids.next(now=now, chance=next(_chances))
+
+
+def new_job(**changes: Any) -> NewJob:
+    """A job of `PLAN` that is due at `NOW`."""
+    job = NewJob(
+        id=next_id(),
+        pipeline=PLAN.pipeline,
+        plan=PLAN.digest,
+        queue="default",
+        priority=1,
+        owner="",
+        key=None,
+        version=1,
+        rerun_of=None,
+        payload='{"to":"you"}',
+        fingerprint=None,
+        trace=None,
+        created_at=NOW,
+        stage=PLAN.first.name,
+        run_at=NOW,
+        deadline_at=None,
+    )
+    return job._replace(**changes)
+
+
+def as_stored(new: NewJob) -> Job:
+    """The row that a new job becomes."""
+    return Job(
+        id=new.id,
+        pipeline=new.pipeline,
+        plan=new.plan,
+        queue=new.queue,
+        priority=new.priority,
+        owner=new.owner,
+        key=new.key,
+        version=new.version,
+        rerun_of=new.rerun_of,
+        payload=new.payload,
+        trace=new.trace,
+        created_at=new.created_at,
+        state=JobState.QUEUED,
+        stage=new.stage,
+        run=1,
+        attempt=0,
+        token=0,
+        revision=0,
+        run_at=new.run_at,
+        deadline_at=new.deadline_at,
+        holder=None,
+        lease_until=None,
+        started_at=None,
+        attempt_at=None,
+        finished_at=None,
+        updated_at=new.created_at,
+        snoozes=0,
+        interruptions=0,
+        retries=0,
+        result=None,
+        error=None,
+        error_class=None,
+        late_result=None,
+    )
+
+
+def submitted(store: Store, count: int = 1, **changes: Any) -> list[JobId]:
+    """The ids of that many new jobs, stored in this order."""
+    jobs = [new_job(**changes) for _ in range(count)]
+    assert store.insert(jobs) == [None] * count
+    return [job.id for job in jobs]
+
+
+def claim(
+    store: Store,
+    *,
+    limit: int = 10,
+    now: Instant = NOW,
+    holder: WorkerId = WORKER,
+    routes: Sequence[Route] = ROUTES,
+    lease_us: int = LEASE_US,
+) -> list[Job]:
+    """A claim of what is usual in these tests."""
+    return store.claim(routes, limit=limit, holder=holder, lease_us=lease_us, now=now)
+
+
+def started(store: Store, *, now: Instant = NOW, **changes: Any) -> Job:
+    """A job that was submitted and is leased to `WORKER`."""
+    submitted(store, **changes)
+    (job,) = claim(store, limit=1, now=now)
+    return job
+
+
+def decided(job: Job, event: Event, *, now: Instant = NOW, roll: float = 0.5) -> Decision:
+    """What follows from an event that the job answers to."""
+    decision = decide(job, event, PLAN, now, roll)
+    assert isinstance(decision, Decision)
+    return decision
+
+
+def after_event(store: Store, job: Job, event: Event, *, now: Instant = NOW) -> Job:
+    """The job once the store has applied what follows from the event."""
+    decision = decided(job, event, now=now)
+    assert store.apply([decision]) == {job.id}
+    return evolve(job, decision)
+
+
+def read(store: Store, job_id: JobId) -> Job:
+    """The job as the store has it."""
+    return store.get([job_id])[job_id]

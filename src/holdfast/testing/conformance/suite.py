@@ -1,0 +1,35 @@
+"""All of the suite in one class."""
+
+import pytest
+
+from holdfast.store.contract import Store
+from holdfast.testing.conformance.applying import ApplyConformance
+from holdfast.testing.conformance.claiming import ClaimConformance
+from holdfast.testing.conformance.inserting import InsertConformance
+from holdfast.testing.conformance.keeping import KeepConformance
+from holdfast.testing.conformance.listening import ListenConformance
+from holdfast.testing.conformance.oddities import OddityConformance
+from holdfast.testing.conformance.racing import RaceConformance
+from holdfast.testing.conformance.reading import ReadConformance
+from holdfast.testing.conformance.renewing import RenewConformance
+from holdfast.testing.conformance.sweeping import SweepConformance
+
+
+class StoreConformance(
+    InsertConformance,
+    ClaimConformance,
+    ApplyConformance,
+    RenewConformance,
+    SweepConformance,
+    ReadConformance,
+    KeepConformance,
+    ListenConformance,
+    OddityConformance,
+    RaceConformance,
+):
+    """Every test of a store; subclass it under a name that starts with `Test`."""
+
+    @pytest.fixture
+    def other_store(self, store: Store) -> Store:
+        """A second store on the same database."""
+        return store.reserve("other")
