@@ -177,6 +177,7 @@ def test_parts_shared_so_often_that_they_explode_are_refused_quickly():
         (dt.datetime(2026, 1, 1, tzinfo=dt.UTC), "", "datetime.datetime"),
         ({"a/b": {"c~d": object()}}, "/a~1b/c~0d", "type object"),
         ([[1], [2, [3, 1j]]], "/1/1/1", "complex"),
+        ([[[1], 1j]], "/0/1", "complex"),
         ([10**4_300], "/0", "more than 4300 digits"),
         ({"n": [-(10**4_300)]}, "/n/0", "more than 4300 digits"),
     ],
@@ -292,6 +293,7 @@ def test_text_from_outside_is_refused_with_its_position(text, path, found, posit
 
 def test_text_from_outside_is_limited_in_bytes():
     assert parse('"é"', what="body", limits=Limits(max_bytes=4)) == "é"
+    assert parse('"é"'.encode(), what="body", limits=Limits(max_bytes=4)) == "é"
     assert "5 bytes" in refusal_of_text('"éa"', max_bytes=4).found
     assert "5 bytes" in refusal_of_text('"éa"'.encode(), max_bytes=4).found
     assert "100000000 bytes" in refusal_of_text(b"x" * 100_000_000).found

@@ -91,9 +91,14 @@ def test_a_failure_survives_its_document_whatever_its_texts(message, stack, exce
 def test_texts_are_cut_to_their_limits():
     failure = a_failure(message="m" * 10**6, stack="s" * 10**6, exception_type="t" * 10**6)
 
-    assert len(failure.message) == MAX_MESSAGE_LENGTH
-    assert len(failure.stack) == MAX_STACK_LENGTH
+    assert len(failure.message) == MAX_MESSAGE_LENGTH == 2_000
+    assert len(failure.stack) == MAX_STACK_LENGTH == 16_000
     assert len(failure.exception_type) == 200
+
+
+def test_a_failure_is_an_error_with_a_known_outcome_unless_told_otherwise():
+    assert a_failure().severity is Severity.ERROR
+    assert a_failure().outcome_known is True
 
 
 def test_a_failure_without_a_message_is_named_by_its_class():
@@ -173,6 +178,7 @@ def test_a_document_with_an_unknown_category_is_refused():
         ("PAYLOAD_INVALID", "PAYLOAD_INVALID", False, True),
         ("RESULT_INVALID", "RESULT_INVALID", False, True),
         ("BUG", "BUG", False, False),
+        ("SNOOZED_TOO_OFTEN", "SNOOZED_TOO_OFTEN", False, True),
     ],
 )
 def test_the_engines_own_failures(name, error_class, retryable, outcome_known):
