@@ -1,0 +1,309 @@
+"""Runs jobs in the calling thread, by the very parts a worker is made of."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.decision import Kind
+from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
+from holdfast.core.job import ACTIVE, ENDED, Job, JobState, WorkerId
+from holdfast.engine import Holdfast, JobHandle
+from holdfast.errors import UsageError
+from holdfast.runtime.announce import Applied
+from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report
+from holdfast.runtime.claimer import Claimer, Leased
+from holdfast.runtime.clock import Chance, Clock
+from holdfast.runtime.in_flight import InFlight
+from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.reporter import Reporter
+from holdfast.runtime.settle import Settler
+from holdfast.runtime.stage import BoundStage, LaneKind
+from holdfast.runtime.sweeper import Sweeper
+from holdfast.store.contract import JobFilter
+from holdfast.testing.clock import ManualClock
+
+HOLDER: Final = WorkerId("inline")
+LEASE_US: Final = 86_400 * SECOND_US
+MOST_TURNS: Final = 10_000
+_PAGE: Final = 1_000
+
+
+class Ran(NamedTuple):
+    """One thing that happened to a job while it was run inline."""
+
+    job_id: str
+    pipeline: str
+    stage: str
+    attempt: int
+    event: Kind
+    state: JobState
+    error_class: str | None
+    at: Instant
+
+
+def run_inline(
+    app: Holdfast,
+    *,
+    until: JobHandle | str | Callable[[], bool] | None = None,
+    advance: bool = False,
+    most: int = MOST_TURNS,
+) -> list[Ran]:
+    """Run due jobs in this thread, one after another, and return what happened.
+
+    It ends when nothing is due, or as soon as `until` is true: a job, by its handle or id, that
+    has ended, or a function. With `advance` the app's `ManualClock` jumps to the next instant at
+    which something happens by itself: a retry, a deadline, the end of a wait. Paused queues and
+    pipelines the app does not have are left alone, as by any worker.
+
+        app = Holdfast("sqlite:///:memory:", pipelines=[convert], clock=ManualClock())
+        job = app.submit(convert, {"pdf": "report.pdf"})
+        run_inline(app, until=job, advance=True)
+        assert job.get().state == "complete"
+
+    `async def` handlers run by `asyncio.run`, and stages for processes run here as well. A stage
+    timeout counts when the app's clock passes it while the handler runs. `KeyboardInterrupt`
+    hands the job back and then goes on to the caller.
+    """
+    if advance and not isinstance(app.clock, ManualClock):
+        raise UsageError("advance=True needs Holdfast(clock=ManualClock())")
+    crew = _Inline(app)
+    happened: list[Ran] = []
+    stop_watching = app.subscribe(lambda applied: happened.append(_ran(applied)))
+    try:
+        is_over = _condition(app, until)
+        for _ in range(most):
+            if is_over() or not (crew.turn() or (advance and _jump(app))):
+                return happened
+    finally:
+        stop_watching()
+    raise UsageError(
+        f"after {most} turns jobs are still due; does a handler postpone itself for ever? "
+        "Give until= or a higher most="
+    )
+
+
+def drain(app: Holdfast, *, most: int = MOST_TURNS) -> list[Ran]:
+    """Run jobs until nothing is left that can happen by itself, and return what happened.
+
+    The app needs a `ManualClock`, which jumps past every delay, wait and deadline.
+    """
+    return run_inline(app, advance=True, most=most)
+
+
+class _Inline:
+    """A worker without threads: claimer, reporter and sweeper take turns."""
+
+    def __init__(self, app: Holdfast) -> None:
+        store, clock = app.store, app.clock
+        self._clock = clock
+        plans = PlanCache(store)
+        in_flight = InFlight()
+        self._reporter = Reporter(
+            store,
+            plans=plans,
+            clock=clock,
+            chance=app.chance,
+            announcer=app.announcer,
+            in_flight=in_flight,
+            lease_us=LEASE_US,
+            crew=self,
+        )
+        self._lane = _InlineLane(clock=clock, report=self._reporter.report)
+        handlers = {
+            (stage.pipeline, stage.name): replace(stage, lane=LaneKind.THREAD)
+            for stage in _stages(app)
+        }
+        self._claimer = Claimer(
+            store,
+            holder=HOLDER,
+            lanes={LaneKind.THREAD: self._lane},
+            handlers=handlers,
+            queues=_queues(app),
+            plans=plans,
+            in_flight=in_flight,
+            chance=_NoChance(),
+            lease_us=LEASE_US,
+            poll_us=SECOND_US,
+            healthy=lambda: True,
+        )
+        settler = Settler(store, plans=plans, chance=app.chance, announcer=app.announcer)
+        self._sweeper = Sweeper(store, settler=settler, chance=_NoChance(), every_us=SECOND_US)
+
+    def turn(self) -> bool:
+        """Sweep, claim and run one attempt; False when there was none to run."""
+        self._sweeper.tick(self._clock.now())
+        if not self._lane.load():
+            self._claimer.tick(self._clock.now())
+        ran = self._lane.run_next()
+        while self._reporter.pending():
+            self._reporter.tick(self._clock.now())
+        self._lane.raise_interrupt()
+        return ran
+
+    def runs(self, pipeline: str, stage: str) -> bool:
+        return self._claimer.runs(pipeline, stage)
+
+    def start(self, leased: Iterable[Leased]) -> None:
+        self._claimer.start(leased)
+
+    def freed(self, count: int, *, requeued: bool) -> None:
+        """Say nothing to the claimer: it would lease ahead by real time, which no test repeats."""
+
+
+class _InlineLane:
+    """Keeps attempts until it is told to run one."""
+
+    limit = 1
+
+    def __init__(self, *, clock: Clock, report: Report) -> None:
+        self._clock = clock
+        self._report = report
+        self._pending: deque[Attempt] = deque()
+        self._interrupt: KeyboardInterrupt | None = None
+
+    def load(self) -> int:
+        return len(self._pending)
+
+    def start(self, attempts: Sequence[Attempt]) -> None:
+        self._pending.extend(attempts)
+
+    def stop(self, attempt: Attempt, fate: Fate) -> None:
+        attempt.fate = attempt.fate or fate
+
+    def release_pending(self) -> None:
+        while self._pending:
+            attempt = self._pending.popleft()
+            self.stop(attempt, Fate.SHUT_DOWN)
+            self._end(attempt, None, asyncio.CancelledError())
+
+    def close(self) -> int:
+        return 0
+
+    def run_next(self) -> bool:
+        """Run the attempt at hand; False when there is none."""
+        if not self._pending:
+            return False
+        attempt = self._pending.popleft()
+        began_at = self._clock.now()
+        attempt.begin(began_at)
+        value, error = None, None
+        try:
+            value = attempt.bound.call(JobContext(attempt))
+            if inspect.isawaitable(value):
+                value = asyncio.run(_within_time(value, attempt))
+        except BaseException as raised:  # noqa: BLE001 - also SystemExit ends only the attempt
+            error = raised
+            if isinstance(raised, KeyboardInterrupt):
+                self._interrupt = raised
+        timeout_us = attempt.stage.timeout_us
+        if timeout_us is not None and self._clock.now() - began_at > timeout_us:
+            self.stop(attempt, Fate.TIMED_OUT)
+        if attempt.fate is Fate.TIMED_OUT:
+            value, error = None, error or TimeoutError("the attempt took longer than its timeout")
+        self._end(attempt, value, error)
+        return True
+
+    def raise_interrupt(self) -> None:
+        """Let a Ctrl-C go on, once its job has been handed back."""
+        interrupt, self._interrupt = self._interrupt, None
+        if interrupt is not None:
+            raise interrupt
+
+    def _end(self, attempt: Attempt, value: Any, error: BaseException | None) -> None:  # noqa: ANN401
+        attempt.ended = True
+        self._report(attempt, value, error)
+
+
+class _NoChance(Chance):
+    """Rolls nothing: stages are looked at in the order of their declaration."""
+
+    def roll(self) -> float:
+        return 0.0
+
+
+async def _within_time(handled: Awaitable[Any], attempt: Attempt) -> Any:  # noqa: ANN401
+    try:
+        async with asyncio.timeout_at(attempt.ends_at_s):
+            return await handled
+    except TimeoutError:
+        if attempt.ends_at_s is not None and asyncio.get_running_loop().time() > attempt.ends_at_s:
+            attempt.fate = attempt.fate or Fate.TIMED_OUT
+        raise
+
+
+def _stages(app: Holdfast) -> list[BoundStage]:
+    return [stage for pipeline in app.pipelines.values() for stage in pipeline.bound().stages]
+
+
+def _queues(app: Holdfast) -> list[str]:
+    """Return every queue that may hold jobs of the app: a submission may name one of its own."""
+    declared = {pipeline.queue for pipeline in app.pipelines.values()}
+    return sorted(declared | {counts.queue for counts in app.queues()})
+
+
+def _condition(
+    app: Holdfast, until: JobHandle | str | Callable[[], bool] | None
+) -> Callable[[], bool]:
+    if until is None:
+        return lambda: False
+    if callable(until):
+        return until
+    job_id = until if isinstance(until, str) else until.id
+    return lambda: app.job(job_id).state in ENDED
+
+
+def _jump(app: Holdfast) -> bool:
+    """Move the clock to the next instant at which something happens by itself, if there is one."""
+    clock = app.clock
+    if not isinstance(clock, ManualClock):
+        return False
+    now = clock.now()
+    known = {(stage.pipeline, stage.name) for stage in _stages(app)}
+    paused = {counts.queue for counts in app.queues() if counts.paused_at is not None}
+
+    def runs(job: Job) -> bool:
+        return (job.pipeline, job.stage) in known and job.queue not in paused
+
+    turns = [turn for job in _active(app) for turn in _turns(job, runs=runs(job))]
+    coming = [turn for turn in turns if now < turn < FAR_FUTURE]
+    if not coming:
+        return False
+    clock.set(min(coming))
+    return True
+
+
+def _turns(job: Job, *, runs: bool) -> Iterable[Instant]:
+    """Return the instants at which time alone changes what happens to the job."""
+    if job.state is JobState.WAITING or runs:
+        yield job.run_at
+    if job.deadline_at is not None:
+        yield Instant(job.deadline_at + 1)
+    if job.lease_until is not None:
+        yield Instant(job.lease_until + 1)
+
+
+def _active(app: Holdfast) -> Iterable[Job]:
+    before: str | None = None
+    wanted = JobFilter(states=tuple(ACTIVE))
+    while page := app.jobs(wanted, before=before, limit=_PAGE):
+        yield from (view.job for view in page)
+        before = page[-1].id
+
+
+def _ran(applied: Applied) -> Ran:
+    entry = applied.decision.entry
+    return Ran(
+        job_id=applied.job.id,
+        pipeline=applied.job.pipeline,
+        stage=entry.stage,
+        attempt=entry.attempt,
+        event=entry.kind,
+        state=applied.decision.change.state,
+        error_class=entry.error_class,
+        at=entry.at,
+    )
