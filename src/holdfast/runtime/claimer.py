@@ -59,6 +59,7 @@ class Claimer:
     ) -> None:
         self.wake = threading.Event()
         self.draining = False
+        self._turn = threading.Lock()
         self._store = store
         self._holder = holder
         self._lanes = lanes
@@ -90,8 +91,20 @@ class Claimer:
 
     def tick(self, now: Instant) -> Instant:
         """Claim once for each lane with room."""
-        if self.draining or not self._healthy():
-            return later(now, self._poll_us)
+        with self._turn:
+            if self.draining or not self._healthy():
+                return later(now, self._poll_us)
+            return self._fill_lanes(now)
+
+    def drain(self, timeout_s: float) -> bool:
+        """Claim no more; return True once no claim is under way, False when that takes too long."""
+        self.draining = True
+        ended = self._turn.acquire(timeout=timeout_s)
+        if ended:
+            self._turn.release()
+        return ended
+
+    def _fill_lanes(self, now: Instant) -> Instant:
         if self._claim_in_doubt:
             self._adopt()
         self._short_of_room = False

@@ -232,8 +232,9 @@ class Worker:
     def drain(self) -> int:
         """Finish or hand back what is running, end all threads, and return the exit status."""
         self._state = "draining"
-        self.claimer.draining = True
         self._reporter.draining = True
+        # A claim under way would otherwise bring jobs after the lanes were emptied.
+        self.claimer.drain(STOP_S)
         LOGGER.info(
             "worker stops",
             extra={"event": "draining", "worker": self.id, "running": len(self._in_flight)},

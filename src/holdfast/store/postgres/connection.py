@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import errors as pg_errors
-from psycopg_pool import ConnectionPool, PoolTimeout
+from psycopg.pq import TransactionStatus
 
 from holdfast.errors import ForkedProcess, StoreUnavailable, UsageError
 
@@ -21,7 +20,7 @@ Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 CONNECT_TIMEOUT_S: Final = 5
 STATEMENT_TIMEOUT_MS: Final = 30_000
 LOCK_TIMEOUT_MS: Final = 2_000
-POOL_TIMEOUT_S: Final = 10.0
+LEND_TIMEOUT_S: Final = 10.0
 
 # A dead peer is noticed in about this time even when nothing answers: idle + interval * count,
 # and TCP_USER_TIMEOUT for data that was sent and never acknowledged.
@@ -41,7 +40,6 @@ _OUTAGES: Final = (
     psycopg.InterfaceError,
     pg_errors.ReadOnlySqlTransaction,
     pg_errors.InternalError_,
-    PoolTimeout,
 )
 
 
@@ -56,45 +54,62 @@ def without_credentials(url: str) -> str:
 
 
 class Connections:
-    """How a store gets at its database: a pool, or one connection that nobody else can take.
+    """The connections of one store: opened when used, kept for the next use, the last one first.
 
-    Nothing is opened before it is used, and nothing is used in another process than this one.
+    At most `size` are lent at a time. Nothing is used in another process than the one that
+    opened it.
     """
 
     def __init__(self, url: str, *, name: str, size: int) -> None:
         self.location = without_credentials(url)
         self.url = url
         self._name = name
-        self._size = size
         self._opened_in: int | None = None
-        self._lock = threading.Lock()
-        self._pool: ConnectionPool[Connection] | None = None
-        self._single: Connection | None = None
+        self._free = threading.BoundedSemaphore(size)
+        self._idle: list[Connection] = []
 
     def connect(self) -> Connection:
-        """Open a connection outside the pool, in autocommit; the caller closes it."""
+        """Open a connection in autocommit; the caller closes it."""
         self._refuse_fork()
         with self.outage_named():
             return psycopg.connect(self.url, autocommit=True, **self._options())
 
     @contextmanager
     def borrowed(self) -> Iterator[Connection]:
-        """Lend a connection in autocommit; one that broke is replaced, not handed out again."""
+        """Lend a connection in autocommit; one that failed is not lent again."""
         self._refuse_fork()
-        if self._size > 1:
-            with self.outage_named(), self._open_pool().connection() as connection:
-                yield connection
-            return
-        with self.outage_named(), self._lock:
-            if self._single is None or self._single.closed:
-                self._single = self.connect()
-            try:
-                yield self._single
-            except psycopg.Error:
-                # The link may be gone without libpq knowing; a fresh one costs little.
-                if not isinstance(sys.exc_info()[1], RETRIED_AT_ONCE):
-                    self._single.close()
-                raise
+        if not self._free.acquire(timeout=LEND_TIMEOUT_S):
+            raise StoreUnavailable(self.location, reason="all its connections are in use")
+        try:
+            with self.outage_named():
+                connection = self._idle.pop() if self._idle else self.connect()
+                try:
+                    yield connection
+                except RETRIED_AT_ONCE:
+                    self._idle.append(connection)
+                    raise
+                except psycopg.Error:
+                    # A link that died takes its idle neighbours with it, as after a restart.
+                    connection.close()
+                    self.close_idle()
+                    raise
+                except BaseException:
+                    self._put_back(connection)
+                    raise
+                self._put_back(connection)
+        finally:
+            self._free.release()
+
+    def _put_back(self, connection: Connection) -> None:
+        if connection.info.transaction_status is TransactionStatus.IDLE:
+            self._idle.append(connection)
+        else:
+            connection.close()
+
+    def close_idle(self) -> None:
+        """Close the connections that nobody uses at the moment."""
+        while self._idle:
+            self._idle.pop().close()
 
     @contextmanager
     def outage_named(self) -> Iterator[None]:
@@ -111,31 +126,10 @@ class Connections:
             ) from error
 
     def close(self) -> None:
-        """Close what is open."""
-        if self._opened_in != os.getpid():
-            return
-        self._opened_in = None
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.close(timeout=2)
-        single, self._single = self._single, None
-        if single is not None:
-            single.close()
-
-    def _open_pool(self) -> ConnectionPool[Connection]:
-        with self._lock:
-            if self._pool is None:
-                self._pool = ConnectionPool(
-                    self.url,
-                    min_size=0,
-                    max_size=self._size,
-                    open=True,
-                    name=self._name,
-                    timeout=POOL_TIMEOUT_S,
-                    reconnect_timeout=POOL_TIMEOUT_S,
-                    kwargs={"autocommit": True, **self._options()},
-                )
-            return self._pool
+        """Close what is open and not lent."""
+        if self._opened_in == os.getpid():
+            self.close_idle()
+            self._opened_in = None
 
     def _options(self) -> dict[str, Any]:
         return {

@@ -43,7 +43,7 @@ from holdfast.store.rows import (
 )
 from holdfast.store.sqlfiles import SqlFiles
 
-POOL_SIZE: Final = 8
+CONNECTIONS: Final = 8
 REPEATS: Final = 5
 _SAMPLE: Final = 5
 _BEFORE_ALL: Final = Position(Instant(-1), "00000000-0000-0000-0000-000000000000")
@@ -76,7 +76,7 @@ _T = TypeVar("_T")
 class PostgresStore:
     """Jobs in the schema `holdfast` of a PostgreSQL database."""
 
-    def __init__(self, url: str, *, name: str = "client", size: int = POOL_SIZE) -> None:
+    def __init__(self, url: str, *, name: str = "client", size: int = CONNECTIONS) -> None:
         self._connections = Connections(url, name=name, size=size)
         self.url = self._connections.location
 
@@ -331,7 +331,7 @@ class PostgresStore:
         """Run `operation`, in a transaction when `atomic`, and repeat it where that is safe.
 
         PostgreSQL may roll a transaction back so that another can go on; then it is run again.
-        A pooled connection may have died while it lay idle; then one more try gets a fresh one.
+        A connection may have died while it lay idle; then one more try gets a fresh one.
         """
         stale = after_outage
         for repeat in range(REPEATS):
@@ -381,8 +381,8 @@ def _text(statement: str) -> LiteralString:
 
 
 def _fetch(connection: Connection, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-    with connection.cursor(binary=True, row_factory=tuple_row) as cursor:
-        return cursor.execute(_text(statement), values).fetchall()
+    cursor = connection.cursor(binary=True, row_factory=tuple_row)
+    return cursor.execute(_text(statement), values).fetchall()
 
 
 def _twins(connection: Connection, *, owner: str, pipeline: str, key: str | None) -> list[Twin]:
