@@ -147,6 +147,14 @@ def test_giving_up_needs_a_stable_class(error_class):
         GiveUp(error_class)
 
 
+def test_the_longest_error_class_is_64_characters():
+    assert GiveUp("X" * 64).error_class == "X" * 64
+
+
+def test_a_year_is_the_longest_postponement():
+    assert RetryLater(after=365 * 24 * 3600).after_us == 365 * 24 * 3600 * 1_000_000
+
+
 def test_postponing_counts_in_microseconds():
     assert RetryLater(after=2.5).after_us == 2_500_000
     assert RetryLater(after=0).after_us == 0

@@ -84,6 +84,9 @@ class TestConverter:
         assert policy.attempts == 7
         assert delays(policy, 0.9, [1, 2, 3]) == [1.5, 3, 6]
 
+    def test_a_single_attempt_may_be_asked_for(self):
+        assert added_jitter({"RETRY_MAX_ATTEMPTS": "1"}).exhausted(1)
+
     def test_an_empty_environment_gives_the_defaults(self):
         assert added_jitter({}) == ADDED_JITTER
 
@@ -240,6 +243,7 @@ class TestCollabiq:
 
         assert (reset.error_class, reset.retryable) == ("NETWORK", True)
         assert (exhausted.error_class, exhausted.retryable) == ("RESOURCE_EXHAUSTED", True)
+        assert exhausted.outcome_known is False
         assert (timeout.error_class, timeout.retryable) == ("NETWORK_TIMEOUT", False)
         assert timeout.category is Category.TRANSIENT
         assert (odd.error_class, odd.retryable) == ("BUG", False)

@@ -155,6 +155,8 @@ def test_retry_after_is_read_as_seconds_or_as_a_date_and_clamped(value, microsec
             },
             2_000_000,
         ),
+        ({"x-ratelimit-reset": "60", "x-ratelimit-remaining": "1"}, None),
+        ({"x-ratelimit-reset": "60", "x-ratelimit-remaining": "-1"}, 60_000_000),
         ({"x-ratelimit-reset": "tomorrow"}, None),
         ({"x-ratelimit-reset": ""}, None),
         ({"x-ratelimit-limit": "60"}, None),

@@ -175,6 +175,15 @@ def test_one_member_that_cannot_succeed_decides_for_its_group():
     assert classify(group, now=NOW).retryable is False
 
 
+def test_of_members_that_cannot_succeed_the_critical_one_decides():
+    critical = Verdict("KEY_REVOKED", retryable=False, category=Category.CRITICAL)
+    group = ExceptionGroup("g", [PermissionError(), LibraryError(), PermissionError()])
+
+    failure = classify(group, [Rule(LibraryError, critical)], now=NOW)
+
+    assert failure.error_class == "KEY_REVOKED"
+
+
 def test_a_group_comes_before_rules_for_everything():
     group = ExceptionGroup("g", [ConnectionResetError()])
 
