@@ -11,7 +11,8 @@ from typing import Final, Protocol
 
 from holdfast.core.instant import Instant
 
-LEARN_EVERY_US: Final = 15_000_000
+JUMP_US: Final = 1_000_000
+"""A store's clock that is off by more than this since it was last read was set, not slewed."""
 _READINGS: Final = 3
 _POOL: Final = 256
 
@@ -25,6 +26,10 @@ class Clock(Protocol):
 
     def learn(self) -> None:
         """Compare with the store's own time, and follow it."""
+        ...
+
+    def steady_for(self, span_us: int) -> bool:
+        """Tell whether the store's time has not jumped during the last `span_us`."""
         ...
 
 
@@ -44,6 +49,7 @@ class StoreClock:
         self._read_store = read_store
         self._monotonic_ns = monotonic_ns
         self._offset_us: int | None = None
+        self._jumped_at_us: int | None = None
 
     def now(self) -> Instant:
         """Return the store's time as last learnt."""
@@ -60,7 +66,14 @@ class StoreClock:
             trip_us = self._monotonic_ns() // 1000 - before_us
             if best_trip_us is None or trip_us < best_trip_us:
                 best_trip_us, best_offset_us = trip_us, read - before_us - trip_us // 2
+        if self._offset_us is not None and abs(best_offset_us - self._offset_us) > JUMP_US:
+            self._jumped_at_us = self._monotonic_ns() // 1000
         self._offset_us = best_offset_us
+
+    def steady_for(self, span_us: int) -> bool:
+        """Tell whether what was learnt has agreed with monotonic time for `span_us`."""
+        jumped_at_us = self._jumped_at_us
+        return jumped_at_us is None or self._monotonic_ns() // 1000 - jumped_at_us >= span_us
 
 
 class Chance:

@@ -13,7 +13,7 @@ from holdfast.core.lease import Lease
 from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
 from holdfast.runtime.attempt import Attempt, Fate
-from holdfast.runtime.clock import LEARN_EVERY_US, Clock, monotonic_s
+from holdfast.runtime.clock import Clock, monotonic_s
 from holdfast.runtime.in_flight import InFlight
 from holdfast.store.contract import Store, WorkerRow
 
@@ -50,7 +50,6 @@ class Keeper:
         self._stop_attempt = stop_attempt
         self._describe = describe
         self._renewed_at_s = monotonic_s()
-        self._learnt_at = Instant(0)
 
     def healthy(self) -> bool:
         """Tell whether renewals work, so that more leases may be taken."""
@@ -60,15 +59,13 @@ class Keeper:
         """Renew the leases of all attempts in flight, and report this worker alive."""
         held = self._in_flight.by_lease()
         try:
-            self._renew(held, now=now)
+            self._clock.learn()
+            self._renew(held, now=self._clock.now())
         except UnavailableError:
             if self._late_by() >= 1:
                 self._abandon("no lease could be renewed for the length of a lease")
             raise
         self._renewed_at_s = monotonic_s()
-        if now - self._learnt_at >= LEARN_EVERY_US:
-            self._clock.learn()
-            self._learnt_at = now
         return later(now, self._lease_us // 3)
 
     def _renew(self, held: dict[Lease, Attempt], *, now: Instant) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any, Final, NamedTuple
 
-from holdfast.classify import classify
+from holdfast.classify import classify, is_failure
 from holdfast.core.event import Done, Event, Failed, Interrupted, Snoozed, Suspended
 from holdfast.core.failure import RESULT_INVALID, STAGE_TIMEOUT, Failure
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.errors import InvalidDocument, RetryLater
 from holdfast.runtime.attempt import Attempt, Fate, Wait
 
-NOT_FAILURES: Final = (asyncio.CancelledError, KeyboardInterrupt, SystemExit, GeneratorExit)
 SELF_STOPPED_AFTER_US: Final = SECOND_US
-"""A handler that stops itself without being asked is handed back, but not in a tight loop."""
+"""A handler that stops itself without being asked is handed back, but ever more slowly."""
+MOST_DOUBLINGS: Final = 8
 
 
 class RemoteOutcome(NamedTuple):
@@ -40,10 +39,11 @@ def event_of(
     if attempt.fate is Fate.SHUT_DOWN:
         # Whatever a handler raises when it is stopped comes from being stopped.
         return Interrupted()
-    if isinstance(error, NOT_FAILURES):
-        return Interrupted(after_us=SELF_STOPPED_AFTER_US)
     if isinstance(error, RetryLater):
         return Snoozed(error.after_us, error.reason or None)
+    if not is_failure(error):
+        doublings = min(attempt.job.interruptions, MOST_DOUBLINGS)
+        return Interrupted(after_us=SELF_STOPPED_AFTER_US << doublings)
     return Failed(classify(error, attempt.bound.rules, now=now))
 
 

@@ -12,7 +12,7 @@ from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.job import Job
 from holdfast.core.plan import Route
 from holdfast.runtime import failpoint
-from holdfast.runtime.clock import Chance
+from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.settle import Settler
 from holdfast.store.contract import Position, Store
 
@@ -35,14 +35,18 @@ class Sweeper:
         *,
         settler: Settler,
         chance: Chance,
+        clock: Clock,
         every_us: int,
+        lease_us: int,
         knows: Callable[[Route], bool] = lambda _: True,
     ) -> None:
         self.wake = threading.Event()
         self._store = store
         self._settler = settler
         self._chance = chance
+        self._clock = clock
         self._every_us = every_us
+        self._lease_us = lease_us
         self._knows = knows
         self._warned_at = Instant(0)
         self._kinds: tuple[tuple[_Select, Callable[[Job], Instant | None], Event], ...] = (
@@ -54,6 +58,9 @@ class Sweeper:
     def tick(self, now: Instant) -> Instant:
         """Sweep everything that is over at `now`."""
         for select, instant_of, event in self._kinds:
+            if isinstance(event, LeaseExpired) and not self._clock.steady_for(self._lease_us):
+                # The store's clock was set: leases that live are renewed by it first.
+                continue
             self._sweep(select, instant_of, event, now=now)
         if now - self._warned_at >= WARN_EVERY_US:
             self._warned_at = now

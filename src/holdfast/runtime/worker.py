@@ -150,7 +150,9 @@ class Worker:
             stores["sweeper"],
             settler=settler,
             chance=self._chance,
+            clock=self._clock,
             every_us=int(options.sweep * SECOND_US),
+            lease_us=lease_us,
             knows=lambda route: (
                 route.queue in self._queues and (route.pipeline, route.stage) in self._handlers
             ),

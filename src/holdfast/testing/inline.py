@@ -132,7 +132,14 @@ class _Inline:
             healthy=lambda: True,
         )
         settler = Settler(store, plans=plans, chance=app.chance, announcer=app.announcer)
-        self._sweeper = Sweeper(store, settler=settler, chance=_NoChance(), every_us=SECOND_US)
+        self._sweeper = Sweeper(
+            store,
+            settler=settler,
+            chance=_NoChance(),
+            clock=clock,
+            every_us=SECOND_US,
+            lease_us=LEASE_US,
+        )
 
     def turn(self) -> bool:
         """Sweep, claim and run one attempt; False when there was none to run."""
