@@ -59,6 +59,7 @@ class Attempt:
         "handle",
         "job",
         "lease",
+        "plan",
         "stage",
     )
 
@@ -69,6 +70,7 @@ class Attempt:
         if stage is None:
             raise AssertionError(f"plan {plan.digest} has no stage {job.stage!r}")
         self.job = job
+        self.plan = plan
         self.stage: StagePlan = stage
         self.bound = bound
         self.checkpoints = checkpoints

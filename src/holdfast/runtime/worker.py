@@ -172,10 +172,7 @@ class Worker:
             )
         if LaneKind.PROCESS in needed:
             lanes[LaneKind.PROCESS] = ProcessLane(
-                limit=options.processes,
-                clock=clock,
-                plans=PlanCache(self._stores["claimer"]),
-                report=report,
+                limit=options.processes, clock=clock, report=report
             )
         return lanes
 

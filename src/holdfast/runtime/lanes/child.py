@@ -1,4 +1,4 @@
-"""The child side of the process lane: `python -m holdfast.runtime.lanes.child FD LIFELINE`.
+"""The child side of the process lane: `main(channel, lifeline)` in an interpreter of its own.
 
 Requests and replies are JSON in frames over one socket. When the parent is gone the lifeline
 pipe closes, and the child ends, whatever its handler is doing.
@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import json
 import os
+import signal
 import sys
 import threading
 from multiprocessing.connection import Connection
@@ -28,17 +29,19 @@ from holdfast.runtime.stage import BoundStage
 
 STAGE_ATTRIBUTE: Final = "__holdfast_stage__"
 """Where a handler carries its bound stage, so that a child can find both by one name."""
+GROUP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
+"""What a terminal or a service manager sends to every process of a worker."""
 _MAIN: Final = "__holdfast_main__"
 
 
-def request_of(attempt: Attempt, plan: Plan, *, now: Instant) -> bytes:
+def request_of(attempt: Attempt, *, now: Instant) -> bytes:
     """Return the frame that asks a child to run an attempt."""
     ends_at_s = attempt.ends_at_s
     return json.dumps(
         {
             "target": attempt.bound.target,
             "job": list(attempt.job),
-            "plan": plan.to_document(),
+            "plan": attempt.plan.to_document(),
             "checkpoints": dict(attempt.checkpoints),
             "time_left_s": None if ends_at_s is None else ends_at_s - monotonic_s(),
             "now": now,
@@ -130,8 +133,20 @@ def _die_with_parent(lifeline: int) -> None:
     os._exit(1)
 
 
+def _leave_signals_to_parent() -> None:
+    """Survive signals to the whole group: the parent decides when a handler has to end.
+
+    They are not set to be ignored, which programs that a handler starts would inherit. The
+    parent blocks them while this process starts.
+    """
+    for number in GROUP_SIGNALS:
+        signal.signal(number, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, GROUP_SIGNALS)
+
+
 def main(channel: int, lifeline: int) -> None:
     """Serve requests until the parent closes the channel."""
+    _leave_signals_to_parent()
     threading.Thread(target=_die_with_parent, args=(lifeline,), daemon=True).start()
     connection = Connection(channel)
     while True:
@@ -140,7 +155,3 @@ def main(channel: int, lifeline: int) -> None:
         except EOFError:
             return
         connection.send_bytes(json.dumps(_run(request)).encode())
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
@@ -18,12 +19,16 @@ from holdfast.core.failure import WORKER_CRASH, Failure
 from holdfast.runtime import failpoint
 from holdfast.runtime.attempt import Attempt, Fate, Report
 from holdfast.runtime.clock import Clock, monotonic_s
-from holdfast.runtime.lanes.child import event_from, request_of
+from holdfast.runtime.lanes.child import GROUP_SIGNALS, event_from, request_of
 from holdfast.runtime.outcome import RemoteOutcome
-from holdfast.runtime.plans import PlanCache
 
 POLL_S: Final = 0.05
 JOIN_S: Final = 2.0
+SILENT_S: Final = 1.0
+_SERVE: Final = (
+    "import sys; from holdfast.runtime.lanes.child import main; "
+    "main(int(sys.argv[1]), int(sys.argv[2]))"
+)
 
 
 class KilledChild(Exception):
@@ -37,13 +42,7 @@ class _Child:
         ours, theirs = socket.socketpair()
         lifeline_read, self._lifeline = os.pipe()
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter, our own module
-            [
-                sys.executable,
-                "-m",
-                "holdfast.runtime.lanes.child",
-                str(theirs.fileno()),
-                str(lifeline_read),
-            ],
+            [sys.executable, "-c", _SERVE, str(theirs.fileno()), str(lifeline_read)],
             pass_fds=(theirs.fileno(), lifeline_read),
             stdin=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
@@ -52,25 +51,28 @@ class _Child:
         os.close(lifeline_read)
         self.connection = Connection(ours.detach())
 
-    def kill(self) -> None:
+    def kill(self) -> int:
+        """End the child and return its status, negative for a signal."""
         self._process.kill()
-        self.reap()
-
-    def reap(self) -> int:
-        """Wait for the end and return its status, negative for a signal."""
         status = self._process.wait()
         self.connection.close()
         os.close(self._lifeline)
         return status
 
+    def reap(self) -> int:
+        """Return the status of a child that has gone silent."""
+        with suppress(subprocess.TimeoutExpired):
+            # It has closed the channel, which is the end of most, but a handler may do that too.
+            self._process.wait(SILENT_S)
+        return self.kill()
+
 
 class ProcessLane:
     """Runs each attempt in a child of its own slot; a child serves many attempts until it dies."""
 
-    def __init__(self, *, limit: int, clock: Clock, plans: PlanCache, report: Report) -> None:
+    def __init__(self, *, limit: int, clock: Clock, report: Report) -> None:
         self.limit = limit
         self._clock = clock
-        self._plans = plans
         self._report = report
         self._pending: queue.SimpleQueue[Attempt | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
@@ -115,6 +117,7 @@ class ProcessLane:
         return sum(slot.is_alive() for slot in self._slots)
 
     def _serve(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, GROUP_SIGNALS)  # inherited by children
         child: _Child | None = None
         while (attempt := self._pending.get()) is not None:
             value: Any = None
@@ -122,11 +125,16 @@ class ProcessLane:
             try:
                 child = child or _Child()
                 value = self._run(child, attempt)
-            except (KilledChild, EOFError, OSError) as raised:
-                if isinstance(raised, KilledChild):
-                    error = raised
-                else:
-                    value = RemoteOutcome(Failed(_crash(child.reap() if child else None)))
+            except KilledChild as raised:
+                error = raised
+                child = None
+            except (EOFError, OSError):
+                value = RemoteOutcome(Failed(_crash(child.reap() if child else None)))
+                child = None
+            except Exception as raised:  # noqa: BLE001 - a slot outlives every attempt
+                error = raised
+                if child is not None:
+                    child.kill()
                 child = None
             with self._lock:
                 self._load -= 1
@@ -137,11 +145,8 @@ class ProcessLane:
     def _run(self, child: _Child, attempt: Attempt) -> RemoteOutcome:
         now = self._clock.now()
         attempt.begin(now)
-        plan = self._plans.of(attempt.job)
-        if plan is None:
-            raise AssertionError("an attempt is only started with its plan at hand")
         failpoint.reach("run.before")
-        child.connection.send_bytes(request_of(attempt, plan, now=now))
+        child.connection.send_bytes(request_of(attempt, now=now))
         while not child.connection.poll(POLL_S):
             if attempt.ends_at_s is not None and attempt.ends_at_s <= monotonic_s():
                 self.stop(attempt, Fate.TIMED_OUT)
