@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import subprocess
@@ -11,28 +10,14 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.docs.markdown import ROOT
+from tests.docs.running import run, without_settings
+
 DEMO = ROOT / "examples" / "demo.py"
 
 
-def environment() -> dict[str, str]:
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("DATABASE_URL", "HOLDFAST_DATABASE_URL")
-    }
-
-
 def run_demo(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(DEMO), *arguments],
-        cwd=folder,
-        env={**environment(), **variables},
-        capture_output=True,
-        text=True,
-        timeout=50,
-        check=False,
-    )
+    return run(DEMO, *arguments, folder=folder, **variables)
 
 
 def accounts(output: str) -> dict[str, int]:
@@ -66,7 +51,7 @@ def test_what_a_killed_demo_leaves_is_found_by_the_next(tmp_path):
     killed = subprocess.Popen(
         [sys.executable, str(DEMO), "--rate", "30"],
         cwd=tmp_path,
-        env=environment(),
+        env=without_settings(),
         stdout=subprocess.PIPE,
         text=True,
     )
