@@ -16,7 +16,7 @@ def passed(job: Job, now: Instant) -> bool:
 
 
 def renewed(job: Job, now: Instant) -> Instant | None:
-    """Return the deadline of a job sent back at `now`: it gets the time it was first given."""
+    """Return the deadline of a job sent back at `now`: no less time than it was first given."""
     if job.deadline_at is None:
         return None
     return later(now, max(job.deadline_at - job.created_at, 0))

@@ -73,6 +73,7 @@ class Job(NamedTuple):
     finished_at: Instant | None
     updated_at: Instant
     snoozes: int
+    """How often the current stage has postponed itself."""
     interruptions: int
     retries: int
     """How often a person sent the job back after it had failed."""

@@ -81,6 +81,8 @@ def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
         case Failed():
             return _after_failure(job, stage, event.failure, now, roll)
         case LeaseExpired():
+            if job.lease_until is not None and now <= job.lease_until:
+                return _ignored(job, event, "the lease has not ended")
             return _after_failure(job, stage, WORKER_LOST, now, roll)
         case Snoozed():
             return _snooze(job, stage, event, now, roll)
@@ -93,13 +95,15 @@ def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
                 return _ignored(job, event, f"the answer is for stage {event.stage!r}")
             return _after_result(job, plan, Done(event.result), now)
         case WaitExpired():
+            if now < job.run_at:
+                return _ignored(job, event, "the wait is not over")
             return _after_failure(job, stage, CALLBACK_TIMEOUT, now, roll)
         case CancelRequested():
             return _cancel(job, event, now)
         case DeadlinePassed():
             if not deadline.passed(job, now):
                 return _ignored(job, event, "the deadline has not passed")
-            return _expire(job, None, now)
+            return _expire(job, now)
         case RetryRequested():
             return _revive(job, plan, event, now)
     assert_never(event)
@@ -119,7 +123,7 @@ def _after_result(job: Job, plan: Plan, done: Done, now: Instant) -> Decision | 
     if job.state is JobState.FAILED or job.state is JobState.CANCELLED:
         return _keep_as_late(job, done, now)
     if job.deadline_at is not None and now > job.deadline_at:
-        return _expire(job, done.result, now)
+        return _expire(job, now, late_result=done.result)
     following = plan.after(job.stage)
     if following is None:
         return _complete(job, done.result, now)
@@ -166,6 +170,7 @@ def _advance(job: Job, following: StagePlan, done: Done, now: Instant) -> Decisi
         holder=job.holder if goes_on else None,
         lease_until=done.lease_until,
         attempt_at=now if goes_on else job.attempt_at,
+        snoozes=0,
     )
     return Decision(job.id, job.revision, change, _entry(job, Kind.ADVANCED, now), done.result)
 
@@ -174,6 +179,8 @@ def _after_failure(
     job: Job, stage: StagePlan, failure: Failure, now: Instant, roll: float
 ) -> Decision:
     """Schedule the next attempt, or end the job when its budget or its time is used up."""
+    if deadline.passed(job, now):
+        return _expire(job, now, remark={"last_failure": failure.error_class})
     retry = stage.retry
     budget = retry.attempts if failure.attempts is None else min(retry.attempts, failure.attempts)
     if not failure.retryable or job.attempt >= budget:
@@ -233,7 +240,13 @@ def _cancel(job: Job, event: CancelRequested, now: Instant) -> Decision:
     return Decision(job.id, job.revision, change, _entry(job, Kind.CANCELLED, now, None, remark))
 
 
-def _expire(job: Job, late_result: str | None, now: Instant) -> Decision:
+def _expire(
+    job: Job,
+    now: Instant,
+    *,
+    late_result: str | None = None,
+    remark: Mapping[str, object] | None = None,
+) -> Decision:
     change = _released(job)._replace(
         state=JobState.FAILED,
         finished_at=now,
@@ -241,7 +254,8 @@ def _expire(job: Job, late_result: str | None, now: Instant) -> Decision:
         error_class=_TIMED_OUT,
         late_result=late_result,
     )
-    return Decision(job.id, job.revision, change, _entry(job, Kind.EXPIRED, now, DEADLINE))
+    entry = _entry(job, Kind.EXPIRED, now, DEADLINE, remark)
+    return Decision(job.id, job.revision, change, entry)
 
 
 def _keep_as_late(job: Job, done: Done, now: Instant) -> Decision | Ignored:
@@ -264,6 +278,7 @@ def _revive(job: Job, plan: Plan, event: RetryRequested, now: Instant) -> Decisi
         run_at=now,
         deadline_at=deadline.renewed(job, now),
         finished_at=None,
+        snoozes=0,
         retries=job.retries + 1,
         error=None,
         error_class=None,
