@@ -1,0 +1,44 @@
+from uuid import UUID
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.core.ids import IdSequence, job_id_at
+from holdfast.core.instant import FAR_FUTURE, Instant
+
+NOW = Instant(1_800_000_000_123_456)
+chances = st.integers(0, 2**62 - 1)
+
+
+@given(st.lists(st.tuples(st.integers(0, FAR_FUTURE), chances), max_size=50))
+def test_ids_strictly_rise_even_when_time_does_not(moments):
+    sequence = IdSequence()
+
+    ids = [sequence.next(now=Instant(now), chance=chance) for now, chance in moments]
+
+    assert ids == sorted(set(ids))
+
+
+@given(st.integers(0, FAR_FUTURE), chances)
+def test_an_id_is_a_uuid_of_version_7_that_holds_its_time(now, chance):
+    job_id = UUID(IdSequence().next(now=Instant(now), chance=chance))
+
+    assert (job_id.version, job_id.variant) == (7, "specified in RFC 4122")
+    # The very first tick of a sequence is 1, a quarter of a microsecond after the epoch.
+    assert job_id.int >> 80 == now // 1000
+
+
+def test_ids_of_one_microsecond_differ_in_more_than_chance():
+    sequence = IdSequence()
+
+    first, second = (sequence.next(now=NOW, chance=0) for _ in range(2))
+
+    assert first[:18] < second[:18]
+    assert first[19:] == second[19:]
+
+
+def test_the_chance_is_the_tail_and_no_more_than_its_bits_are_used():
+    plain = job_id_at(tick=1, chance=5)
+
+    assert plain.endswith("-8000-000000000005")
+    assert job_id_at(tick=1, chance=5 + 2**62) == plain
