@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.job import Job, WorkerId
 from holdfast.core.plan import Plan, Route
-from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.clock import Chance, monotonic_s
@@ -106,7 +105,7 @@ class Claimer:
 
     def _fill_lanes(self, now: Instant) -> Instant:
         if self._claim_in_doubt:
-            self._adopt()
+            self._adopt(now)
         self._short_of_room = False
         more = False
         for kind, lane in self._lanes.items():
@@ -148,27 +147,32 @@ class Claimer:
             return []
         first = int(self._chance.roll() * len(routes))
         failpoint.reach("claim.before")
-        try:
-            jobs = self._store.claim(
-                [*routes[first:], *routes[:first]],
-                limit=limit,
-                holder=self._holder,
-                lease_us=self._lease_us,
-                now=now,
-            )
-        except UnavailableError:
-            self._claim_in_doubt = True
-            raise
+        # Until the jobs are in their lanes nobody but the store knows that they are leased.
+        self._claim_in_doubt = True
+        jobs = self._store.claim(
+            [*routes[first:], *routes[:first]],
+            limit=limit,
+            holder=self._holder,
+            lease_us=self._lease_us,
+            now=now,
+        )
         failpoint.reach("claim.after")
         self._dispatch(jobs)
+        self._claim_in_doubt = False
         return jobs
 
-    def _adopt(self) -> None:
-        """Run the jobs of a claim whose reply was lost: they are leased to this very worker."""
-        known = set(self._in_flight.by_lease())
-        held = self._store.held_by(self._holder)
-        self._claim_in_doubt = False
-        orphans = [job for job in held if (job.id, job.token) not in known]
+    def _adopt(self, now: Instant) -> None:
+        """Run the jobs of a claim whose reply was lost: they are leased to this very worker.
+
+        Not those in flight, which the reporter may be moving to their next stage and lease, nor
+        those whose lease has ended, which may have been given up here.
+        """
+        known = {attempt.job.id for attempt in self._in_flight.all()}
+        orphans = [
+            job
+            for job in self._store.held_by(self._holder)
+            if job.id not in known and (job.lease_until or 0) > now
+        ]
         if orphans:
             LOGGER.warning(
                 "running %d jobs of a claim whose reply was lost",
@@ -176,6 +180,7 @@ class Claimer:
                 extra={"event": "adopted", "jobs": len(orphans)},
             )
             self._dispatch(orphans)
+        self._claim_in_doubt = False
 
     def _dispatch(self, jobs: Sequence[Job]) -> None:
         """Find the plans and checkpoints of claimed jobs, and start them."""

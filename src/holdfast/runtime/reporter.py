@@ -129,7 +129,12 @@ class Reporter:
             self._collect()
         batch = self._batch
         self._requeued = False
-        again = self._settle(batch)
+        try:
+            again = self._settle(batch)
+        except Exception:
+            # What was settled before the failure is not settled again: its next stage may run.
+            self._batch = [item for item in batch if self._in_flight.holds(item.attempt)]
+            raise
         self._batch = again
         self._crew.freed(len(batch) - len(again), requeued=self._requeued)
         # What is decided again may be locked by somebody: that is not waited for in a tight loop.
