@@ -1,6 +1,8 @@
 """A store of each kind, empty and migrated."""
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -81,3 +83,17 @@ def other_store(store: Store, store_url: str, open_store: Callable[[str], Store]
 
 def _file_url(folder: Path) -> str:
     return f"sqlite:///{folder / 'holdfast.db'}"
+
+
+def by_hand(url: str, statement: str) -> list[tuple[object, ...]]:
+    """Runs a statement behind the store's back; `{job}` is the table of jobs in its dialect."""
+    if url.startswith("sqlite:"):
+        names = {table: f"holdfast_{table}" for table in (*TABLES, "migration")}
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
+            connection.execute("pragma wal_autocheckpoint = 0")
+            connection.execute("pragma ignore_check_constraints = 1")
+            return connection.execute(statement.format(**names)).fetchall()
+    names = {table: f"holdfast.{table}" for table in (*TABLES, "migration")}
+    with psycopg.connect(url) as connection:
+        cursor = connection.execute(statement.format(**names))
+        return cursor.fetchall() if cursor.description else []

@@ -51,6 +51,7 @@ from holdfast.store.sqlite.rows import (
 FIRST_SOUND_VERSION: Final = (3, 51, 3)
 """Before it, SQLite may corrupt a file when connections that are not ours write and checkpoint."""
 _SAMPLE: Final = 5
+_SOUNDNESS: Final = "verify_database_is_sound"
 _BEFORE_ALL: Final = Position(Instant(-1), "")
 
 _SQL: Final = SqlFiles(__package__ or "", {"job_columns": JOB_COLUMNS})
@@ -300,16 +301,20 @@ class SqliteStore:
 
     def verify(self, *, now: Instant) -> list[Violation]:
         """Check the invariants that plain SQL can check; read only."""
-        found: list[Violation] = []
-        for name in _SQL.names():
-            if not name.startswith("verify_"):
-                continue
-            ids = [str(row[0]) for row in self._rows(name, {"now": now})]
-            if ids:
-                promise = _SQL[name].splitlines()[0].partition(":")[2].strip()
-                invariant = name.removeprefix("verify_")
-                found.append(Violation(invariant, promise, len(ids), tuple(ids[:_SAMPLE])))
-        return found
+        unsound = self._violation(_SOUNDNESS, now)
+        if unsound is not None:
+            return [unsound]  # what else a damaged file says means nothing
+        names = [name for name in _SQL.names() if name.startswith("verify_")]
+        found = [self._violation(name, now) for name in names if name != _SOUNDNESS]
+        return [violation for violation in found if violation is not None]
+
+    def _violation(self, statement: str, now: Instant) -> Violation | None:
+        ids = [str(row[0]) for row in self._rows(statement, {"now": now})]
+        if not ids:
+            return None
+        promise = _SQL[statement].splitlines()[0].partition(":")[2].strip()
+        invariant = statement.removeprefix("verify_")
+        return Violation(invariant, promise, len(ids), tuple(ids[:_SAMPLE]))
 
     def facts(self) -> dict[str, str]:
         """Return what `doctor` shows."""

@@ -1,0 +1,102 @@
+"""Run as a script: migrates a database again and again, killed before each statement in turn.
+
+Every try is a forked process that really dies by SIGKILL. After each death the migration is run
+once more, whole, and the schema is checked; then all is dropped and the next statement is tried.
+"""
+
+import os
+import signal
+import sqlite3
+import sys
+from contextlib import closing, suppress
+from pathlib import Path
+
+import psycopg
+
+from holdfast.store import migrate
+from holdfast.store.postgres import migrations as postgres_migrations
+from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.sqlite.connection import Database
+from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect
+from holdfast.store.sqlite.store import SqliteStore
+
+
+class DyingAt:
+    """Counts statements and dies before the one it was given."""
+
+    def __init__(self, statement: int) -> None:
+        self.left = statement
+
+    def __call__(self, _text: str) -> None:
+        self.left -= 1
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def migrate_sqlite(url: str, dying: DyingAt) -> None:
+    database = Database(url)
+    database._open().set_trace_callback(dying)
+    migrate.migrate(SqliteDialect(database, lambda: 0), MIGRATIONS)
+
+
+def migrate_postgres(url: str, dying: DyingAt) -> None:
+    class Connection(psycopg.Connection):
+        def execute(self, query, *args, **kwargs):
+            dying(query)
+            return super().execute(query, *args, **kwargs)
+
+    postgres_migrations.migrate(lambda: Connection.connect(url, autocommit=True))
+
+
+def forget_sqlite(url: str) -> None:
+    path = url.removeprefix("sqlite:///")
+    for suffix in ("", "-wal", "-shm", "-lock"):
+        with suppress(FileNotFoundError):
+            Path(path + suffix).unlink()
+
+
+def forget_postgres(url: str) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("drop schema if exists holdfast cascade")
+
+
+def tables_of_sqlite(url: str) -> int:
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        return connection.execute(
+            "select count(*) from sqlite_schema where name like 'holdfast%' and type = 'table'"
+        ).fetchone()[0]
+
+
+def tables_of_postgres(url: str) -> int:
+    with psycopg.connect(url, autocommit=True) as connection:
+        return connection.execute(
+            "select count(*) from pg_tables where schemaname = 'holdfast'"
+        ).fetchone()[0]
+
+
+def main(url: str) -> None:
+    sqlite = url.startswith("sqlite:")
+    run = migrate_sqlite if sqlite else migrate_postgres
+    forget = forget_sqlite if sqlite else forget_postgres
+    tables = tables_of_sqlite if sqlite else tables_of_postgres
+    for statement in range(1, 1000):
+        forget(url)
+        child = os.fork()
+        if child == 0:
+            run(url, DyingAt(statement))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status):
+            break
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        left_behind = tables(url)
+        store = SqliteStore(url) if sqlite else PostgresStore(url)
+        names = store.migrate()
+        store.check_schema()
+        assert store.verify(now=0) == []
+        store.close()
+        print(statement, left_behind, ",".join(names) or "nothing")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,253 @@
+"""Each invariant is broken by hand, behind the store's back, and found."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from holdfast.core.event import CancelRequested, DeadlinePassed, Done, Failed, Snoozed, Suspended
+from holdfast.core.job import Job
+from holdfast.store import sqlfiles
+from holdfast.store.contract import Store
+from holdfast.testing.conformance.samples import (
+    LASTING_FAILURE,
+    NOW,
+    PASSING_FAILURE,
+    PLAN,
+    after,
+    after_event,
+    claim,
+    new_job,
+    started,
+    submitted,
+)
+from holdfast.testing.postgres_databases import DisposableDatabases
+from tests.store.conftest import TABLES, by_hand
+
+
+def queued(store: Store) -> str:
+    (job_id,) = submitted(store)
+    return job_id
+
+
+def processing(store: Store) -> str:
+    return started(store).id
+
+
+def complete(store: Store) -> str:
+    return after_event(store, started(store, stage="send"), Done('"sent"')).id
+
+
+def failed(store: Store) -> str:
+    return after_event(store, started(store), Failed(LASTING_FAILURE)).id
+
+
+def cancelled(store: Store) -> str:
+    return after_event(store, started(store), CancelRequested("ada")).id
+
+
+def waiting(store: Store) -> str:
+    return after_event(store, started(store), Suspended()).id
+
+
+def advanced(store: Store) -> str:
+    return after_event(store, started(store), Done('"drafted"')).id
+
+
+def retried(store: Store) -> str:
+    return after_event(store, started(store), Failed(PASSING_FAILURE)).id
+
+
+def rerun(store: Store) -> str:
+    (first,) = submitted(store, key="k")
+    job = new_job(key="k", version=2, rerun_of=first)
+    store.insert_rerun(job)
+    return job.id
+
+
+MAKES = Callable[[Store], str]
+
+JOB = "update {{job}} set {} where id = '{}'"
+LEDGER = "update {{ledger}} set {} where job_id = '{}'"
+CHECKPOINT = "update {{checkpoint}} set {} where job_id = '{}'"
+STRANGER = "018bcfe5-6800-7000-8000-ffffffffffff"
+
+BREAKS: list[tuple[str, MAKES, str, str]] = [
+    ("state_is_known", queued, JOB, "state = 'lost'"),
+    ("lease_only_while_processing", processing, JOB, "holder = null"),
+    ("lease_only_while_processing", processing, JOB, "lease_until = null"),
+    ("lease_only_while_processing", queued, JOB, "holder = 'w'"),
+    ("lease_only_while_processing", cancelled, JOB, "lease_until = 1"),
+    ("result_only_when_complete", complete, JOB, "result = null"),
+    ("result_only_when_complete", waiting, JOB, "result = '1'"),
+    ("error_only_when_failed", failed, JOB, "error = null"),
+    ("error_only_when_failed", failed, JOB, "error_class = null"),
+    ("error_only_when_failed", complete, JOB, "error = '1'"),
+    ("error_only_when_failed", queued, JOB, "error_class = 'BUG'"),
+    ("finished_only_when_ended", complete, JOB, "finished_at = null"),
+    ("finished_only_when_ended", processing, JOB, "finished_at = 1"),
+    ("late_result_only_after_timeout", failed, JOB, "late_result = '1'"),
+    ("late_result_only_after_timeout", complete, JOB, "late_result = '1', error_class = 'TIMEOUT'"),
+    ("counters_are_sound", queued, JOB, "run = 0"),
+    ("counters_are_sound", queued, JOB, "attempt = -1"),
+    ("counters_are_sound", processing, JOB, "token = 0"),
+    ("counters_are_sound", processing, JOB, "token = 2"),
+    ("counters_are_sound", queued, JOB, "snoozes = -1"),
+    ("counters_are_sound", queued, JOB, "interruptions = -1"),
+    ("counters_are_sound", queued, JOB, "retries = -1"),
+    ("attempts_within_budget", processing, JOB, "attempt = 4, token = 4, revision = 4"),
+    ("attempts_match_ledger", processing, JOB, "attempt = 2, token = 2, revision = 2"),
+    ("attempts_match_ledger", retried, JOB, "attempt = 0"),
+    ("attempts_match_ledger", waiting, JOB, "attempt = 0"),
+    ("leases_are_reclaimed", processing, JOB, f"lease_until = {after(-61)}"),
+    ("checkpoint_has_its_job", advanced, CHECKPOINT, f"job_id = '{STRANGER}'"),
+    ("checkpoint_has_its_job", advanced, CHECKPOINT, "run = 2"),
+    ("ledger_has_its_job", advanced, LEDGER, f"job_id = '{STRANGER}'"),
+    ("ledger_has_its_job", advanced, LEDGER, "revision = 9"),
+    ("ledger_leads_to_row", advanced, LEDGER, "state = 'failed'"),
+    ("ledger_leads_to_row", complete, LEDGER, "revision = 1"),
+    ("ledger_leads_to_row", complete, JOB, "revision = 3"),
+    ("ledger_leads_to_row", queued, JOB, "revision = 1"),
+    ("plan_is_stored", queued, JOB, "plan = 'unknown'"),
+    ("rerun_follows_first", rerun, JOB, f"rerun_of = '{STRANGER}'"),
+    ("rerun_follows_first", rerun, JOB, "version = 1"),
+    ("rerun_follows_first", rerun, JOB, "owner = 'ada'"),
+    ("rerun_follows_first", rerun, JOB, "key = null"),
+]
+
+
+@pytest.fixture(scope="module")
+def unguarded_postgres_url(postgres_databases: DisposableDatabases, migrated_postgres_url) -> str:
+    """A database whose table of jobs has lost its own checks."""
+    url = postgres_databases.fresh(template=postgres_databases._templates["migrated"])
+    with psycopg.connect(url, autocommit=True) as connection:
+        checks = connection.execute(
+            "select conname from pg_constraint where conrelid = 'holdfast.job'::regclass"
+            " and contype = 'c'"
+        ).fetchall()
+        for (check,) in checks:
+            connection.execute(f"alter table holdfast.job drop constraint {check}")
+    return url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'holdfast.db'}"
+    url = request.getfixturevalue("unguarded_postgres_url")
+    for table in TABLES:
+        by_hand(url, f"delete from {{{table}}}")
+    return url
+
+
+@pytest.fixture
+def audited(url: str, open_store: Callable[[str], Store]) -> Store:
+    store = open_store(url)
+    store.migrate()
+    store.save_plan(PLAN, now=NOW)
+    return store
+
+
+@pytest.mark.parametrize(
+    "broken",
+    BREAKS,
+    ids=[f"{invariant}: {make.__name__} {how}" for invariant, make, _, how in BREAKS],
+)
+def test_a_broken_invariant_is_found(
+    audited: Store, url: str, broken: tuple[str, MAKES, str, str]
+) -> None:
+    invariant, make, statement, change = broken
+    submitted(audited, run_at=after(999))
+    job_id = make(audited)
+    assert audited.verify(now=NOW) == []
+
+    by_hand(url, statement.format(change, job_id))
+
+    found = {violation.invariant: violation for violation in audited.verify(now=NOW)}
+    assert invariant in found
+    assert found[invariant].found == 1
+    assert found[invariant].sample[0] in {job_id, STRANGER}
+    assert found[invariant].promise.endswith(".")
+
+
+def test_every_invariant_is_broken_by_some_test() -> None:
+    broken = {f"verify_{invariant}" for invariant, *_ in BREAKS}
+
+    for package in ("holdfast.store.sqlite", "holdfast.store.postgres"):
+        names = {name for name in sqlfiles.SqlFiles(package).names() if name.startswith("verify_")}
+        assert names - {"verify_database_is_sound"} == broken
+
+
+def test_every_invariant_is_stated_alike_for_both_databases() -> None:
+    sqlite, postgres = (
+        sqlfiles.SqlFiles(f"holdfast.store.{dialect}") for dialect in ("sqlite", "postgres")
+    )
+
+    for name in sqlite.names():
+        if name.startswith("verify_") and name != "verify_database_is_sound":
+            assert sqlite[name].splitlines()[0] == postgres[name].splitlines()[0]
+
+
+def test_many_broken_rows_are_counted_and_some_are_shown(audited: Store, url: str) -> None:
+    submitted(audited, 20)
+    by_hand(url, "update {job} set attempt = -1")
+
+    (counters, *_) = [
+        violation
+        for violation in audited.verify(now=NOW)
+        if violation.invariant == "counters_are_sound"
+    ]
+
+    assert counters.found == 20
+    assert 0 < len(counters.sample) < 20
+
+
+def test_every_path_of_a_job_keeps_the_invariants(audited: Store) -> None:
+    def checked(job: Job) -> Job:
+        assert audited.verify(now=job.updated_at) == []
+        return job
+
+    job = checked(started(audited, deadline_at=after(1000)))
+    job = checked(after_event(audited, job, Snoozed(1), now=after(1)))
+    (job,) = claim(audited, now=after(2))
+    job = checked(after_event(audited, job, Failed(PASSING_FAILURE), now=after(3)))
+    (job,) = claim(audited, now=after(20))
+    job = checked(after_event(audited, job, Done('"x"', lease_until=after(80)), now=after(21)))
+    job = checked(after_event(audited, job, Suspended(until=after(30)), now=after(22)))
+    job = checked(after_event(audited, job, DeadlinePassed(), now=after(1001)))
+    checked(after_event(audited, job, Done('"late"'), now=after(1002)))
+
+
+def test_an_index_that_was_never_finished_is_found(
+    postgres_url: str, open_store: Callable[[str], Store]
+) -> None:
+    store = open_store(postgres_url)
+    store.migrate()
+    by_hand(
+        postgres_url,
+        "update pg_index set indisvalid = false where indexrelid = 'holdfast.job_due'::regclass",
+    )
+
+    (violation,) = store.verify(now=NOW)
+
+    assert (violation.invariant, violation.sample) == ("database_is_sound", ("job_due",))
+
+
+def test_a_damaged_file_is_found(tmp_path: Path, open_store: Callable[[str], Store]) -> None:
+    path = tmp_path / "holdfast.db"
+    store = open_store(f"sqlite:///{path}")
+    store.migrate()
+    submitted(store, 500)
+    store.close()
+    with path.open("r+b") as file:
+        # The middle of the file holds rows and index entries; the head, which SQLite reads on
+        # opening, stays.
+        file.seek(path.stat().st_size // 2)
+        file.write(b"\xa5" * 6000)
+
+    store = open_store(f"sqlite:///{path}")
+    found = {violation.invariant: violation for violation in store.verify(now=NOW)}
+
+    assert "database_is_sound" in found
+    assert found["database_is_sound"].sample
