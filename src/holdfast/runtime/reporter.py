@@ -23,7 +23,6 @@ from holdfast.runtime.claimer import Leased
 from holdfast.runtime.clock import Chance, Clock, sleep_s
 from holdfast.runtime.in_flight import InFlight
 from holdfast.runtime.outcome import event_of
-from holdfast.runtime.plans import PlanCache
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
@@ -34,12 +33,22 @@ LINGER_FROM: Final = 16
 """While attempts end this many at a time, it pays to wait a moment for more of them."""
 
 
-class Outcome(NamedTuple):
+class Outcome:
     """An attempt that ended, as the event it amounts to, and when."""
 
-    attempt: Attempt
-    event: Event
-    at: Instant
+    __slots__ = ("at", "attempt", "event", "tried")
+
+    def __init__(self, attempt: Attempt, event: Event, at: Instant) -> None:
+        self.attempt = attempt
+        self.event = event
+        self.at = at
+        self.tried: Decision | None = None
+        """What was decided, while its write is in doubt: it is tried again as it is."""
+
+
+class _Decided(NamedTuple):
+    outcome: Outcome
+    applied: Applied
 
 
 class Crew(Protocol):
@@ -71,7 +80,6 @@ class Reporter:
         self,
         store: Store,
         *,
-        plans: PlanCache,
         clock: Clock,
         chance: Chance,
         announcer: Announcer,
@@ -83,7 +91,6 @@ class Reporter:
         self.draining = False
         self.stale = 0
         self._store = store
-        self._plans = plans
         self._clock = clock
         self._chance = chance
         self._announcer = announcer
@@ -127,119 +134,128 @@ class Reporter:
         if lingered and len(self._batch) < min(BATCH, len(self._in_flight)):
             sleep_s(LINGER_S)
             self._collect()
-        batch = self._batch
+        count = len(self._batch)
         self._requeued = False
         try:
-            again = self._settle(batch)
-        except Exception:
-            # What was settled before the failure is not settled again: its next stage may run.
-            self._batch = [item for item in batch if self._in_flight.holds(item.attempt)]
-            raise
-        self._batch = again
-        self._crew.freed(len(batch) - len(again), requeued=self._requeued)
+            self._settle(self._batch)
+        finally:
+            self._crew.freed(count - len(self._batch), requeued=self._requeued)
         # What is decided again may be locked by somebody: that is not waited for in a tight loop.
-        return later(now, AGAIN_US) if len(again) == len(batch) else now
+        return later(now, AGAIN_US) if len(self._batch) == count else now
 
     def _collect(self) -> None:
         outcomes = self._outcomes
         for _ in range(min(len(outcomes), BATCH - len(self._batch))):
             self._batch.append(outcomes.popleft())
 
-    def _settle(self, batch: Sequence[Outcome]) -> list[Outcome]:
-        """Decide and apply; return the outcomes to be decided again."""
-        decided: list[tuple[Outcome, Applied]] = []
-        for outcome in batch:
-            decision = self._decide(outcome)
-            if isinstance(decision, Decision):
-                decided.append((outcome, Applied(outcome.attempt.job, decision)))
-            else:
-                self._drop(outcome.attempt, decision.why)
+    def _settle(self, outcomes: Sequence[Outcome]) -> None:
+        """Decide and apply; what has to be decided again stays in the batch."""
+        decided = self._decide_all(outcomes)
         if not decided:
-            return []
+            return
         failpoint.reach("apply.before")
         try:
-            applied = self._store.apply([item.decision for _, item in decided])
+            applied = self._store.apply([item.applied.decision for item in decided])
         except UnavailableError:
             raise
         except Exception as error:  # noqa: BLE001 - one row that cannot be stored spares the others
-            return self._apply_one_by_one(decided, error)
+            self._apply_one_by_one(decided, error)
+            return
         failpoint.reach("apply.after")
         if len(applied) == len(decided):
             self._finish(decided)
-            return []
-        self._finish([pair for pair in decided if pair[1].job.id in applied])
-        return self._reread([pair for pair in decided if pair[1].job.id not in applied])
+            return
+        self._finish([item for item in decided if item.applied.job.id in applied])
+        self._reread([item for item in decided if item.applied.job.id not in applied])
+
+    def _decide_all(self, outcomes: Sequence[Outcome]) -> list[_Decided]:
+        decided: list[_Decided] = []
+        dropped: list[Outcome] = []
+        for outcome in outcomes:
+            decision = outcome.tried or self._decide(outcome)
+            if isinstance(decision, Decision):
+                outcome.tried = decision
+                decided.append(_Decided(outcome, Applied(outcome.attempt.job, decision)))
+            else:
+                dropped.append(outcome)
+                self._drop(outcome.attempt, decision.why)
+        if dropped:
+            self._leave_batch(dropped)
+        return decided
 
     def _decide(self, outcome: Outcome) -> Decision | Ignored:
-        attempt, event, at = outcome
-        job = attempt.job
-        plan = self._plans.of(job)
-        if plan is None:
-            return Ignored(job.id, job.state, type(event).__name__, "its plan is not stored")
+        attempt, event, at = outcome.attempt, outcome.event, outcome.at
+        job, plan = attempt.job, attempt.plan
         if type(event) is Done and not self.draining:
             following = plan.after(job.stage)
             if following is not None and self._crew.runs(job.pipeline, following.name):
                 event = Done(event.result, later(at, self._lease_us))
         return decide(job, event, plan, at, self._chance.roll())
 
-    def _finish(self, decided: Sequence[tuple[Outcome, Applied]]) -> None:
+    def _leave_batch(self, outcomes: Iterable[Outcome]) -> None:
+        gone = set(outcomes)
+        self._batch = [outcome for outcome in self._batch if outcome not in gone]
+
+    def _finish(self, decided: Sequence[_Decided]) -> None:
         """Let go of applied attempts, or go on to their next stage, then announce."""
+        # First of all: whatever fails from here on must not apply or start anything twice.
+        self._leave_batch(item.outcome for item in decided)
         in_flight = self._in_flight
         going_on: list[Leased] = []
-        for outcome, item in decided:
-            state = item.decision.change.state
+        for outcome, (job, decision) in decided:
+            attempt, state = outcome.attempt, decision.change.state
             if state is not JobState.PROCESSING:
-                in_flight.remove(outcome.attempt)
+                in_flight.remove(attempt)
                 self._requeued = self._requeued or state is JobState.QUEUED
                 continue
-            job = evolve(item.job, item.decision)
-            plan = self._plans.of(job)
-            if plan is None:
-                raise AssertionError("a decision was made by this very plan")
             checkpoints = {
-                **outcome.attempt.checkpoints,
-                item.decision.entry.stage: item.decision.checkpoint or "null",
+                **attempt.checkpoints,
+                decision.entry.stage: decision.checkpoint or "null",
             }
-            going_on.append(Leased(job, plan, checkpoints))
+            going_on.append(Leased(evolve(job, decision), attempt.plan, checkpoints))
         if going_on:
             self._crew.start(going_on)
-        self._announcer.announce(item for _, item in decided)
+        self._announcer.announce(item.applied for item in decided)
 
-    def _reread(self, stale: Sequence[tuple[Outcome, Applied]]) -> list[Outcome]:
-        fresh = self._store.get([item.job.id for _, item in stale])
-        again: list[Outcome] = []
-        ours: list[tuple[Outcome, Applied]] = []
-        for outcome, item in stale:
-            attempt, job = outcome.attempt, fresh.get(item.job.id)
-            if job is None:
-                self._drop(attempt, "the job is gone")
-            elif job == evolve(item.job, item.decision):
-                ours.append((outcome, item))
-            elif holds(job, attempt.lease) or _came_late(job, attempt, outcome.event):
+    def _reread(self, stale: Sequence[_Decided]) -> None:
+        fresh = self._store.get([item.applied.job.id for item in stale])
+        ours: list[_Decided] = []
+        dropped: list[Outcome] = []
+        for item in stale:
+            outcome, (seen, decision) = item
+            attempt, job = outcome.attempt, fresh.get(seen.id)
+            if job is not None and job == evolve(seen, decision):
+                ours.append(item)
+            elif job is not None and (
+                holds(job, attempt.lease) or _came_late(job, attempt, outcome.event)
+            ):
                 attempt.job = job
-                again.append(outcome)
+                outcome.tried = None
             else:
+                dropped.append(outcome)
                 self._drop(attempt, "another worker has the job, or it has ended")
+        self._leave_batch(dropped)
         if ours:
             # The reply to an earlier apply was lost, the write was not.
             self._finish(ours)
-        return again
 
-    def _apply_one_by_one(
-        self, decided: Sequence[tuple[Outcome, Applied]], error: Exception
-    ) -> list[Outcome]:
+    def _apply_one_by_one(self, decided: Sequence[_Decided], error: Exception) -> None:
         if len(decided) > 1:
-            return [again for pair in decided for again in self._settle([pair[0]])]
-        outcome, item = decided[0]
+            for item in decided:
+                self._settle([item.outcome])
+            return
+        outcome, (job, _) = decided[0]
         LOGGER.error(
             "the outcome cannot be stored",
             exc_info=error,
-            extra={"job_id": item.job.id, "stage": item.job.stage},
+            extra={"job_id": job.id, "stage": job.stage},
         )
         if isinstance(outcome.event, Failed) and outcome.event.failure is RESULT_INVALID:
+            self._leave_batch([outcome])
             self._drop(outcome.attempt, "not even its failure can be stored")
-            return []
-        return [outcome._replace(event=Failed(RESULT_INVALID))]
+            return
+        outcome.event = Failed(RESULT_INVALID)
+        outcome.tried = None
 
     def _drop(self, attempt: Attempt, why: str) -> None:
         self._in_flight.remove(attempt)

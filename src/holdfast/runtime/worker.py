@@ -109,7 +109,6 @@ class Worker:
         stores = self._stores
         self._reporter = Reporter(
             stores["reporter"],
-            plans=PlanCache(stores["reporter"]),
             clock=self._clock,
             chance=self._chance,
             announcer=announcer,

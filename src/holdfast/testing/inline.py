@@ -105,7 +105,6 @@ class _Inline:
         in_flight = InFlight()
         self._reporter = Reporter(
             store,
-            plans=plans,
             clock=clock,
             chance=app.chance,
             announcer=app.announcer,
