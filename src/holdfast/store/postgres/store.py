@@ -18,7 +18,7 @@ from holdfast.core.instant import Instant, later
 from holdfast.core.job import Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
-from holdfast.errors import StoreUnavailable, UsageError
+from holdfast.errors import StoreUnavailable, UnknownJob, UsageError
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -149,12 +149,14 @@ class PostgresStore:
 
     def _insert_rerun(self, connection: Connection, job: NewJob) -> Twin | None:
         # The first job's row serves as the lock of its key, so that versions only rise.
-        _fetch(connection, "lock_job", {"id": job.rerun_of})
-        highest = _twins(connection, owner=job.owner, pipeline=job.pipeline, key=job.key)[-1]
-        if highest.job_id == job.id:
+        if not _fetch(connection, "lock_job", {"id": job.rerun_of}):
+            raise UnknownJob(str(job.rerun_of))
+        rows = _fetch(connection, "reruns", {"first": job.rerun_of})
+        twins = [twin_from_row(row) for row in rows]
+        if any(twin.job_id == job.id for twin in twins):
             return None
-        if job.version <= highest.version:
-            return highest
+        if job.version <= twins[-1].version:
+            return twins[-1]
         return self._insert(connection, [job])[0]
 
     def twins(

@@ -55,9 +55,9 @@ class ApplyConformance:
         ids=lambda event: type(event).__name__,
     )
     def test_a_decision_does_exactly_what_the_model_says(self, store: Store, event: Event) -> None:
-        job = started(store, deadline_at=after(60))
-        now = after(61) if isinstance(event, DeadlinePassed) else after(2)
-        decision = decided(job, event, now=now)
+        job = started(store, deadline_at=after(100))
+        happens_at = {DeadlinePassed: after(101), LeaseExpired: after(61)}
+        decision = decided(job, event, now=happens_at.get(type(event), after(2)))
 
         assert store.apply([decision]) == {job.id}
 
@@ -100,7 +100,7 @@ class ApplyConformance:
     def test_a_completion_from_an_old_revision_changes_nothing(self, store: Store) -> None:
         job = started(store, stage="send")
         stale = decided(job, Done('"too late"'), now=after(2))
-        retried = after_event(store, job, LeaseExpired(), now=after(1))
+        retried = after_event(store, job, Failed(PASSING_FAILURE), now=after(1))
 
         assert store.apply([stale]) == set()
 

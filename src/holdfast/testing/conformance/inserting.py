@@ -7,6 +7,8 @@ from holdfast.core.job import JobState
 from holdfast.errors import UnknownJob
 from holdfast.store.contract import Store, Twin
 from holdfast.testing.conformance.samples import (
+    NOW,
+    PLAN,
     after,
     after_event,
     as_stored,
@@ -132,6 +134,7 @@ class InsertConformance:
 
         def change_half() -> None:
             with store.transaction() as connection:
+                store.save_plan(PLAN, now=NOW, connection=connection)
                 store.insert([new], connection=connection)
                 store.insert_rerun(rerun, connection=connection)
                 raise _ChangeOfMindError
@@ -140,6 +143,7 @@ class InsertConformance:
             change_half()
 
         assert store.get([new.id, rerun.id]) == {}
+        assert store.load_plan("letters", PLAN.digest) is None
         assert store.insert([new_job(key="k")]) == [None]
 
     def test_a_taken_key_is_noticed_inside_a_transaction(self, store: Store) -> None:
@@ -149,6 +153,17 @@ class InsertConformance:
             answers = store.insert([new_job(key="k"), new_job()], connection=connection)
 
         assert answers == [Twin(first, 1, None, JobState.QUEUED), None]
+
+    def test_a_transaction_sees_the_jobs_and_plans_it_stored(self, store: Store) -> None:
+        new = new_job(key="k")
+
+        with store.transaction() as connection:
+            store.save_plan(PLAN, now=NOW, connection=connection)
+            store.insert([new], connection=connection)
+            found = store.twins(owner="", pipeline="letters", key="k", connection=connection)
+
+        assert found == [Twin(new.id, 1, None, JobState.QUEUED)]
+        assert store.load_plan("letters", PLAN.digest) == PLAN
 
     def test_every_job_of_a_key_is_found_lowest_version_first(self, store: Store) -> None:
         first = new_job(key="k", owner="ada", fingerprint="one")
