@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.job import Job, WorkerId
 from holdfast.core.plan import Plan, Route
+from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.clock import Chance, monotonic_s
@@ -186,24 +187,32 @@ class Claimer:
         """Find the plans and checkpoints of claimed jobs, and start them."""
         if not jobs:
             return
-        planned = [(job, self._plans.of(job)) for job in jobs]
-        later_stages = [
-            job.id for job, plan in planned if plan is not None and job.stage != plan.first.name
-        ]
+        planned = [(job, plan) for job in jobs if (plan := self._plan_of(job)) is not None]
+        later_stages = [job.id for job, plan in planned if job.stage != plan.first.name]
         checkpoints: dict[str, dict[str, str]] = {}
         if later_stages:
             for found in self._store.checkpoints(later_stages):
                 checkpoints.setdefault(found.job_id, {})[found.stage] = found.result
-        leased: list[Leased] = []
-        for job, plan in planned:
-            if plan is None or plan.stage(job.stage) is None:
-                LOGGER.error(
-                    "the job's plan is not stored; left alone",
-                    extra={"job_id": job.id, "pipeline": job.pipeline, "plan": job.plan},
-                )
-                continue
-            leased.append(Leased(job, plan, checkpoints.get(job.id, {})))
-        self.start(leased)
+        self.start(Leased(job, plan, checkpoints.get(job.id, {})) for job, plan in planned)
+
+    def _plan_of(self, job: Job) -> Plan | None:
+        """Return a job's plan, or None when it is missing or this code cannot read it."""
+        why = "it is not stored"
+        try:
+            plan = self._plans.of(job)
+        except UnavailableError:
+            raise
+        except Exception as error:  # noqa: BLE001 - one bad plan spares the jobs of others
+            plan, why = None, str(error)
+        if plan is not None and plan.stage(job.stage) is None:
+            plan, why = None, f"it has no stage {job.stage!r}"
+        if plan is None:
+            LOGGER.error(
+                "the job's plan cannot be used: %s",
+                why,
+                extra={"job_id": job.id, "pipeline": job.pipeline, "plan": job.plan},
+            )
+        return plan
 
     def _next_turn(self, now: Instant) -> Instant:
         """Return when to look again: at the next due time, and at every poll at the latest."""

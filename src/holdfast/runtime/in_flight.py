@@ -25,10 +25,6 @@ class InFlight:
         if self._attempts.get(attempt.job.id) is attempt:
             del self._attempts[attempt.job.id]
 
-    def holds(self, attempt: Attempt) -> bool:
-        """Tell whether an attempt was neither let go nor replaced."""
-        return self._attempts.get(attempt.job.id) is attempt
-
     def all(self) -> list[Attempt]:
         """Return the attempts held at this moment."""
         return list(self._attempts.values())
