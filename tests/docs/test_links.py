@@ -1,0 +1,37 @@
+"""The links between pages, and that every page can be found."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.docs.markdown import ROOT, anchors, documents, links, name_of
+
+
+@pytest.mark.parametrize("page", [name_of(path) for path in documents()])
+def test_every_link_on_a_page_leads_somewhere(page: str):
+    path = ROOT / page
+    broken = []
+    for target in links(path):
+        if target.startswith(("https://", "http://", "mailto:")):
+            continue
+        file, _, anchor = target.partition("#")
+        found = (path.parent / file).resolve() if file else path
+        if not found.exists() or (anchor and anchor not in anchors(found)):
+            broken.append(target)
+
+    assert broken == []
+
+
+def test_every_page_is_reached_from_the_readme():
+    reached = {ROOT / "README.md"}
+    waiting = list(reached)
+    while waiting:
+        page = waiting.pop()
+        for target in links(page):
+            found = (page.parent / target.partition("#")[0]).resolve()
+            if found.suffix == ".md" and found.exists() and found not in reached:
+                reached.add(found)
+                waiting.append(found)
+
+    unreached = [name_of(path) for path in documents() if path not in reached]
+    assert unreached == []
