@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, Self
 from uuid import UUID
 
+from holdfast.bulk import Chunk, settle_chunk
 from holdfast.core.document import DEFAULT_LIMITS, decode, encode
 from holdfast.core.event import Answered, CancelRequested, Event, RetryRequested
 from holdfast.core.ids import JobId
-from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY, ENDED, Job, JobState
+from holdfast.core.job import ACTIVE, DEFAULT_OWNER, DEFAULT_PRIORITY, ENDED, Job, JobState
 from holdfast.errors import (
     HoldfastError,
     InvalidValue,
@@ -54,7 +56,9 @@ def open_store(url: str) -> Store:
     if scheme == "sqlite":
         return SqliteStore(url)
     if scheme in ("postgresql", "postgres"):
-        return PostgresStore(url)
+        # What urllib cannot take apart is refused like a URL of another kind.
+        with suppress(ValueError):
+            return PostgresStore(url)
     raise InvalidValue(
         "Holdfast",
         field="url",
@@ -289,6 +293,36 @@ class Holdfast:
         self.store.announce_due()
         return JobView(settled.job, self.clock.now())
 
+    def cancel_many(
+        self,
+        wanted: JobFilter,
+        *,
+        by: str,
+        reason: str | None = None,
+        before: str | None = None,
+        limit: int = BULK,
+    ) -> Chunk:
+        """End up to `limit` matching jobs that have not ended, newest first."""
+        event = CancelRequested(by, reason)
+        return self._settle_chunk(wanted, event, ACTIVE, before=before, limit=limit)
+
+    def retry_many(
+        self,
+        wanted: JobFilter,
+        *,
+        by: str,
+        reason: str | None = None,
+        from_start: bool = False,
+        before: str | None = None,
+        limit: int = BULK,
+    ) -> Chunk:
+        """Send up to `limit` matching jobs back that have failed, newest first."""
+        event = RetryRequested(by, reason, from_start)
+        failed = frozenset({JobState.FAILED})
+        chunk = self._settle_chunk(wanted, event, failed, before=before, limit=limit)
+        self.store.announce_due()
+        return chunk
+
     def answer(self, job_id: str, result: Any, *, stage: str | None = None) -> JobView:  # noqa: ANN401
         """Give a waiting stage its result. After the deadline it is kept as a late result.
 
@@ -403,6 +437,26 @@ class Holdfast:
     def _settle(self, job_id: str, make: Callable[[Job], Event]) -> Settled:
         self._open()
         return self._settler.settle(_checked_id(job_id), make, now=self.clock.now())
+
+    def _settle_chunk(
+        self,
+        wanted: JobFilter,
+        event: Event,
+        states: frozenset[JobState],
+        *,
+        before: str | None,
+        limit: int,
+    ) -> Chunk:
+        return settle_chunk(
+            self.store,
+            self._settler,
+            wanted,
+            event,
+            states=states,
+            before=None if before is None else _checked_id(before),
+            limit=limit,
+            now=self.clock.now(),
+        )
 
 
 def _checked_id(job_id: str) -> JobId:

@@ -103,6 +103,11 @@ class Chance:
         return word >> (64 - count)
 
 
+def wall_clock() -> Instant:
+    """Return what this machine's clock says; it judges nothing, but it can be compared."""
+    return Instant(time.time_ns() // 1000)
+
+
 def monotonic_s() -> float:
     """Return this process's monotonic time, for durations."""
     return time.monotonic()

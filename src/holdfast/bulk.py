@@ -1,0 +1,50 @@
+"""One event for many jobs, in parts: bounded locks, and it can go on where it stopped."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from holdfast.core.event import Event
+from holdfast.core.ids import JobId
+from holdfast.core.instant import Instant
+from holdfast.core.job import JobState
+from holdfast.runtime.settle import Settler
+from holdfast.store.contract import JobFilter, Store
+
+
+class Chunk(NamedTuple):
+    """A part of a bulk action: the jobs that matched, those it changed, and where to go on."""
+
+    matched: int
+    changed: int
+    before: JobId | None
+    """What to pass as `before` for the next part; None after the last."""
+
+
+def settle_chunk(
+    store: Store,
+    settler: Settler,
+    wanted: JobFilter,
+    event: Event,
+    *,
+    states: frozenset[JobState],
+    before: JobId | None,
+    limit: int,
+    now: Instant,
+) -> Chunk:
+    """Settle `event` for up to `limit` matching jobs in `states`, newest first.
+
+    Jobs that moved on meanwhile and are still in `states` are settled one by one.
+    """
+    chosen = tuple(state for state in wanted.states or JobState if state in states)
+    if not chosen:
+        return Chunk(0, 0, None)
+    page = store.find(wanted._replace(states=chosen), before=before, limit=limit)
+    changed = settler.settle_many(((job, event) for job in page), now=now)
+    if changed < len(page):
+        seen = {job.id: job.revision for job in page}
+        for job in store.get(seen).values():
+            if job.state in states and job.revision != seen[job.id]:
+                settled = settler.settle(job.id, lambda _: event, now=now)
+                changed += settled.ignored is None
+    return Chunk(len(page), changed, page[-1].id if len(page) == limit else None)
