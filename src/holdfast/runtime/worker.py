@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import os
+import queue
 import signal
 import socket
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
 from typing import Final
@@ -91,8 +93,11 @@ class Worker:
         self._queues = tuple(queues)
         self._clock = clock
         self._chance = chance
-        self._stop_requested = threading.Event()
-        self._hurry = threading.Event()
+        # Plain flags and a reentrant queue: a signal may interrupt any line of the main thread,
+        # and an Event that is set from its own wait waits for itself.
+        self._stop_requested = False
+        self._hurry = False
+        self._noticed: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._fatal: str | None = None
         self._state = "running"
         self._started_at: Instant | None = None
@@ -161,13 +166,16 @@ class Worker:
     def _make_lanes(self) -> Mapping[LaneKind, Lane]:
         """Make the lanes that the handlers need, and no others."""
         needed = {stage.lane for stage in self._handlers.values()}
-        options, clock, report = self._options, self._clock, self._reporter.report
+        options, clock = self._options, self._clock
+        report, report_late = self._reporter.report, self._reporter.report_late
         lanes: dict[LaneKind, Lane] = {}
         if LaneKind.LOOP in needed:
-            lanes[LaneKind.LOOP] = LoopLane(limit=options.concurrency, clock=clock, report=report)
+            lanes[LaneKind.LOOP] = LoopLane(
+                limit=options.concurrency, clock=clock, report=report, report_late=report_late
+            )
         if LaneKind.THREAD in needed:
             lanes[LaneKind.THREAD] = ThreadLane(
-                limit=options.concurrency, clock=clock, report=report
+                limit=options.concurrency, clock=clock, report=report, report_late=report_late
             )
         if LaneKind.PROCESS in needed:
             lanes[LaneKind.PROCESS] = ProcessLane(
@@ -185,8 +193,9 @@ class Worker:
             signal.signal(signal.SIGTERM, self._on_signal)
             signal.signal(signal.SIGINT, self._on_signal)
         self.start()
-        while not self._stop_requested.wait(1.0):
-            pass
+        while not self._stop_requested:
+            with suppress(queue.Empty):
+                self._noticed.get(timeout=1.0)
         return self.drain()
 
     def start(self) -> None:
@@ -214,17 +223,18 @@ class Worker:
         return services
 
     def request_stop(self) -> None:
-        """Ask the worker to end; a second call asks it to hurry."""
-        if self._stop_requested.is_set():
-            self._hurry.set()
+        """Ask the worker to end; a second call asks it to hurry. Safe in a signal handler."""
+        if self._stop_requested:
+            self._hurry = True
         self.claimer.draining = True
-        self._stop_requested.set()
+        self._stop_requested = True
+        self._noticed.put(None)
 
     def abort(self, why: str) -> None:
         """End the worker because it cannot go on; what it held is handed back where possible."""
         LOGGER.critical("the worker ends: %s", why, extra={"event": "fatal", "worker": self.id})
         self._fatal = why
-        self._hurry.set()
+        self._hurry = True
         self.request_stop()
 
     def drain(self) -> int:
@@ -243,7 +253,7 @@ class Worker:
         cut_off = self._in_flight.all()
         for attempt in cut_off:
             self._stop_attempt(attempt, Fate.SHUT_DOWN)
-        self._hurry.clear()
+        self._hurry = False
         self._wait_until_idle(STOP_S)
         return self._end()
 
@@ -275,7 +285,7 @@ class Worker:
     def _wait_until_idle(self, limit_s: float) -> None:
         """Wait until no attempt is in flight, at most `limit_s`, and not at all in a hurry."""
         until_s = monotonic_s() + limit_s
-        while len(self._in_flight) and monotonic_s() < until_s and not self._hurry.is_set():
+        while len(self._in_flight) and monotonic_s() < until_s and not self._hurry:
             sleep_s(POLL_S)
 
     def _stop_attempt(self, attempt: Attempt, fate: Fate) -> None:
@@ -293,13 +303,8 @@ class Worker:
             state=self._state,
         )
 
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        # Only sets flags: a signal may interrupt any line of this thread.
-        if self._stop_requested.is_set():
-            self._hurry.set()
-        self.claimer.draining = True
-        self._stop_requested.set()
-        del number
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self.request_stop()
 
 
 class _Crew:
