@@ -1,0 +1,379 @@
+"""The application that the crash tests run in processes of their own.
+
+Every handler first records that its body runs, in a file that survives whatever happens next. The
+tests judge by that file, never by what holdfast says of itself.
+"""
+
+import argparse
+import asyncio
+import ctypes
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from holdfast import Holdfast, Pipeline, Retry, RetryLater, Worker, WorkerOptions
+from holdfast.runtime import failpoint
+from holdfast.runtime.clock import Chance
+
+LOGGER = logging.getLogger("crash")
+RECORD_VARIABLE = "CRASH_RECORD"
+ATTEMPTS = 3
+QUICK = Retry(attempts=ATTEMPTS, base=0.05, factor=1.0, jitter="none")
+
+noop = Pipeline("noop", retry=QUICK)
+steps = Pipeline("steps", retry=QUICK)
+nap = Pipeline("nap", retry=QUICK)
+burn = Pipeline("burn", retry=QUICK)
+child = Pipeline("child", retry=QUICK)
+stubborn = Pipeline("stubborn", retry=QUICK)
+deadly = Pipeline("deadly", retry=QUICK)
+poison = Pipeline("poison", retry=QUICK)
+reborn = Pipeline("reborn", retry=QUICK)
+forking = Pipeline("forking", retry=QUICK)
+hog = Pipeline("hog", retry=QUICK)
+
+
+def record(job) -> None:
+    line = {
+        "job": job.id,
+        "stage": job.stage,
+        "attempt": job.attempt,
+        "pid": os.getpid(),
+        "at": time.monotonic(),
+    }
+    file = os.open(os.environ[RECORD_VARIABLE], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(file, json.dumps(line).encode() + b"\n")
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+@noop.stage
+async def only(job):
+    record(job)
+    return job.payload
+
+
+@steps.stage
+async def one(job, n: int, pause: float = 0.0):
+    record(job)
+    await asyncio.sleep(pause)
+    return n + 1
+
+
+@steps.stage
+async def two(job, one: int, pause: float = 0.0):
+    record(job)
+    await asyncio.sleep(pause)
+    return one * 10
+
+
+@steps.stage
+async def three(job, one: int, two: int, pause: float = 0.0):
+    record(job)
+    await asyncio.sleep(pause)
+    return [one, two]
+
+
+def result_of_steps(n: int) -> list[int]:
+    """What a `steps` job returns when nothing goes wrong."""
+    return [n + 1, (n + 1) * 10]
+
+
+@nap.stage
+def in_a_thread(job, seconds: float):
+    record(job)
+    time.sleep(seconds)
+    return "slept"
+
+
+@burn.stage
+def processor(job, seconds: float):
+    record(job)
+    ends_at = time.monotonic() + seconds
+    turns = 0
+    while time.monotonic() < ends_at:
+        turns += 1
+    return turns > 0
+
+
+@child.stage(runs="process")
+def in_a_child(job, does: str, seconds: float = 0.0):
+    record(job)
+    match does:
+        case "sleep":
+            time.sleep(seconds)
+        case "hold the interpreter":
+            hold_the_interpreter(seconds)
+        case "segfault":
+            ctypes.string_at(0)
+        case "exit":
+            os._exit(3)
+        case "close every file":
+            os.closerange(3, 256)
+            time.sleep(seconds)
+        case "start a program":
+            program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+            program.terminate()
+            return program.wait(10)
+    return "done"
+
+
+def hold_the_interpreter(seconds: float) -> None:
+    """Sleep without letting any other thread of this process run Python."""
+    ctypes.PyDLL(None).usleep(int(seconds * 1_000_000))
+
+
+@stubborn.stage
+async def stays(job, does: str, seconds: float):
+    record(job)
+    ends_at = time.monotonic() + seconds
+    if does == "hold the interpreter":
+        hold_the_interpreter(seconds)
+    elif does == "block the loop":
+        time.sleep(seconds)  # noqa: ASYNC251 - the fault itself
+    while (left_s := ends_at - time.monotonic()) > 0:
+        try:
+            await asyncio.sleep(left_s)
+        except asyncio.CancelledError:
+            continue
+    return "stayed"
+
+
+@deadly.stage
+def kills(job):
+    record(job)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class _Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+def _cyclic() -> Exception:
+    first, second = ValueError("first"), ValueError("second")
+    first.__cause__, second.__cause__ = second, first
+    return first
+
+
+def _deep(levels: int):
+    value = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def _raise(error: BaseException):
+    raise error
+
+
+POISON = {
+    "raises text that cannot be printed": lambda: _raise(_Unprintable()),
+    "raises ten megabytes": lambda: _raise(ValueError("x" * 10_000_000)),
+    "raises a cycle of causes": lambda: _raise(_cyclic()),
+    "raises a group": lambda: _raise(ExceptionGroup("many", [ValueError("a"), OSError("b")])),
+    "raises odd text": lambda: _raise(ValueError("\0 \ud800 \u202e 🙂")),
+    "returns a socket": socket.socketpair,
+    "returns NaN": lambda: float("nan"),
+    "returns infinity": lambda: {"x": float("inf")},
+    "returns NUL": lambda: "a\0b",
+    "returns a lone surrogate": lambda: ["\ud800"],
+    "returns a huge number": lambda: 10**5000,
+    "returns deep nesting": lambda: _deep(20_000),
+    "returns ten megabytes": lambda: "x" * 10_000_000,
+}
+STOPS_ITSELF = {
+    "raises SystemExit": lambda: sys.exit(3),
+    "raises KeyboardInterrupt": lambda: _raise(KeyboardInterrupt()),
+    "raises CancelledError": lambda: _raise(asyncio.CancelledError()),
+    "raises RetryLater": lambda: _raise(RetryLater(after=0.05)),
+}
+
+
+def _swallow(job, kind: str):
+    record(job)
+    if kind in STOPS_ITSELF:
+        # The second time it behaves.
+        return STOPS_ITSELF[kind]() if _times_run(job) == 1 else "behaved"
+    return POISON[kind]()
+
+
+def _times_run(job) -> int:
+    lines = Path(os.environ[RECORD_VARIABLE]).read_text(encoding="utf-8").splitlines()
+    return sum(json.loads(line)["job"] == job.id for line in lines)
+
+
+@poison.stage
+def swallow(job, kind: str):
+    return _swallow(job, kind)
+
+
+poison_on_loop = Pipeline("poison-on-loop", retry=QUICK)
+
+
+@poison_on_loop.stage
+async def swallow_on_loop(job, kind: str):
+    return _swallow(job, kind)
+
+
+poison_in_child = Pipeline("poison-in-child", retry=QUICK)
+
+
+@poison_in_child.stage(runs="process")
+def swallow_in_child(job, kind: str):
+    return _swallow(job, kind)
+
+
+@reborn.stage
+def replaces_its_process(job):
+    record(job)
+    if job.attempt == 1:
+        # As a kill and a restart would, but with the same process id.
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+    return "reborn"
+
+
+@forking.stage
+def forks(job):
+    record(job)
+    readable, writable = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            RUNNING[0].job(job.id)
+            said = "nothing"
+        except Exception as error:  # noqa: BLE001 - told to the parent
+            said = f"{type(error).__name__}: {error}"
+        os.write(writable, said.encode())
+        os._exit(0)
+    os.close(writable)
+    with os.fdopen(readable, encoding="utf-8") as pipe:
+        said = pipe.read()
+    os.waitpid(pid, 0)
+    return said
+
+
+@hog.stage
+def takes_a_connection(job, until: str):
+    """Hold one of the application's own connections until a file appears."""
+    with RUNNING[0].store.transaction() as connection:
+        connection.execute("select 1")
+        record(job)
+        while not Path(until).exists():
+            time.sleep(0.02)
+    return "let go"
+
+
+PIPELINES = {
+    pipeline.name: pipeline
+    for pipeline in (
+        noop,
+        steps,
+        nap,
+        burn,
+        child,
+        stubborn,
+        deadly,
+        poison,
+        poison_on_loop,
+        poison_in_child,
+        reborn,
+        forking,
+        hog,
+    )
+}
+RUNNING: list[Holdfast] = []
+
+
+class JsonLines(logging.Formatter):
+    def format(self, log: logging.LogRecord) -> str:
+        known = logging.makeLogRecord({}).__dict__
+        extra = {key: value for key, value in vars(log).items() if key not in known}
+        trouble = self.formatException(log.exc_info) if log.exc_info else None
+        line = {"at": time.monotonic(), "level": log.levelname, "text": log.getMessage(), **extra}
+        return json.dumps({**line, "trouble": trouble}, default=str)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--url", required=True)
+    parser.add_argument("--log", required=True)
+    parser.add_argument("--only", default="", help="pipelines to know, separated by commas")
+    parser.add_argument("--seed", type=int, help="makes the worker's id repeatable")
+    parser.add_argument("--kill-thread", help="end this thread once the worker has run a while")
+    parser.add_argument("--no-migrate", action="store_true")
+    for name in ("lease", "poll", "sweep", "grace"):
+        parser.add_argument(f"--{name}", type=float)
+    for name in ("concurrency", "processes"):
+        parser.add_argument(f"--{name}", type=int)
+    return parser.parse_args()
+
+
+def _options(arguments: argparse.Namespace) -> WorkerOptions:
+    names = ("lease", "poll", "sweep", "grace", "concurrency", "processes")
+    given = {name: getattr(arguments, name) for name in names}
+    return WorkerOptions(**{name: value for name, value in given.items() if value is not None})
+
+
+def end_thread(name: str) -> None:
+    """Make a thread of this process end without a word, as a defect in it might."""
+    for thread in threading.enumerate():
+        if thread.name == name and thread.ident is not None:
+            identity = ctypes.c_ulong(thread.ident)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, ctypes.py_object(SystemExit))
+
+
+def main() -> int:
+    arguments = _arguments()
+    log = logging.FileHandler(arguments.log)
+    log.setFormatter(JsonLines())
+    logging.basicConfig(level=logging.INFO, handlers=[log])
+    known = filter(None, arguments.only.split(",")) if arguments.only else PIPELINES
+    app = Holdfast(
+        arguments.url,
+        pipelines=[PIPELINES[name] for name in known],
+        auto_migrate=not arguments.no_migrate,
+        chance=None if arguments.seed is None else Chance(arguments.seed),
+    )
+    RUNNING.append(app)
+    worker = app.worker(options=_options(arguments))
+    LOGGER.info("made", extra={"event": "made", "worker": worker.id})
+    if arguments.kill_thread:
+        end_thread_later(worker, arguments.kill_thread)
+    status = worker.run()
+    LOGGER.info(
+        "ended",
+        extra={
+            "event": "ended",
+            "status": status,
+            "refused": worker._reporter.stale,
+            "reached": failpoint._active._reached,
+        },
+    )
+    app.close()
+    return status
+
+
+def end_thread_later(worker: Worker, name: str) -> None:
+    def wait_and_end() -> None:
+        # Once an attempt is in flight the thread has had its turns.
+        while not len(worker._in_flight):
+            time.sleep(0.02)
+        end_thread(name)
+
+    threading.Thread(target=wait_and_end, daemon=True).start()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
