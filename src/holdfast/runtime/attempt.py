@@ -55,6 +55,7 @@ class Attempt:
         "checkpoints",
         "ended",
         "ends_at_s",
+        "ends_with_job",
         "fate",
         "handle",
         "job",
@@ -77,6 +78,8 @@ class Attempt:
         self.lease: Lease = lease_of(job)
         self.fate: Fate | None = None
         self.ends_at_s: float | None = None
+        self.ends_with_job = False
+        """Whether it is the job's deadline, and no timeout of the stage, that ends the attempt."""
         self.handle: Any = None
         self.ended = False
         """Set by the lane when it reports the attempt, which it does once."""
@@ -87,11 +90,16 @@ class Attempt:
             return
         ends_at = deadline.attempt_ends_at(self.job, timeout_us=self.stage.timeout_us, now=now)
         if ends_at is not None:
-            self.ends_at_s = monotonic_s() + (ends_at - now) / SECOND_US
+            self.ends_with_job = ends_at == self.job.deadline_at
+            # Right after it: what is done at the very end is in time.
+            self.ends_at_s = monotonic_s() + (ends_at + 1 - now) / SECOND_US
 
 
 Report = Callable[[Attempt, Any, BaseException | None], None]
 """How a lane says that an attempt ended: the value the handler returned, or what it raised."""
+
+ReportLate = Callable[[Attempt, Any], None]
+"""How a lane hands over what a handler returned after its attempt was given up."""
 
 
 class JobContext:

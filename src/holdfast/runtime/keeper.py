@@ -10,7 +10,6 @@ from typing import Final
 from holdfast.core.instant import Instant, later
 from holdfast.core.job import WorkerId
 from holdfast.core.lease import Lease
-from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
 from holdfast.runtime.attempt import Attempt, Fate
 from holdfast.runtime.clock import Clock, monotonic_s
@@ -61,7 +60,8 @@ class Keeper:
         try:
             self._clock.learn()
             self._renew(held, now=self._clock.now())
-        except UnavailableError:
+        except Exception:
+            # Whatever the reason: nobody else would stop what others may run by now.
             if self._late_by() >= 1:
                 self._abandon("no lease could be renewed for the length of a lease")
             raise
@@ -77,17 +77,16 @@ class Keeper:
             list(held), holder=self._holder, lease_us=self._lease_us, now=now
         )
         failpoint.reach("renew.after")
-        still = self._in_flight.by_lease()
         for lease in held.keys() - renewed:
-            # One that ended meanwhile is no longer in flight, and nothing is lost.
-            if lease in still:
+            # The lease of one that has ended is let go with its outcome, and nothing is lost.
+            if not held[lease].ended:
                 LOGGER.warning(
                     "lease lost", extra={"event": "lease_lost", "job_id": held[lease].job.id}
                 )
                 self._stop_attempt(held[lease], Fate.LOST)
 
     def _abandon(self, why: str) -> None:
-        attempts = self._in_flight.all()
+        attempts = [attempt for attempt in self._in_flight.all() if not attempt.ended]
         if attempts:
             LOGGER.error("stopping %d attempts: %s", len(attempts), why)
         for attempt in attempts:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from holdfast.classify import classify, is_failure
-from holdfast.core.event import Done, Event, Failed, Interrupted, Snoozed, Suspended
+from holdfast.core.event import (
+    DeadlinePassed,
+    Done,
+    Event,
+    Failed,
+    Interrupted,
+    Snoozed,
+    Suspended,
+)
 from holdfast.core.failure import RESULT_INVALID, STAGE_TIMEOUT, Failure
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.errors import InvalidDocument, RetryLater
@@ -33,9 +41,9 @@ def event_of(
     if attempt.fate is Fate.LOST:
         return None
     if error is None:
-        return _event_of_value(attempt, value, now=now)
+        return event_of_value(attempt, value, now=now)
     if attempt.fate is Fate.TIMED_OUT:
-        return Failed(STAGE_TIMEOUT)
+        return DeadlinePassed() if attempt.ends_with_job else Failed(STAGE_TIMEOUT)
     if attempt.fate is Fate.SHUT_DOWN:
         # Whatever a handler raises when it is stopped comes from being stopped.
         return Interrupted()
@@ -47,9 +55,8 @@ def event_of(
     return Failed(classify(error, attempt.bound.rules, now=now))
 
 
-def _event_of_value(attempt: Attempt, value: Any, *, now: Instant) -> Event:  # noqa: ANN401
-    if value is None:
-        return Done("null")
+def event_of_value(attempt: Attempt, value: Any, *, now: Instant) -> Event:  # noqa: ANN401
+    """Return the event of an attempt whose handler returned."""
     if isinstance(value, RemoteOutcome):
         return value.event
     if isinstance(value, Wait):

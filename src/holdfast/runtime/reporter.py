@@ -22,7 +22,7 @@ from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.claimer import Leased
 from holdfast.runtime.clock import Chance, Clock, sleep_s
 from holdfast.runtime.in_flight import InFlight
-from holdfast.runtime.outcome import event_of
+from holdfast.runtime.outcome import event_of, event_of_value
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
@@ -98,6 +98,7 @@ class Reporter:
         self._lease_us = lease_us
         self._crew = crew
         self._outcomes: deque[Outcome] = deque()
+        self._late: deque[Outcome] = deque()
         self._batch: list[Outcome] = []
         self._idle = True
         self._requeued = False
@@ -118,6 +119,15 @@ class Reporter:
         if self._idle:
             self.wake.set()
 
+    def report_late(self, attempt: Attempt, value: Any) -> None:  # noqa: ANN401
+        """Take what a handler returned after its attempt was given up.
+
+        It is kept as a late result when the job ended while the attempt ran, and as nothing else.
+        """
+        now = self._clock.now()
+        self._late.append(Outcome(attempt, event_of_value(attempt, value, now=now), now))
+        self.wake.set()
+
     def pending(self) -> int:
         """Return how many outcomes are not applied yet."""
         return len(self._outcomes) + len(self._batch)
@@ -128,6 +138,7 @@ class Reporter:
         if len(self._batch) < BATCH:
             self._collect()
         if not self._batch:
+            self._keep_late_results()
             self._idle = True
             return now if self._outcomes else FAR_FUTURE
         lingered = len(self._batch) >= LINGER_FROM
@@ -238,6 +249,17 @@ class Reporter:
         if ours:
             # The reply to an earlier apply was lost, the write was not.
             self._finish(ours)
+
+    def _keep_late_results(self) -> None:
+        while self._late:
+            outcome = self._late[0]
+            attempt, event = outcome.attempt, outcome.event
+            job = self._store.get([attempt.job.id]).get(attempt.job.id)
+            if job is not None and _came_late(job, attempt, event):
+                decision = decide(job, event, attempt.plan, outcome.at, self._chance.roll())
+                if isinstance(decision, Decision) and self._store.apply([decision]):
+                    self._announcer.announce([Applied(job, decision)])
+            self._late.popleft()
 
     def _apply_one_by_one(self, decided: Sequence[_Decided], error: Exception) -> None:
         if len(decided) > 1:

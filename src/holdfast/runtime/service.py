@@ -61,6 +61,11 @@ class Supervisor:
         """The services under supervision."""
         return list(self._running)
 
+    @property
+    def stopping(self) -> bool:
+        """Whether the services were told to end."""
+        return self._stopping.is_set()
+
     def start(self, service: Service) -> None:
         """Give a service its thread."""
         running = Running(service)
@@ -102,6 +107,8 @@ class Supervisor:
             if sleep_s > 0:
                 running.sleeps_until_s = running.last_turn_s + sleep_s
                 service.wake.wait(min(sleep_s, threading.TIMEOUT_MAX))
+                # Woken early, its turn begins now, and is overdue from now on.
+                running.sleeps_until_s = monotonic_s()
             service.wake.clear()
 
     def _pause(self, running: Running, error: Exception) -> None:

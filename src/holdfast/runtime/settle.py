@@ -12,7 +12,7 @@ from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant
 from holdfast.core.job import Job
 from holdfast.core.lifecycle import decide, evolve
-from holdfast.errors import StaleRevision, UnknownJob
+from holdfast.errors import StaleRevision, UnavailableError, UnknownJob
 from holdfast.runtime.announce import Announcer, Applied
 from holdfast.runtime.clock import Chance
 from holdfast.runtime.plans import PlanCache
@@ -44,16 +44,25 @@ class Settler:
         """Settle what can be settled in one write, and return how many jobs were changed.
 
         A job that moved on meanwhile is left to whoever moved it, and one that cannot be decided
-        never holds the others up.
+        or stored never holds the others up.
         """
         decided: dict[JobId, Applied] = {}
         for job, event in pairs:
             decision = self._decide(job, event, now=now)
             if isinstance(decision, Decision):
                 decided[job.id] = Applied(job, decision)
-        if not decided:
+        return self._apply(decided) if decided else 0
+
+    def _apply(self, decided: dict[JobId, Applied]) -> int:
+        try:
+            applied = self._store.apply([item.decision for item in decided.values()])
+        except UnavailableError:
+            raise
+        except Exception:
+            if len(decided) > 1:
+                return sum(self._apply({job_id: item}) for job_id, item in decided.items())
+            LOGGER.exception("the decision cannot be stored", extra={"job_id": next(iter(decided))})
             return 0
-        applied = self._store.apply([item.decision for item in decided.values()])
         self._announcer.announce(decided[job_id] for job_id in applied)
         return len(applied)
 
@@ -86,6 +95,8 @@ class Settler:
                 )
                 return None
             return decide(job, event, plan, now, self._chance.roll())
+        except UnavailableError:
+            raise
         except Exception:
             LOGGER.exception("the job cannot be decided; left alone", extra={"job_id": job.id})
             return None

@@ -35,6 +35,8 @@ class Watchdog:
         """Look at every service once."""
         for running in self._supervisor.running:
             name = running.service.name
+            if self._supervisor.stopping:
+                break
             if name == self.name:
                 continue
             if not running.alive():

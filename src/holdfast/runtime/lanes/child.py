@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+from contextvars import Context
 from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any, Final
@@ -122,7 +123,7 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
         attempt.ends_at_s = monotonic_s() + request["time_left_s"]
     value, error = None, None
     try:
-        value = bound.call(JobContext(attempt))
+        value = Context().run(bound.call, JobContext(attempt))
     except BaseException as raised:  # noqa: BLE001 - whatever ended the handler is reported
         error = raised
     return _reply_of(event_of(attempt, value, error, now=now))

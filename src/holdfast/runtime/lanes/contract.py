@@ -12,7 +12,8 @@ class Lane(Protocol):
     """Runs attempts, at most `limit` at a time, and keeps the rest in order until there is room.
 
     Every attempt that was started is reported exactly once, from whatever thread, however it
-    ended; also one that was stopped.
+    ended; also one that was stopped. What a handler returns after its attempt was given up is
+    reported as late.
     """
 
     limit: int

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.runtime import failpoint
-from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report
+from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report, ReportLate
 from holdfast.runtime.clock import Clock, monotonic_s
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
@@ -40,15 +40,19 @@ class LoopLane:
 
     name = "loop-lane"
 
-    def __init__(self, *, limit: int, clock: Clock, report: Report) -> None:
+    def __init__(
+        self, *, limit: int, clock: Clock, report: Report, report_late: ReportLate
+    ) -> None:
         self.wake = threading.Event()
         self.limit = limit
         self._clock = clock
         self._report = report
+        self._report_late = report_late
         self._pending: deque[Attempt] = deque()
         self._lock = threading.Lock()
         self._load = 0
         self._running: set[Attempt] = set()
+        self._abandoned: set[Attempt] = set()
         self._answered_s = monotonic_s()
         self._warned = False
         self._loop = _loop_factory()()
@@ -64,6 +68,9 @@ class LoopLane:
         self._loop.call_soon_threadsafe(self._accept, attempts)
 
     def stop(self, attempt: Attempt, fate: Fate) -> None:
+        # Noted here and now: a loop that is blocked must not keep the attempt from being given up.
+        attempt.fate = attempt.fate or fate
+        attempt.ends_at_s = min(attempt.ends_at_s or monotonic_s(), monotonic_s())
         self._loop.call_soon_threadsafe(self._stop, attempt, fate)
 
     def release_pending(self) -> None:
@@ -76,7 +83,7 @@ class LoopLane:
             ends_at_s = attempt.ends_at_s
             if ends_at_s is not None and clock_s > ends_at_s + ABANDON_S:
                 attempt.fate = attempt.fate or Fate.TIMED_OUT
-                self._end(attempt, None, AbandonedTask("the handler did not end when stopped"))
+                self._give_up(attempt)
         self._loop.call_soon_threadsafe(self._answer)
         blocked_s = clock_s - self._answered_s
         if blocked_s > BLOCKED_S and not self._warned:
@@ -92,10 +99,11 @@ class LoopLane:
     def close(self) -> int:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_TIMEOUT_S)
+        left = len(self._running) + len(self._abandoned)
         if self._thread.is_alive():
-            return max(len(self._running), 1)
+            return max(left, 1)
         self._loop.close()
-        return len(self._running)
+        return left
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -118,25 +126,27 @@ class LoopLane:
                 continue
             running.add(attempt)
             # A task of its own, so that what a handler puts into context variables stays there.
-            attempt.handle = self._loop.create_task(self._run(attempt))
+            self._loop.create_task(self._run(attempt))
 
     async def _run(self, attempt: Attempt) -> None:
+        # Known from here on only: a task that is cancelled before it began would say nothing.
+        attempt.handle = asyncio.current_task()
         attempt.begin(self._clock.now())
         timer = None
         if attempt.ends_at_s is not None:
             left_s = attempt.ends_at_s - monotonic_s()
             timer = self._loop.call_later(left_s, self._stop, attempt, Fate.TIMED_OUT)
         value: Any = None
-        error: BaseException | None = None
+        error: BaseException | None = None if attempt.fate is None else asyncio.CancelledError()
         try:
-            failpoint.reach("run.before")
-            value = await attempt.bound.call(JobContext(attempt))
-            failpoint.reach("run.after")
+            if error is None:
+                failpoint.reach("run.before")
+                value = await attempt.bound.call(JobContext(attempt))
+                failpoint.reach("run.after")
         except BaseException as raised:  # noqa: BLE001 - also cancellation ends an attempt
             error = raised
         if timer is not None:
             timer.cancel()
-        self._running.discard(attempt)
         self._end(attempt, value, error)
         if self._pending:
             self._fill()
@@ -153,10 +163,28 @@ class LoopLane:
             self._end(attempt, None, asyncio.CancelledError())
 
     def _end(self, attempt: Attempt, value: Any, error: BaseException | None) -> None:  # noqa: ANN401
-        """Report an attempt, unless that was done when it was given up."""
+        """Report an attempt that ended; one that was given up before is late at most."""
+        with self._lock:
+            given_up = attempt.ended
+            self._note_end(attempt)
+            self._abandoned.discard(attempt)
+        if not given_up:
+            self._report(attempt, value, error)
+        elif error is None:
+            self._report_late(attempt, value)
+
+    def _give_up(self, attempt: Attempt) -> None:
+        """Report an attempt whose handler does not end; another may have its place."""
         with self._lock:
             if attempt.ended:
                 return
+            self._note_end(attempt)
+            self._abandoned.add(attempt)
+        self._report(attempt, None, AbandonedTask("the handler did not end when stopped"))
+        self._loop.call_soon_threadsafe(self._fill)
+
+    def _note_end(self, attempt: Attempt) -> None:
+        self._running.discard(attempt)
+        if not attempt.ended:
             attempt.ended = True
             self._load -= 1
-        self._report(attempt, value, error)

@@ -105,9 +105,7 @@ class ProcessLane:
             if attempt is None:
                 continue
             attempt.fate = attempt.fate or Fate.SHUT_DOWN
-            with self._lock:
-                self._load -= 1
-            self._report(attempt, None, KilledChild("the worker stops"))
+            self._end(attempt, None, KilledChild("the worker stops"))
 
     def close(self) -> int:
         for _ in self._slots:
@@ -123,6 +121,9 @@ class ProcessLane:
             value: Any = None
             error: BaseException | None = None
             try:
+                if attempt.fate is not None:
+                    self._end(attempt, None, KilledChild("it was stopped before it began"))
+                    continue
                 child = child or _Child()
                 value = self._run(child, attempt)
             except KilledChild as raised:
@@ -136,9 +137,7 @@ class ProcessLane:
                 if child is not None:
                     child.kill()
                 child = None
-            with self._lock:
-                self._load -= 1
-            self._report(attempt, value, error)
+            self._end(attempt, value, error)
         if child is not None:
             child.kill()
 
@@ -156,6 +155,12 @@ class ProcessLane:
         outcome = RemoteOutcome(event_from(child.connection.recv_bytes()))
         failpoint.reach("run.after")
         return outcome
+
+    def _end(self, attempt: Attempt, value: Any, error: BaseException | None) -> None:  # noqa: ANN401
+        with self._lock:
+            self._load -= 1
+        attempt.ended = True
+        self._report(attempt, value, error)
 
 
 def _crash(status: int | None) -> Failure:

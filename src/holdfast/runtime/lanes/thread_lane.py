@@ -5,11 +5,12 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Sequence
+from contextvars import Context
 from typing import Any, Final
 
 from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, later
 from holdfast.runtime import failpoint
-from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report
+from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report, ReportLate
 from holdfast.runtime.clock import Clock, monotonic_s
 
 CLOSE_TIMEOUT_S: Final = 1.0
@@ -24,16 +25,19 @@ class ThreadLane:
     """Runs plain functions.
 
     One that outlives its time is reported and given up; a new thread takes its place, and what
-    it still does is nobody's result.
+    it still returns is at most a late result.
     """
 
     name = "thread-lane"
 
-    def __init__(self, *, limit: int, clock: Clock, report: Report) -> None:
+    def __init__(
+        self, *, limit: int, clock: Clock, report: Report, report_late: ReportLate
+    ) -> None:
         self.wake = threading.Event()
         self.limit = limit
         self._clock = clock
         self._report = report
+        self._report_late = report_late
         self._pending: queue.SimpleQueue[Attempt | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._running: set[Attempt] = set()
@@ -68,7 +72,7 @@ class ThreadLane:
                 self._give_up(attempt)
         if running:
             self._add_thread()
-            self._report(attempt, None, AbandonedThread(f"the attempt was {fate.value}"))
+            self._end(attempt, None, AbandonedThread(f"the attempt was {fate.value}"))
 
     def tick(self, now: Instant) -> Instant:
         """Stop the attempts whose time is up."""
@@ -91,7 +95,7 @@ class ThreadLane:
             attempt.fate = attempt.fate or Fate.SHUT_DOWN
             with self._lock:
                 self._load -= 1
-            self._report(attempt, None, AbandonedThread("the worker stops"))
+            self._end(attempt, None, AbandonedThread("the worker stops"))
 
     def close(self) -> int:
         for _ in range(self._threads):
@@ -125,15 +129,24 @@ class ThreadLane:
                 error = AbandonedThread(f"the attempt was {attempt.fate.value} before it began")
             else:
                 failpoint.reach("run.before")
-                value = attempt.bound.call(JobContext(attempt))
+                # A context of its own, so that nothing in context variables reaches the next job.
+                value = Context().run(attempt.bound.call, JobContext(attempt))
                 failpoint.reach("run.after")
         except BaseException as raised:  # noqa: BLE001 - also SystemExit ends only the attempt
             error = raised
         with self._lock:
-            if attempt not in self._running:
+            given_up = attempt not in self._running
+            if given_up:
                 self._abandoned -= 1
-                return False
-            self._running.discard(attempt)
-            self._load -= 1
+            else:
+                self._running.discard(attempt)
+                self._load -= 1
+        if not given_up:
+            self._end(attempt, value, error)
+        elif error is None:
+            self._report_late(attempt, value)
+        return not given_up
+
+    def _end(self, attempt: Attempt, value: Any, error: BaseException | None) -> None:  # noqa: ANN401
+        attempt.ended = True
         self._report(attempt, value, error)
-        return True
