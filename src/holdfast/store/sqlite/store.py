@@ -37,7 +37,7 @@ from holdfast.store.rows import (
 )
 from holdfast.store.sqlfiles import SqlFiles
 from holdfast.store.sqlite import borrowed
-from holdfast.store.sqlite.connection import Database
+from holdfast.store.sqlite.connection import WRITE_TIMEOUT_S, Database
 from holdfast.store.sqlite.listener import SqliteListener
 from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect
 from holdfast.store.sqlite.rows import (
@@ -60,8 +60,8 @@ _SQL: Final = SqlFiles(__package__ or "", {"job_columns": JOB_COLUMNS})
 class SqliteStore:
     """Jobs in the tables `holdfast_…` of a SQLite database."""
 
-    def __init__(self, url: str) -> None:
-        self._attach(Database(url), owned=True)
+    def __init__(self, url: str, *, write_timeout_s: float = WRITE_TIMEOUT_S) -> None:
+        self._attach(Database(url, write_timeout_s=write_timeout_s), owned=True)
 
     def _attach(self, database: Database, *, owned: bool) -> None:
         self.url = database.location.url

@@ -1,6 +1,7 @@
 """Jobs, plans and short ways to move them, for tests of a store."""
 
 import itertools
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,7 +33,7 @@ LASTING_FAILURE = Failure(
 )
 
 _ids = IdSequence()
-_chances = itertools.count()
+_chances = itertools.count(os.getpid() << 32)  # processes that share a database never collide
 
 
 def after(seconds: float) -> Instant:
