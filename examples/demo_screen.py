@@ -293,10 +293,11 @@ def summary(tally: Tally, *, elapsed_s: float) -> Iterator[str]:
 
 def hints(tally: Tally, *, database_url: str | None) -> Iterator[tuple[str, str]]:
     """Return what to try next: commands, and what each shows."""
-    prefix = "" if database_url is None else "HOLDFAST_DATABASE_URL=… "
-    yield f"{prefix}.venv/bin/holdfast jobs list --state failed", "what failed, and why"
+    named = "…" if database_url else "sqlite:///holdfast.db"
+    yield f"export HOLDFAST_DATABASE_URL={named}", "where the commands below look"
+    yield ".venv/bin/holdfast jobs list --state failed", "what failed, and why"
     if tally.latest is not None:
-        yield f"{prefix}.venv/bin/holdfast jobs show {tally.latest}", "all that happened to one"
+        yield f".venv/bin/holdfast jobs show {tally.latest}", "all that happened to one job"
     yield "make run, kill -9 it, make run", "nothing is lost"
-    if database_url is None:
+    if not database_url:
         yield "DATABASE_URL=postgresql://… make run", "the same on PostgreSQL"
