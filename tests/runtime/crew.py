@@ -31,14 +31,19 @@ class FaultyStore:
 
     def __init__(self, store: Any) -> None:
         self._store = store
-        self._refused: dict[str, Exception] = {}
+        self._refused: dict[str, tuple[Callable[..., bool], Exception]] = {}
         self._lost_replies: set[str] = set()
         self._first: dict[str, Callable[[], object]] = {}
         self.calls: list[str] = []
 
     def refuse(self, method: str, error: Exception | None = None) -> None:
         """Fail the method, until it is restored, before it does anything."""
-        self._refused[method] = error or StoreUnavailable("test://", reason="refused")
+        refusal = error or StoreUnavailable("test://", reason="refused")
+        self.refuse_if(method, lambda *_, **__: True, refusal)
+
+    def refuse_if(self, method: str, applies: Callable[..., bool], error: Exception) -> None:
+        """Fail the method whenever what it is given meets a condition."""
+        self._refused[method] = (applies, error)
 
     def lose_reply(self, method: str) -> None:
         """Let the next call of the method take effect and fail all the same."""
@@ -58,8 +63,9 @@ class FaultyStore:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             self.calls.append(name)
-            if name in self._refused:
-                raise self._refused[name]
+            applies, error = self._refused.get(name, (lambda *_, **__: False, ValueError()))
+            if applies(*args, **kwargs):
+                raise error
             self._first.pop(name, lambda: None)()
             answer = real(*args, **kwargs)
             if name in self._lost_replies:
