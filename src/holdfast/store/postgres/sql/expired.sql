@@ -4,5 +4,5 @@ select @job_columns@
  where state = 'processing'
    and lease_until < %(now)s
    and (lease_until, id) > (%(after_instant)s, %(after_id)s::uuid)
- order by lease_until, id
+ order by job.lease_until, job.id
  limit %(limit)s

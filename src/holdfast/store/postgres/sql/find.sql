@@ -11,5 +11,5 @@ select @job_columns@
    and (%(error_class)s::text is null or error_class = %(error_class)s)
    and (%(created_since)s::bigint is null or created_at >= %(created_since)s)
    and (%(created_until)s::bigint is null or created_at < %(created_until)s)
- order by id desc
+ order by job.id desc
  limit %(limit)s

@@ -5,5 +5,5 @@ select @job_columns@
    and deadline_at is not null
    and deadline_at < %(now)s
    and (deadline_at, id) > (%(after_instant)s, %(after_id)s::uuid)
- order by deadline_at, id
+ order by job.deadline_at, job.id
  limit %(limit)s

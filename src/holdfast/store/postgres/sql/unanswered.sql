@@ -4,5 +4,5 @@ select @job_columns@
  where state = 'waiting'
    and run_at <= %(now)s
    and (run_at, id) > (%(after_instant)s, %(after_id)s::uuid)
- order by run_at, id
+ order by job.run_at, job.id
  limit %(limit)s
