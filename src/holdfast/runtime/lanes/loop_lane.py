@@ -7,6 +7,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import Context
 from typing import Any, Final
 
 from holdfast.core.instant import SECOND_US, Instant, later
@@ -125,8 +126,8 @@ class LoopLane:
                 self._end(attempt, None, asyncio.CancelledError())
                 continue
             running.add(attempt)
-            # A task of its own, so that what a handler puts into context variables stays there.
-            self._loop.create_task(self._run(attempt))
+            # A context of its own, so that nothing in context variables reaches the next job.
+            self._loop.create_task(self._run(attempt), context=Context())
 
     async def _run(self, attempt: Attempt) -> None:
         # Known from here on only: a task that is cancelled before it began would say nothing.

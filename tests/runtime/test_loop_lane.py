@@ -1,0 +1,265 @@
+"""Coroutines on a loop of their own: each is reported once, whatever it does."""
+
+import asyncio
+import contextvars
+import threading
+
+import pytest
+
+from holdfast.core.event import DeadlinePassed, Done, Failed, Interrupted
+from holdfast.core.failure import STAGE_TIMEOUT
+from holdfast.core.instant import Instant
+from holdfast.runtime.attempt import Fate
+from holdfast.runtime.lanes.loop_lane import ABANDON_S, BLOCKED_S, LoopLane
+from holdfast.testing.clock import START, ManualClock
+from tests.runtime.attempts import PATIENCE_S, Desk, attempt_of
+
+
+@pytest.fixture
+def desk():
+    return Desk()
+
+
+@pytest.fixture
+def lane(desk):
+    lane = LoopLane(limit=2, clock=ManualClock(), report=desk.report, report_late=desk.report_late)
+    yield lane
+    lane.close()
+
+
+async def nothing(job):
+    pass
+
+
+async def for_ever(job):
+    await asyncio.Event().wait()
+
+
+def test_handlers_run_and_are_reported(lane, desk):
+    async def double(job):
+        await asyncio.sleep(0)
+        return job.payload
+
+    lane.start([attempt_of(double), attempt_of(double)])
+
+    assert [reported.event for reported in desk.wait_for(2)] == [Done("{}")] * 2
+    assert lane.load() == 0
+
+
+def test_no_more_handlers_run_at_a_time_than_the_limit_and_the_rest_wait_in_order(lane, desk):
+    running, most, order = [0], [0], []
+
+    def handler_of(number):
+        async def handler(job):
+            order.append(number)
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+            await asyncio.sleep(0)
+            running[0] -= 1
+
+        return handler
+
+    lane.start([attempt_of(handler_of(number)) for number in range(10)])
+    desk.wait_for(10)
+
+    assert most[0] == 2
+    assert order == list(range(10))
+
+
+def test_a_handler_that_takes_too_long_is_cancelled(lane, desk):
+    lane.start([attempt_of(for_ever, timeout=0.01)])
+
+    [reported] = desk.wait_for(1)
+    assert isinstance(reported.error, asyncio.CancelledError)
+    assert reported.event == Failed(STAGE_TIMEOUT)
+
+
+def test_a_handler_cut_off_by_the_jobs_deadline_expires_the_job(lane, desk):
+    lane.start([attempt_of(for_ever, timeout=60, deadline_at=Instant(START + 10_000))])
+
+    [reported] = desk.wait_for(1)
+    assert reported.event == DeadlinePassed()
+
+
+def test_a_handler_that_uses_being_cancelled_to_finish_is_done(lane, desk):
+    async def tidy(job):
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "finished"
+
+    lane.start([attempt_of(tidy, timeout=0.01)])
+
+    [reported] = desk.wait_for(1)
+    assert reported.event == Done('"finished"')
+
+
+def test_a_handler_can_be_stopped_from_outside(lane, desk):
+    entered = threading.Event()
+
+    async def handler(job):
+        entered.set()
+        await asyncio.Event().wait()
+
+    attempt = attempt_of(handler)
+    lane.start([attempt])
+    assert entered.wait(PATIENCE_S)
+    lane.stop(attempt, Fate.SHUT_DOWN)
+
+    [reported] = desk.wait_for(1)
+    assert reported.event == Interrupted()
+
+
+def test_a_handler_stopped_before_its_first_step_is_reported(lane, desk):
+    """The stop comes between the making of its task and the first step of it."""
+    attempts = [attempt_of(nothing) for _ in range(2)]
+
+    def stop_both():
+        lane._accept(attempts)
+        for attempt in attempts:
+            lane._stop(attempt, Fate.LOST)
+
+    with lane._lock:
+        lane._load += 2
+    lane._loop.call_soon_threadsafe(stop_both)
+
+    assert [reported.event for reported in desk.wait_for(2)] == [None, None]
+    lane.start([attempt_of(nothing)])
+    assert desk.wait_for(3)[-1].event == Done("null")
+
+
+def test_a_handler_stopped_while_it_waits_for_a_place_never_runs(lane, desk):
+    ran = []
+
+    async def handler(job):
+        ran.append(1)
+
+    blockers = [attempt_of(for_ever), attempt_of(for_ever)]
+    waiting = attempt_of(handler)
+    lane.start([*blockers, waiting])
+    lane.stop(waiting, Fate.LOST)
+    for blocker in blockers:
+        lane.stop(blocker, Fate.SHUT_DOWN)
+
+    events = {id(reported.attempt): reported.event for reported in desk.wait_for(3)}
+    assert events[id(waiting)] is None
+    assert ran == []
+
+
+def test_waiting_attempts_are_handed_back(lane, desk):
+    blockers = [attempt_of(for_ever), attempt_of(for_ever)]
+    waiting = [attempt_of(nothing) for _ in range(3)]
+    lane.start([*blockers, *waiting])
+    lane.release_pending()
+
+    reported = desk.wait_for(3)
+    assert [item.attempt for item in reported] == waiting
+    assert [item.event for item in reported] == [Interrupted()] * 3
+    assert lane.load() == 2
+
+
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+def test_an_exit_in_a_handler_is_no_failure_and_ends_nothing_else(lane, desk, error):
+    async def leave(job):
+        raise error
+
+    lane.start([attempt_of(leave), attempt_of(nothing)])
+
+    events = [reported.event for reported in desk.wait_for(2)]
+    assert isinstance(events[0], Interrupted)
+    assert events[1] == Done("null")
+
+
+def test_context_variables_do_not_leak_from_job_to_job(lane, desk):
+    variable = contextvars.ContextVar("variable", default="clean")
+
+    async def handler(job):
+        found = variable.get()
+        variable.set("dirty")
+        return found
+
+    lane.start([attempt_of(handler) for _ in range(4)])
+
+    assert {reported.value for reported in desk.wait_for(4)} == {"clean"}
+
+
+def test_a_handler_that_does_not_end_when_stopped_is_given_up(lane, desk):
+    let_go, entered = threading.Event(), threading.Semaphore(0)
+
+    async def stubborn(job):
+        entered.release()
+        while not let_go.is_set():
+            try:
+                await asyncio.sleep(0.001)
+            except asyncio.CancelledError:
+                continue
+        return "late"
+
+    attempts = [attempt_of(stubborn) for _ in range(2)]
+    lane.start(attempts)
+    for attempt in attempts:
+        assert entered.acquire(timeout=PATIENCE_S)
+    for attempt in attempts:
+        lane.stop(attempt, Fate.TIMED_OUT)
+        attempt.ends_at_s -= ABANDON_S
+    lane.tick(START)
+
+    assert [reported.event for reported in desk.wait_for(2)] == [Failed(STAGE_TIMEOUT)] * 2
+    assert lane.load() == 0
+    lane.start([attempt_of(nothing)])
+    assert desk.wait_for(3)[2].event == Done("null")
+    let_go.set()
+    attempt, value = desk.wait_for_late()
+    assert attempt in attempts
+    assert value == "late"
+
+
+def test_a_handler_that_blocks_the_loop_is_given_up_and_pointed_out(lane, desk, caplog):
+    let_go = threading.Event()
+
+    async def blocking(job):
+        let_go.wait(PATIENCE_S)
+
+    attempt = attempt_of(blocking, timeout=60)
+    lane.start([attempt])
+    while attempt.ends_at_s is None:
+        lane.wake.wait(0.001)
+    attempt.ends_at_s -= 60 + ABANDON_S
+    lane._answered_s -= BLOCKED_S
+    lane.tick(START)
+    lane.tick(START)
+
+    [reported] = desk.wait_for(1)
+    assert reported.event == Failed(STAGE_TIMEOUT)
+    assert caplog.text.count("the event loop has been blocked") == 1
+    let_go.set()
+
+
+def test_a_loop_that_answers_is_not_blocked(lane, caplog):
+    lane._answered_s = 0.0
+    lane._loop.call_soon_threadsafe(lane._answer)
+    while lane._answered_s == 0:
+        lane.wake.wait(0.001)
+    lane.tick(START)
+
+    assert "blocked" not in caplog.text
+
+
+def test_closing_tells_how_many_handlers_could_not_be_ended(desk):
+    lane = LoopLane(limit=1, clock=ManualClock(), report=desk.report, report_late=desk.report_late)
+    entered = threading.Event()
+
+    async def stubborn(job):
+        entered.set()
+        while True:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                continue
+
+    attempt = attempt_of(stubborn)
+    lane.start([attempt])
+    assert entered.wait(PATIENCE_S)
+    lane.stop(attempt, Fate.SHUT_DOWN)
+
+    assert lane.close() == 1
