@@ -14,11 +14,14 @@ from psycopg import errors as pg_errors
 from psycopg.pq import TransactionStatus
 
 from holdfast.errors import ForkedProcess, StoreUnavailable, UsageError
+from holdfast.store.postgres.bounded import BoundedConnection
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
 CONNECT_TIMEOUT_S: Final = 5
-STATEMENT_TIMEOUT_MS: Final = 30_000
+STATEMENT_TIMEOUT_S: Final = 30.0
+SILENCE_S: Final = 2.0
+"""How much longer than a statement may take the server's silence is borne."""
 LOCK_TIMEOUT_MS: Final = 2_000
 LEND_TIMEOUT_S: Final = 10.0
 
@@ -60,19 +63,29 @@ class Connections:
     opened it.
     """
 
-    def __init__(self, url: str, *, name: str, size: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        name: str,
+        size: int,
+        statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+    ) -> None:
         self.location = without_credentials(url)
         self.url = url
         self._name = name
+        self._statement_timeout_s = statement_timeout_s
         self._opened_in: int | None = None
         self._free = threading.BoundedSemaphore(size)
-        self._idle: list[Connection] = []
+        self._idle: list[BoundedConnection] = []
 
-    def connect(self) -> Connection:
+    def connect(self) -> BoundedConnection:
         """Open a connection in autocommit; the caller closes it."""
         self._refuse_fork()
         with self.outage_named():
-            return psycopg.connect(self.url, autocommit=True, **self._options())
+            connection = BoundedConnection.connect(self.url, autocommit=True, **self._options())
+        connection.answer_timeout_s = self._statement_timeout_s + SILENCE_S
+        return connection
 
     @contextmanager
     def borrowed(self) -> Iterator[Connection]:
@@ -82,7 +95,7 @@ class Connections:
             raise StoreUnavailable(self.location, reason="all its connections are in use")
         try:
             with self.outage_named():
-                connection = self._idle.pop() if self._idle else self.connect()
+                connection = self._idle_one() or self.connect()
                 try:
                     yield connection
                 except RETRIED_AT_ONCE:
@@ -100,7 +113,13 @@ class Connections:
         finally:
             self._free.release()
 
-    def _put_back(self, connection: Connection) -> None:
+    def _idle_one(self) -> BoundedConnection | None:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
+    def _put_back(self, connection: BoundedConnection) -> None:
         if connection.info.transaction_status is TransactionStatus.IDLE:
             self._idle.append(connection)
         else:
@@ -108,8 +127,8 @@ class Connections:
 
     def close_idle(self) -> None:
         """Close the connections that nobody uses at the moment."""
-        while self._idle:
-            self._idle.pop().close()
+        while (connection := self._idle_one()) is not None:
+            connection.close()
 
     @contextmanager
     def outage_named(self) -> Iterator[None]:
@@ -136,7 +155,8 @@ class Connections:
             "connect_timeout": CONNECT_TIMEOUT_S,
             "application_name": f"holdfast {self._name}",
             "options": (
-                f"-c statement_timeout={STATEMENT_TIMEOUT_MS} -c lock_timeout={LOCK_TIMEOUT_MS}"
+                f"-c statement_timeout={int(self._statement_timeout_s * 1000)}"
+                f" -c lock_timeout={LOCK_TIMEOUT_MS}"
                 " -c idle_in_transaction_session_timeout=60000 -c jit=off"
             ),
             **_KEEPALIVE,

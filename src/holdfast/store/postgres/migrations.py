@@ -11,6 +11,7 @@ from psycopg import errors as pg_errors
 
 from holdfast.errors import StoreUnavailable
 from holdfast.store import migrate as runner
+from holdfast.store.postgres.bounded import unbounded
 from holdfast.store.postgres.connection import Connection
 
 MIGRATIONS: Final = tuple(runner.load(__package__ or ""))
@@ -125,8 +126,9 @@ class PostgresDialect:
         """
         self._connection.execute("set lock_timeout = 0; set statement_timeout = 0")
         try:
-            for statement in migration.statements:
-                self._connection.execute(statement)
+            with unbounded(self._connection):
+                for statement in migration.statements:
+                    self._connection.execute(statement)
             self._record(migration)
         finally:
             if not self._connection.closed:

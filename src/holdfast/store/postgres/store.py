@@ -32,7 +32,12 @@ from holdfast.store.contract import (
     WorkerRow,
 )
 from holdfast.store.postgres import migrations
-from holdfast.store.postgres.connection import RETRIED_AT_ONCE, Connection, Connections
+from holdfast.store.postgres.connection import (
+    RETRIED_AT_ONCE,
+    STATEMENT_TIMEOUT_S,
+    Connection,
+    Connections,
+)
 from holdfast.store.postgres.listener import PostgresListener
 from holdfast.store.postgres.rows import JOB_COLUMNS, plain_array, text_array
 from holdfast.store.rows import (
@@ -45,6 +50,8 @@ from holdfast.store.sqlfiles import SqlFiles
 
 CONNECTIONS: Final = 8
 REPEATS: Final = 5
+SERVICE_TIMEOUT_S: Final = 10.0
+"""What a worker's services run takes milliseconds, and two tries must fit into a lease."""
 _SAMPLE: Final = 5
 _BEFORE_ALL: Final = Position(Instant(-1), "00000000-0000-0000-0000-000000000000")
 _PLAIN_COLUMNS: Final = frozenset(
@@ -76,8 +83,17 @@ _T = TypeVar("_T")
 class PostgresStore:
     """Jobs in the schema `holdfast` of a PostgreSQL database."""
 
-    def __init__(self, url: str, *, name: str = "client", size: int = CONNECTIONS) -> None:
-        self._connections = Connections(url, name=name, size=size)
+    def __init__(
+        self,
+        url: str,
+        *,
+        name: str = "client",
+        size: int = CONNECTIONS,
+        statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+    ) -> None:
+        self._connections = Connections(
+            url, name=name, size=size, statement_timeout_s=statement_timeout_s
+        )
         self.url = self._connections.location
 
     def migrate(self) -> list[str]:
@@ -90,7 +106,9 @@ class PostgresStore:
         migrations.check(self._connections.connect)
 
     def reserve(self, name: str) -> PostgresStore:
-        return PostgresStore(self._connections.url, name=name, size=1)
+        return PostgresStore(
+            self._connections.url, name=name, size=1, statement_timeout_s=SERVICE_TIMEOUT_S
+        )
 
     def close(self) -> None:
         self._connections.close()

@@ -1,0 +1,56 @@
+"""Connections that do not wait for ever for a server that fell silent.
+
+The server bounds its statements itself, and TCP notices a machine that is gone. Neither helps when
+something answers for the server and passes nothing on, or when its processes stand still.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.abc import PQGen
+
+_T = TypeVar("_T")
+
+
+class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that closes itself when an answer takes longer than `answer_timeout_s`."""
+
+    answer_timeout_s: float | None = None
+
+    def wait(self, gen: PQGen[_T], *args: Any, **options: Any) -> _T:  # noqa: ANN401 - as given
+        """Wait for an answer; `OperationalError` when none comes in time."""
+        if self.answer_timeout_s is None:
+            return super().wait(gen, *args, **options)
+        return super().wait(self._in_time(gen, self.answer_timeout_s), *args, **options)
+
+    def _in_time(self, gen: PQGen[_T], timeout_s: float) -> PQGen[_T]:
+        # The driver looks in now and then while nothing happens, with nothing in its hands.
+        ends_at = time.monotonic() + timeout_s
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                if not ready and time.monotonic() > ends_at:
+                    self.close()
+                    raise psycopg.OperationalError(f"no answer for {timeout_s:g} s")
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+
+@contextmanager
+def unbounded(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    """Let statements on `connection` take their time inside the block."""
+    if not isinstance(connection, BoundedConnection):
+        yield
+        return
+    bound, connection.answer_timeout_s = connection.answer_timeout_s, None
+    try:
+        yield
+    finally:
+        connection.answer_timeout_s = bound
