@@ -197,7 +197,7 @@ def test_a_handler_that_does_not_end_when_stopped_is_given_up(lane, desk):
 
     attempts = [attempt_of(stubborn) for _ in range(2)]
     lane.start(attempts)
-    for attempt in attempts:
+    for _ in attempts:
         assert entered.acquire(timeout=PATIENCE_S)
     for attempt in attempts:
         lane.stop(attempt, Fate.TIMED_OUT)
@@ -243,6 +243,28 @@ def test_a_loop_that_answers_is_not_blocked(lane, caplog):
     lane.tick(START)
 
     assert "blocked" not in caplog.text
+
+
+def test_closing_ends_what_handlers_left_behind(desk):
+    lane = LoopLane(limit=1, clock=ManualClock(), report=desk.report, report_late=desk.report_late)
+    ended = threading.Event()
+
+    async def background():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async def handler(job):
+        tasks.append(asyncio.create_task(background()))
+        await asyncio.sleep(0)
+
+    tasks = []
+    lane.start([attempt_of(handler)])
+    desk.wait_for(1)
+
+    assert lane.close() == 0
+    assert ended.is_set()
 
 
 def test_closing_tells_how_many_handlers_could_not_be_ended(desk):

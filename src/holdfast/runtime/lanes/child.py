@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any, Final
 
+from holdfast.classify import classify
 from holdfast.core.event import Done, Event, Failed, Interrupted, Snoozed, Suspended
 from holdfast.core.failure import Failure
 from holdfast.core.instant import Instant
@@ -91,9 +92,9 @@ def _bound_stage(target: str) -> BoundStage:
     )
     for name in qualname.split("."):
         found = getattr(found, name)
-    stage = getattr(found, STAGE_ATTRIBUTE)
+    stage = getattr(found, STAGE_ATTRIBUTE, None)
     if not isinstance(stage, BoundStage):
-        raise TypeError(f"{target} carries no bound stage")
+        raise TypeError(f"{target} is no stage that runs in a process")
     return stage
 
 
@@ -111,7 +112,10 @@ def _main_from(path: str) -> ModuleType:
 
 def _run(request: dict[str, Any]) -> dict[str, Any]:
     now = Instant(request["now"])
-    bound = _bound_stage(request["target"])
+    try:
+        bound = _bound_stage(request["target"])
+    except Exception as refused:  # noqa: BLE001 - importing runs any code
+        return _reply_of(Failed(classify(refused, (), now=now)))
     job = Job._make(request["job"])._replace(state=JobState.PROCESSING)
     attempt = Attempt(
         job,

@@ -109,6 +109,16 @@ class LoopLane:
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)
         self._loop.run_forever()
+        self._loop.run_until_complete(self._cancel_all())
+
+    async def _cancel_all(self) -> None:
+        """End what handlers left behind, as far as it lets itself be ended."""
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left, timeout=CLOSE_TIMEOUT_S / 2)
+        await self._loop.shutdown_asyncgens()
 
     def _answer(self) -> None:
         self._answered_s = monotonic_s()
