@@ -1,0 +1,333 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.errors import InvalidSetting
+from holdfast.settings import (
+    Flag,
+    Settings,
+    load,
+    masked,
+    seconds_of,
+    unknown_variables,
+)
+
+URL = "postgresql://ada:s3cret@db.example:5432/jobs?sslmode=require&password=s3cret"
+
+
+def settings(folder: Path, environment: dict[str, str] | None = None, **flags: Flag) -> Settings:
+    return load(environment=environment or {}, folder=folder, flags=flags)
+
+
+def refusal(folder: Path, environment: dict[str, str] | None = None, **flags: Flag) -> str:
+    with pytest.raises(InvalidSetting) as caught:
+        settings(folder, environment, **flags)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("30s", 30),
+        ("5m", 300),
+        ("500ms", 0.5),
+        ("250us", 0.000_25),
+        ("1h30m", 5_400),
+        ("2d", 172_800),
+        ("1.5s", 1.5),
+        (" 30S ", 30),
+        ("45", 45),
+        ("0.25", 0.25),
+        (7, 7),
+        (0.5, 0.5),
+    ],
+)
+def test_a_duration_is_read_in_its_unit(text: object, seconds: float):
+    assert seconds_of(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "5 m", "-5s", "1e3", "5x", "s", True, None, [], "٣s"])
+def test_what_is_no_duration_is_refused(text: object):
+    with pytest.raises(ValueError, match="a duration such as 500ms, 30s or 5m"):
+        seconds_of(text)
+
+
+def test_without_anything_given_the_defaults_hold(tmp_path: Path):
+    found = settings(tmp_path)
+
+    assert (found.database_url, found.app, found.queues) == (None, None, ())
+    assert (found.log_level, found.log_format) == ("info", "auto")
+    assert (found.worker.concurrency, found.worker.lease) == (10, 30.0)
+    assert {origin.kind for _, _, origin in found.shown()} == {"default"}
+
+
+def test_every_setting_has_a_variable(tmp_path: Path):
+    environment = {
+        "HOLDFAST_DATABASE_URL": URL,
+        "HOLDFAST_APP": "shop.jobs:app",
+        "HOLDFAST_QUEUES": "mail, default",
+        "HOLDFAST_LOG_LEVEL": "DEBUG",
+        "HOLDFAST_LOG_FORMAT": "json",
+        "HOLDFAST_CONCURRENCY": "32",
+        "HOLDFAST_PROCESSES": "4",
+        "HOLDFAST_LEASE": "1m",
+        "HOLDFAST_POLL": "250ms",
+        "HOLDFAST_SWEEP": "5",
+        "HOLDFAST_GRACE": "0",
+    }
+
+    found = settings(tmp_path, environment)
+
+    assert found.database_url == URL
+    assert found.app == "shop.jobs:app"
+    assert found.queues == ("mail", "default")
+    assert (found.log_level, found.log_format) == ("debug", "json")
+    worker = found.worker
+    assert (worker.concurrency, worker.processes) == (32, 4)
+    assert (worker.lease, worker.poll, worker.sweep, worker.grace) == (60.0, 0.25, 5.0, 0.0)
+    assert {name for name, _, _ in found.shown()} == {
+        name.removeprefix("HOLDFAST_").lower() for name in environment
+    }
+    assert all(
+        origin == ("environment", f"HOLDFAST_{name.upper()}") for name, _, origin in found.shown()
+    )
+
+
+def test_the_knobs_of_the_systems_work_without_the_prefix(tmp_path: Path):
+    found = settings(
+        tmp_path,
+        {
+            "WORKER_LEASE_TTL_SEC": "45",
+            "WORKER_CONCURRENCY": "3",
+            "TIMEOUT_CHECK_INTERVAL_MS": "60000",
+            "DATABASE_URL": URL,
+        },
+    )
+
+    assert (found.worker.lease, found.worker.concurrency, found.worker.sweep) == (45.0, 3, 60.0)
+    assert found.database_url == URL
+    assert found.origin("sweep") == ("environment", "TIMEOUT_CHECK_INTERVAL_MS")
+
+
+def test_the_prefixed_variable_wins_over_the_knob(tmp_path: Path):
+    found = settings(tmp_path, {"WORKER_CONCURRENCY": "3", "HOLDFAST_CONCURRENCY": "4"})
+
+    assert found.worker.concurrency == 4
+
+
+def test_the_database_of_another_program_is_not_taken(tmp_path: Path):
+    found = settings(tmp_path, {"DATABASE_URL": "mysql://u:p@h/shop"})
+
+    assert found.database_url is None
+
+
+def test_an_empty_variable_counts_as_not_given(tmp_path: Path):
+    found = settings(tmp_path, {"HOLDFAST_APP": "", "HOLDFAST_LEASE": " "})
+
+    assert (found.app, found.worker.lease) == (None, 30.0)
+
+
+def test_a_flag_wins_over_the_environment_and_that_over_the_file(tmp_path: Path):
+    (tmp_path / "holdfast.toml").write_text('lease = "1m"\npoll = "2s"\nsweep = "3s"\n')
+    environment = {"HOLDFAST_LEASE": "4m", "HOLDFAST_POLL": "5s"}
+
+    found = settings(tmp_path, environment, lease=Flag("--lease", "7m"))
+
+    assert (found.worker.lease, found.worker.poll, found.worker.sweep) == (420.0, 5.0, 3.0)
+    assert str(found.origin("lease")) == "flag --lease"
+    assert str(found.origin("poll")) == "environment HOLDFAST_POLL"
+    assert str(found.origin("sweep")) == "file holdfast.toml"
+    assert str(found.origin("grace")) == "default"
+
+
+def test_settings_may_stand_in_the_project_file(tmp_path: Path):
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nname = "shop"\n\n[tool.holdfast]\nconcurrency = 5\nqueues = ["a", "b"]\n'
+    )
+
+    found = settings(tmp_path)
+
+    assert (found.worker.concurrency, found.queues) == (5, ("a", "b"))
+    assert found.origin("queues") == ("file", "pyproject.toml")
+
+
+def test_a_file_of_its_own_stands_for_the_project_file(tmp_path: Path):
+    (tmp_path / "pyproject.toml").write_text("[tool.holdfast]\nconcurrency = 5\n")
+    (tmp_path / "holdfast.toml").write_text("processes = 6\n")
+
+    found = settings(tmp_path)
+
+    assert (found.worker.concurrency, found.worker.processes) == (10, 6)
+
+
+def test_a_project_file_without_the_section_says_nothing(tmp_path: Path):
+    (tmp_path / "pyproject.toml").write_text('[tool]\nholdfast = "no table"\n')
+
+    assert settings(tmp_path).origins == {}
+
+
+def test_a_secret_may_be_kept_in_a_file_of_its_own(tmp_path: Path):
+    secret = tmp_path / "url"
+    secret.write_text(f"{URL}\n")
+
+    found = settings(tmp_path, {"HOLDFAST_DATABASE_URL_FILE": str(secret)})
+
+    assert found.database_url == URL
+    assert found.origin("database_url") == ("environment", "HOLDFAST_DATABASE_URL_FILE")
+
+
+def test_a_secret_given_twice_is_refused(tmp_path: Path):
+    said = refusal(
+        tmp_path, {"HOLDFAST_DATABASE_URL_FILE": "/run/url", "HOLDFAST_DATABASE_URL": URL}
+    )
+
+    assert said == (
+        "environment: HOLDFAST_DATABASE_URL_FILE is '/run/url'; "
+        "it must be left out, as HOLDFAST_DATABASE_URL is given"
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        (
+            {"HOLDFAST_LEASE": "soon"},
+            "environment: HOLDFAST_LEASE is 'soon'; it must be a duration such as 500ms, 30s or 5m",
+        ),
+        (
+            {"HOLDFAST_LEASE": "2d"},
+            "environment: HOLDFAST_LEASE is '2d'; it must be from 0.1 to 86400 seconds",
+        ),
+        (
+            {"WORKER_LEASE_TTL_SEC": "0"},
+            "environment: WORKER_LEASE_TTL_SEC is '0'; it must be from 0.1 to 86400 seconds",
+        ),
+        (
+            {"HOLDFAST_CONCURRENCY": "many"},
+            "environment: HOLDFAST_CONCURRENCY is 'many'; it must be a whole number",
+        ),
+        (
+            {"HOLDFAST_CONCURRENCY": "0"},
+            "environment: HOLDFAST_CONCURRENCY is '0'; it must be from 1 to 10000",
+        ),
+        (
+            {"HOLDFAST_LOG_LEVEL": "loud"},
+            (
+                "environment: HOLDFAST_LOG_LEVEL is 'loud'; "
+                "it must be one of debug, info, warning, error, critical"
+            ),
+        ),
+        (
+            {"HOLDFAST_LOG_FORMAT": "xml"},
+            "environment: HOLDFAST_LOG_FORMAT is 'xml'; it must be one of auto, json, console",
+        ),
+        (
+            {"HOLDFAST_QUEUES": "a b"},
+            (
+                "environment: HOLDFAST_QUEUES is 'a b'; it must be queue names, each a letter, "
+                "then letters, digits, '_', '.' or '-', at most 64 characters"
+            ),
+        ),
+        (
+            {"HOLDFAST_DATABASE_URL_FILE": "/no/such/file"},
+            (
+                "environment: HOLDFAST_DATABASE_URL_FILE is '/no/such/file'; "
+                "it must be the path of a file that can be read (No such file or directory)"
+            ),
+        ),
+        (
+            {"HOLDFAST_APP": "a\x1bb"},
+            "environment: HOLDFAST_APP is 'a\\x1bb'; it must be printable text",
+        ),
+    ],
+)
+def test_a_bad_value_is_refused_with_its_variable_and_its_limit(
+    tmp_path: Path, environment: dict[str, str], said: str
+):
+    assert refusal(tmp_path, environment) == said
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://ada:s3cret@h/shop",
+        "postgresql://ada:s3cret@h:port/shop",
+        "postgresql://ada:s3cret@[h/shop",
+        "s3cret",
+    ],
+)
+def test_a_bad_database_url_is_refused_without_its_password(tmp_path: Path, url: str):
+    secret = tmp_path / "url"
+    secret.write_text(url)
+    given: list[dict[str, Any]] = [
+        {"environment": {"HOLDFAST_DATABASE_URL": url}},
+        {"environment": {"HOLDFAST_DATABASE_URL_FILE": str(secret)}},
+        {"database_url": Flag("--database-url", url)},
+    ]
+
+    for sources in given:
+        said = refusal(tmp_path, **sources)
+
+        assert "s3cret" not in said
+        assert "it must be like sqlite:///holdfast.db or postgresql://host/database" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("leese = 5", "holdfast.toml: setting is 'leese'; it must be one of app, concurrency, "),
+        ("lease = [1]", "holdfast.toml: lease is [1]; it must be a duration"),
+        ("lease = nan", "holdfast.toml: lease is nan; it must be from 0.1 to 86400 seconds"),
+        ("concurrency = true", "holdfast.toml: concurrency is True; it must be a whole number"),
+        ("queues = 5", "holdfast.toml: queues is 5; it must be queue names"),
+        ("lease =", "holdfast.toml: file is "),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_name(tmp_path: Path, text: str, said: str):
+    (tmp_path / "holdfast.toml").write_text(text)
+
+    assert refusal(tmp_path).startswith(said)
+
+
+def test_a_bad_flag_is_refused_with_its_option(tmp_path: Path):
+    said = refusal(tmp_path, grace=Flag("--grace", "long"))
+
+    assert said.startswith("command line: --grace is 'long'; it must be a duration")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (URL, "postgresql://ada:***@db.example:5432/jobs?sslmode=require&password=***"),
+        ("postgresql://ada@h/jobs", "postgresql://ada@h/jobs"),
+        ("postgresql:///jobs", "postgresql:///jobs"),
+        ("postgres://u:a:b@h/jobs", "postgres://u:***@h/jobs"),
+        ("sqlite:////var/lib/holdfast.db", "sqlite:////var/lib/holdfast.db"),
+        ("sqlite://:memory:", "sqlite://:memory:"),
+        ("mysql://u:p@h/x", "mysql:…"),
+        ("s3cret", "…"),
+        ("postgresql://u:p@[h", "…"),
+    ],
+)
+def test_a_url_is_shown_without_its_password(url: str, shown: str):
+    assert masked(url) == shown
+
+
+def test_the_settings_never_show_a_password(tmp_path: Path):
+    found = settings(tmp_path, {"HOLDFAST_DATABASE_URL": URL})
+
+    assert "s3cret" not in repr(found)
+    assert "s3cret" not in repr(list(found.shown()))
+
+
+def test_variables_with_a_typing_error_are_found():
+    environment = {
+        "HOLDFAST_CONCURENCY": "5",
+        "HOLDFAST_LEASE": "5s",
+        "HOLDFAST_DATABASE_URL_FILE": "x",
+        "HOLDFAST_DEBUG": "1",
+        "PATH": "/bin",
+    }
+
+    assert unknown_variables(environment) == ["HOLDFAST_CONCURENCY"]
