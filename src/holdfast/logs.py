@@ -1,0 +1,140 @@
+"""How log records are written when a command of holdfast runs: as JSON lines, or for people.
+
+The library itself only emits through `logging.getLogger("holdfast…")` and configures nothing.
+A record's `extra` becomes keys of the line: `event`, `job_id`, `status`, `attempt`, `duration_ms`,
+`gateway_status`, `error_code` and whatever else it carries. One record is one line: control
+characters in values are written as escapes, and only a traceback for people spans several.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import traceback
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, TextIO
+
+import structlog
+from structlog.typing import EventDict
+
+from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.printable import json_text, text_of, visible
+
+MAX_VALUE_LENGTH: Final = 8_000
+
+_OF_EVERY_RECORD: Final = frozenset(
+    {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "_logger", "_name"}
+)
+_TIME_OF_DAY: Final = slice(11, 23)
+
+
+def configure(*, level: str, log_format: str, stream: TextIO) -> None:
+    """Write every record from `level` up to `stream`; `auto` is for people on a terminal only."""
+    for_people = log_format == "console" or (log_format == "auto" and stream.isatty())
+    render = _for_people(colour=_has_colour(stream)) if for_people else _as_json
+    formatter = structlog.stdlib.ProcessorFormatter(processors=[_facts_of, render])
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    for previous in root.handlers[:]:
+        # Only its own of an earlier call: an embedding program keeps its handlers.
+        if isinstance(previous.formatter, structlog.stdlib.ProcessorFormatter):
+            root.removeHandler(previous)
+    root.addHandler(handler)
+    root.setLevel(level.upper())
+    logging.captureWarnings(capture=True)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.stdlib.filter_by_level,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+
+
+def _facts_of(_logger: object, _method: str, found: EventDict) -> EventDict:
+    """Return what is known of a record in the order in which it is written."""
+    record: logging.LogRecord = found.pop("_record")
+    from_structlog = found.pop("_from_structlog")
+    message = found.pop("event", "")
+    exception = found.pop("exc_info", None) or record.exc_info
+    extra = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
+    facts: EventDict = {
+        "timestamp": to_rfc3339(Instant(int(record.created * 1_000_000))),
+        "level": record.levelname.lower(),
+        "logger": record.name,
+        "message": str(message),
+    }
+    for name, value in (*extra.items(), *(found.items() if from_structlog else ())):
+        facts.setdefault(name, _bounded(value))
+    if isinstance(exception, tuple) and exception[0] is not None:
+        facts["exception"] = "".join(traceback.format_exception(*exception)).rstrip()
+    return facts
+
+
+def _as_json(_logger: object, _method: str, facts: EventDict) -> str:
+    try:
+        return json_text(facts)
+    except (TypeError, ValueError, RecursionError):
+        # A value that JSON cannot carry must not cost the line.
+        return json_text({name: text_of(value) for name, value in facts.items()})
+
+
+def _for_people(*, colour: bool) -> Any:  # noqa: ANN401 - a processor of structlog
+    renderer = structlog.dev.ConsoleRenderer(
+        colors=colour,
+        pad_event_to=18,
+        sort_keys=False,
+        exception_formatter=structlog.dev.plain_traceback,
+    )
+
+    def render(logger: Any, method: str, facts: EventDict) -> str:  # noqa: ANN401 - as above
+        kept = dict(_flat(facts))
+        kept["timestamp"] = facts["timestamp"][_TIME_OF_DAY]
+        # The message says what the event's name says, and structlog calls it the event.
+        kept["event"] = visible(facts["message"])
+        del kept["message"]
+        if facts["logger"].partition(".")[0] == "holdfast":
+            kept.pop("logger")
+        exception = facts.get("exception")
+        kept.pop("exception", None)
+        line = renderer(logger, method, kept)
+        if exception is None:
+            return line
+        return "\n".join([line, *(visible(row) for row in exception.splitlines())])
+
+    return render
+
+
+def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Yield the facts as words and numbers; a mapping's entries stand for themselves."""
+    for name, value in facts.items():
+        if isinstance(value, Mapping):
+            taken = {*facts} - {name}
+            inner = {f"{name}.{key}" if key in taken else str(key): value[key] for key in value}
+            yield from _flat(inner)
+        elif isinstance(value, str):
+            yield visible(name), visible(value)
+        elif isinstance(value, list | tuple | set | frozenset):
+            yield visible(name), visible(",".join(map(text_of, value)))
+        elif value is not None:
+            plain = value if isinstance(value, int | float) else visible(text_of(value))
+            yield visible(name), plain
+
+
+def _bounded(value: object) -> object:
+    if isinstance(value, str) and len(value) > MAX_VALUE_LENGTH:
+        return f"{value[:MAX_VALUE_LENGTH]}… [cut, {len(value)} characters]"
+    return value
+
+
+def _has_colour(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def set_level(level: str) -> None:
+    """Write every record from `level` up, from now on."""
+    logging.getLogger().setLevel(level.upper())

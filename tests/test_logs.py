@@ -1,0 +1,206 @@
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import pytest
+import structlog
+
+from holdfast import logs
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
+    structlog.reset_defaults()
+
+
+def fail(error: Exception) -> NoReturn:
+    raise error
+
+
+def as_json(stream: io.StringIO) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_a_record_is_a_json_line_with_its_extra_as_keys():
+    stream = io.StringIO()
+    logs.configure(level="info", log_format="auto", stream=stream)
+
+    logging.getLogger("holdfast.worker").warning(
+        "job %s",
+        "retried",
+        extra={
+            "event": "retried",
+            "job_id": "0190",
+            "status": "queued",
+            "attempt": 2,
+            "duration_ms": 12.5,
+            "gateway_status": 503,
+            "error_code": "UPSTREAM_5XX",
+            "detail": {"message": "busy"},
+        },
+    )
+
+    (line,) = as_json(stream)
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "level": "warning",
+        "logger": "holdfast.worker",
+        "message": "job retried",
+        "event": "retried",
+        "job_id": "0190",
+        "status": "queued",
+        "attempt": 2,
+        "duration_ms": 12.5,
+        "gateway_status": 503,
+        "error_code": "UPSTREAM_5XX",
+        "detail": {"message": "busy"},
+    }
+
+
+def test_a_record_below_the_level_is_not_written():
+    stream = io.StringIO()
+    logs.configure(level="warning", log_format="json", stream=stream)
+
+    logging.getLogger("holdfast.worker").info("quiet")
+    logs.set_level("info")
+    logging.getLogger("holdfast.worker").info("loud")
+
+    assert [line["message"] for line in as_json(stream)] == ["loud"]
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_one_record_is_one_line_whatever_its_values_hold(log_format: str):
+    stream = io.StringIO()
+    logs.configure(level="info", log_format=log_format, stream=stream)
+    evil = 'a\nb\r\x1b[2J\x9b\u2028\u202e\x00"'
+
+    logging.getLogger("holdfast.worker").info(
+        "said %s", evil, extra={"reason": evil, "detail": {evil: [evil]}, "names": [evil]}
+    )
+
+    (line,) = stream.getvalue().splitlines()
+    assert not set(line) & set("\r\x1b\x9b\u2028\u202e\x00")
+
+
+def test_a_value_is_the_same_after_reading_it_back():
+    stream = io.StringIO()
+    logs.configure(level="info", log_format="json", stream=stream)
+    text = "a\nb\x1b[2J\x9b\u2028 Tiếng Việt"
+
+    logging.getLogger("x").info("said", extra={"reason": text})
+
+    assert as_json(stream)[0]["reason"] == text
+
+
+def test_an_exception_is_part_of_its_line():
+    stream = io.StringIO()
+    logs.configure(level="info", log_format="json", stream=stream)
+
+    try:
+        fail(KeyError("pages"))
+    except KeyError:
+        logging.getLogger("x").exception("it broke")
+
+    (line,) = as_json(stream)
+    assert line["message"] == "it broke"
+    assert line["exception"].startswith("Traceback")
+    assert line["exception"].endswith("KeyError: 'pages'")
+
+
+def test_on_a_terminal_a_line_is_for_people():
+    stream = Terminal()
+    logs.configure(level="info", log_format="auto", stream=stream)
+
+    logging.getLogger("holdfast.worker").info("worker started", extra={"queues": ["a", "b"]})
+
+    assert "worker started" in stream.getvalue()
+    assert "\x1b[" in stream.getvalue()
+    assert not stream.getvalue().startswith("{")
+
+
+def test_colours_can_be_turned_off(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = Terminal()
+    logs.configure(level="info", log_format="auto", stream=stream)
+
+    logging.getLogger("holdfast.worker").info("job failed", extra={"detail": {"message": "no"}})
+
+    assert stream.getvalue()[13:] == "[info     ] job failed         detail.message=no\n"
+
+
+def test_a_traceback_for_people_is_readable_and_tame():
+    stream = io.StringIO()
+    logs.configure(level="info", log_format="console", stream=stream)
+
+    try:
+        fail(ValueError("a\x1b[2Jb"))
+    except ValueError:
+        logging.getLogger("x").exception("it broke")
+
+    assert stream.getvalue().splitlines()[-1] == r"ValueError: a\x1b[2Jb"
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_values_that_json_lacks_are_still_written(
+    log_format: str, capsys: pytest.CaptureFixture[str]
+):
+    class Mute:
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    stream = io.StringIO()
+    logs.configure(level="info", log_format=log_format, stream=stream)
+    circle: list[Any] = []
+    circle.append(circle)
+
+    logging.getLogger("x").info("odd", extra={"odd": Mute(), "keys": {(1, 2): 3}, "set": {1}})
+    logging.getLogger("x").info("round", extra={"circle": circle})
+
+    written = stream.getvalue().splitlines()
+    assert len(written) == 2
+    assert "<Mute>" in written[0]
+    assert "Logging error" not in capsys.readouterr().err
+
+
+def test_a_long_value_is_cut():
+    stream = io.StringIO()
+    logs.configure(level="info", log_format="json", stream=stream)
+
+    logging.getLogger("x").info("long", extra={"reason": "x" * 100_000})
+
+    assert as_json(stream)[0]["reason"].endswith("… [cut, 100000 characters]")
+
+
+def test_what_a_user_logs_through_structlog_comes_out_alike():
+    stream = io.StringIO()
+    logs.configure(level="info", log_format="json", stream=stream)
+
+    structlog.get_logger("shop").info("sold", amount=3)
+
+    (line,) = as_json(stream)
+    assert (line["message"], line["amount"], line["level"]) == ("sold", 3, "info")
+
+
+def test_configuring_again_replaces_the_handler_and_leaves_those_of_others():
+    first, second, foreign = io.StringIO(), io.StringIO(), logging.NullHandler()
+    logging.getLogger().addHandler(foreign)
+    logs.configure(level="info", log_format="json", stream=first)
+    logs.configure(level="info", log_format="json", stream=second)
+
+    logging.getLogger("x").info("once")
+
+    assert (first.getvalue(), len(as_json(second))) == ("", 1)
+    assert foreign in logging.getLogger().handlers
