@@ -148,7 +148,10 @@ class Store(Protocol):
         ...
 
     def pending_migrations(self) -> list[tuple[str, str]]:
-        """Return name and SQL of each migration not yet applied, in order; change nothing."""
+        """Return name and SQL of each migration not yet applied, in order; change nothing.
+
+        Run by hand, the SQL does what `migrate` does, the record of the migration included.
+        """
         ...
 
     def check_schema(self) -> None:

@@ -54,13 +54,20 @@ def pending(connect: ConnectionFactory) -> list[tuple[str, str]]:
     """Return name and SQL of each migration not yet applied, in order; change nothing."""
     with connect() as connection:
         missing = runner.pending(PostgresDialect(connection), MIGRATIONS)
-    return [(migration.name, migration.text) for migration in missing]
+    return [(migration.name, _by_hand(migration)) for migration in missing]
 
 
 def check(connect: ConnectionFactory) -> None:
     """Raise `SchemaTooNew` or `SchemaTooOld` unless the schema is the one this code knows."""
     with connect() as connection:
         runner.check(PostgresDialect(connection), MIGRATIONS)
+
+
+def _by_hand(migration: runner.Migration) -> str:
+    """Return SQL that does what `migrate` does, its record of the migration included."""
+    values = f"{migration.version}, '{migration.name}', '{migration.checksum}'"
+    record = _RECORD.strip().replace("%s, %s, %s", values)
+    return f"{_CREATE_TABLE.strip()};\n\n{migration.text.rstrip()}\n\n{record};\n"
 
 
 class PostgresDialect:

@@ -27,6 +27,13 @@ _RECORD: Final = (
 )
 
 
+def by_hand(migration: migrate.Migration) -> str:
+    """Return SQL that does what `migrate` does, its record of the migration included."""
+    values = f"{migration.version}, '{migration.name}', '{migration.checksum}'"
+    record = _RECORD.replace("?, ?, ?, ?", f"{values}, unixepoch() * 1000000")
+    return f"{_CREATE_TABLE.strip()};\n\n{migration.text.rstrip()}\n\n{record};\n"
+
+
 class SqliteDialect:
     """All migrations are one write transaction: SQLite undoes changes of the schema too."""
 

@@ -39,7 +39,7 @@ from holdfast.store.sqlfiles import SqlFiles
 from holdfast.store.sqlite import borrowed
 from holdfast.store.sqlite.connection import WRITE_TIMEOUT_S, Database
 from holdfast.store.sqlite.listener import SqliteListener
-from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect
+from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect, by_hand
 from holdfast.store.sqlite.rows import (
     JOB_COLUMNS,
     apply_values,
@@ -75,7 +75,7 @@ class SqliteStore:
     def pending_migrations(self) -> list[tuple[str, str]]:
         """Return name and SQL of each migration not yet applied."""
         missing = migrate.pending(self._dialect(), MIGRATIONS)
-        return [(migration.name, migration.text) for migration in missing]
+        return [(migration.name, by_hand(migration)) for migration in missing]
 
     def check_schema(self) -> None:
         """Raise `SchemaTooNew` or `SchemaTooOld` unless the schema is the one this code knows."""
