@@ -194,6 +194,11 @@ class Pipeline:
         return self._bound
 
     @property
+    def limits(self) -> Limits:
+        """How large and how deep payloads and results may be."""
+        return self._limits
+
+    @property
     def payload_check(self) -> PayloadCheck:
         """What submissions are checked by."""
         if self._check is None:

@@ -1,0 +1,267 @@
+"""`holdfast jobs retry` and `cancel`: by id, or all that match a filter."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import click
+
+from holdfast.bulk import Chunk
+from holdfast.cli.complaint import complain, document_of
+from holdfast.cli.exit_codes import ExitCode, code_of
+from holdfast.cli.invocation import Invocation, os_user, pass_invocation
+from holdfast.cli.options import Filter, filter_options, text
+from holdfast.cli.output import Output
+from holdfast.cli.program import Command
+from holdfast.cli.progress import Progress
+from holdfast.core.job import ACTIVE, JobState
+from holdfast.engine import Holdfast
+from holdfast.errors import HoldfastError, UnavailableError, UsageError
+from holdfast.store.contract import JobFilter
+from holdfast.view import JobView
+
+CHUNK: Final = 500
+
+One = Callable[[str], JobView]
+Many = Callable[[JobFilter, str | None], Chunk]
+
+
+def _verb_options(command: Callable[..., object]) -> Callable[..., object]:
+    for option in (
+        click.option("--reason", type=text, help="Why; kept in the job's history."),
+        click.option("--by", type=text, help="Who asks; the user of this system by default."),
+        click.option("--dry-run", is_flag=True, help="Only count the jobs that match."),
+        click.option("-y", "--yes", is_flag=True, help="Do not ask."),
+        click.option("--all", "everything", is_flag=True, help="Every job that allows it."),
+        filter_options,
+        click.argument("job_ids", metavar="[ID]...", nargs=-1),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("retry", cls=Command)
+@_verb_options
+@click.option("--from-start", is_flag=True, help="From the first stage, not from the failed one.")
+@pass_invocation
+def retry_jobs(
+    invocation: Invocation,
+    job_ids: Sequence[str],
+    wanted: Filter,
+    by: str | None,
+    reason: str | None,
+    *,
+    from_start: bool,
+    everything: bool,
+    yes: bool,
+    dry_run: bool,
+) -> int:
+    """Send failed jobs back: those named, or all that match the filter.
+
+    A job goes on at the stage that failed, with a new budget of attempts; the results of the
+    stages before it are kept.
+    """
+    engine, who = invocation.engine(), by or os_user()
+    verb = Verb(
+        invocation.output,
+        engine,
+        name="retry",
+        done="sent back",
+        states=(JobState.FAILED,),
+        one=lambda job_id: engine.retry(job_id, by=who, reason=reason, from_start=from_start),
+        many=lambda matching, before: engine.retry_many(
+            matching, by=who, reason=reason, from_start=from_start, before=before, limit=CHUNK
+        ),
+    )
+    return verb.run(job_ids, wanted, everything=everything, yes=yes, dry_run=dry_run)
+
+
+@click.command("cancel", cls=Command)
+@_verb_options
+@pass_invocation
+def cancel_jobs(
+    invocation: Invocation,
+    job_ids: Sequence[str],
+    wanted: Filter,
+    by: str | None,
+    reason: str | None,
+    *,
+    everything: bool,
+    yes: bool,
+    dry_run: bool,
+) -> int:
+    """End jobs that have not ended: those named, or all that match the filter.
+
+    A handler that runs is stopped, and what it may still return is refused.
+    """
+    engine, who = invocation.engine(), by or os_user()
+    verb = Verb(
+        invocation.output,
+        engine,
+        name="cancel",
+        done="cancelled",
+        states=tuple(state for state in JobState if state in ACTIVE),
+        one=lambda job_id: engine.cancel(job_id, by=who, reason=reason),
+        many=lambda matching, before: engine.cancel_many(
+            matching, by=who, reason=reason, before=before, limit=CHUNK
+        ),
+    )
+    return verb.run(job_ids, wanted, everything=everything, yes=yes, dry_run=dry_run)
+
+
+class Verb:
+    """Something done to jobs that are in certain states."""
+
+    def __init__(
+        self,
+        output: Output,
+        engine: Holdfast,
+        *,
+        name: str,
+        done: str,
+        states: tuple[JobState, ...],
+        one: One,
+        many: Many,
+    ) -> None:
+        self._output = output
+        self._engine = engine
+        self._name = name
+        self._done = done
+        self._states = states
+        self._one = one
+        self._many = many
+
+    def run(
+        self,
+        job_ids: Sequence[str],
+        wanted: Filter,
+        *,
+        everything: bool,
+        yes: bool,
+        dry_run: bool,
+    ) -> ExitCode:
+        """Do it to the jobs named, or to those that match."""
+        if job_ids:
+            if wanted or everything:
+                raise UsageError("name jobs by id, or give a filter, not both")
+            return self._named(job_ids, dry_run=dry_run)
+        if not wanted and not everything:
+            raise UsageError(
+                f"say which jobs to {self._name}: ids, a filter such as --pipeline, or --all"
+            )
+        return self._matching(self._filter(wanted), yes=yes, dry_run=dry_run)
+
+    def _named(self, job_ids: Sequence[str], *, dry_run: bool) -> ExitCode:
+        codes: list[ExitCode] = []
+        for job_id in dict.fromkeys(job_ids):
+            try:
+                view = self._engine.job(job_id) if dry_run else self._one(job_id)
+            except UnavailableError:
+                raise
+            except HoldfastError as error:
+                codes.append(code_of(error))
+                if len(job_ids) == 1:
+                    raise
+                if self._output.as_json:
+                    failed = document_of(error, codes[-1])
+                    self._output.document({"id": job_id, "changed": False, "error": failed})
+                else:
+                    complain(error, exit_code=codes[-1], as_json=False)
+            else:
+                codes.append(self._tell(view, dry_run=dry_run))
+        refused = {code for code in codes if code is not ExitCode.OK}
+        if not refused:
+            return ExitCode.OK
+        return refused.pop() if refused == set(codes) and len(refused) == 1 else ExitCode.FAILED
+
+    def _tell(self, view: JobView, *, dry_run: bool) -> ExitCode:
+        allowed = view.state in self._states
+        if self._output.as_json:
+            document = {"id": view.id, "state": view.state.value, "stage": view.job.stage}
+            if dry_run:
+                self._output.document({**document, "changed": False, "would_change": allowed})
+            else:
+                self._output.document({**document, "changed": True})
+        elif not dry_run:
+            self._output.line(f"{view.id}  {self._done}, now {view.label}")
+        else:
+            would = "would be" if allowed else f"is {view.state.value} and would not be"
+            self._output.line(f"{view.id}  {would} {self._done}")
+        return ExitCode.OK if allowed or not dry_run else ExitCode.REFUSED
+
+    def _filter(self, wanted: Filter) -> JobFilter:
+        """Return what matches now; jobs made from here on are not meant."""
+        now = self._engine.clock.now()
+        matching = wanted.at(now)
+        outside = [state.value for state in matching.states if state not in self._states]
+        if outside:
+            raise UsageError(
+                f"--state {', '.join(outside)}: only {' or '.join(self._states)} jobs allow "
+                f"{self._name}"
+            )
+        return matching._replace(
+            states=matching.states or self._states,
+            created_until=matching.created_until or now,
+        )
+
+    def _matching(self, matching: JobFilter, *, yes: bool, dry_run: bool) -> ExitCode:
+        count = self._count(matching)
+        if dry_run or not count:
+            if self._output.as_json:
+                self._output.document({"matched": count, "changed": 0, "dry_run": dry_run})
+            else:
+                self._output.line(
+                    f"{_jobs(count)} would be {self._done}." if count else "No jobs match."
+                )
+            return ExitCode.OK
+        if not self._agreed(count, yes=yes):
+            return ExitCode.FAILED
+        matched, changed = 0, 0
+        before: str | None = None
+        with Progress(self._output, f"{self._done.capitalize()}", total=count) as progress:
+            while True:
+                chunk = self._many(matching, before)
+                matched += chunk.matched
+                changed += chunk.changed
+                progress.advance(chunk.matched)
+                before = chunk.before
+                if before is None:
+                    break
+        return self._summary(matched, changed)
+
+    def _count(self, matching: JobFilter) -> int:
+        count, before = 0, None
+        with Progress(self._output, "Counting", total=None) as progress:
+            while True:
+                page = self._engine.store.find(matching, before=before, limit=CHUNK)
+                count += len(page)
+                progress.advance(len(page))
+                if len(page) < CHUNK:
+                    return count
+                before = page[-1].id
+
+    def _agreed(self, count: int, *, yes: bool) -> bool:
+        question = f"{_jobs(count)} will be {self._done}."
+        if yes:
+            self._output.remark(question)
+            return True
+        if self._output.as_json or not sys.stdin.isatty():
+            raise UsageError(f"{question} Say --yes to do it, or --dry-run to only count")
+        if click.confirm(f"{question} Go on?", err=True):
+            return True
+        self._output.remark("Nothing was changed.")
+        return False
+
+    def _summary(self, matched: int, changed: int) -> ExitCode:
+        if self._output.as_json:
+            self._output.document({"matched": matched, "changed": changed, "dry_run": False})
+        else:
+            moved_on = f"; {matched - changed} had moved on" if changed < matched else ""
+            self._output.line(f"{_jobs(changed)} {self._done}{moved_on}.")
+        return ExitCode.OK
+
+
+def _jobs(count: int) -> str:
+    return "1 job" if count == 1 else f"{count} jobs"

@@ -1,0 +1,49 @@
+"""How a command says that it failed: a line for people, or an object for programs, on stderr."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import click
+
+from holdfast.cli.exit_codes import ExitCode
+from holdfast.errors import HoldfastError
+from holdfast.printable import json_text, visible
+
+_WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def complain(error: BaseException, *, exit_code: ExitCode, as_json: bool) -> None:
+    """Write the error to stderr in one or two lines."""
+    if as_json:
+        click.echo(json_text({"error": document_of(error, exit_code)}), err=True)
+        return
+    click.echo(f"Error: {visible(_sentence(error))}", err=True)
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        click.echo(f"Try '{error.ctx.command_path} --help' for help.", err=True)
+
+
+def document_of(error: BaseException, exit_code: ExitCode) -> dict[str, Any]:
+    """Return the error as JSON values: a stable code, the sentence and its facts."""
+    if isinstance(error, click.ClickException):
+        return {"code": "usage", "message": _sentence(error), "exit_code": int(exit_code)}
+    document: dict[str, Any] = {
+        "code": _WORD_START.sub("_", type(error).__name__).lower(),
+        "message": _sentence(error),
+        "exit_code": int(exit_code),
+    }
+    if isinstance(error, HoldfastError):
+        document |= {name: fact for name, fact in vars(error).items() if name not in document}
+    return document
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, HoldfastError):
+        return str(error)
+    return (
+        f"{type(error).__name__}: {error} (unexpected; run it again with HOLDFAST_DEBUG=1 "
+        "to see where)"
+    )

@@ -1,0 +1,209 @@
+"""What may be wrong with an installation, judged from facts alone, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from holdfast.cli.liveness import serves, standing
+from holdfast.cli.words import span
+from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.plan import Route
+from holdfast.store.contract import QueueCounts, WorkerRow
+
+OLDEST_POSTGRES: Final = 15
+CLOCK_TOLERANCE_US: Final = 2 * SECOND_US
+LONG_DUE_US: Final = 60 * SECOND_US
+_SQLITE_SYNCHRONOUS: Final = {"0": "off", "1": "normal", "2": "full", "3": "extra"}
+
+
+class Level(StrEnum):
+    """How much a finding matters."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    level: Level
+    check: str
+    found: str
+    advice: str = ""
+
+
+DueRoute = tuple[Route, int, Instant]
+
+
+def of_environment(*, unknown: Sequence[str], failpoints: str) -> Iterator[Finding]:
+    """Judge the variables with holdfast's prefix."""
+    for name in unknown:
+        yield Finding(
+            Level.WARN, "settings", f"{name} is no setting", "see: holdfast config show --origin"
+        )
+    if failpoints:
+        yield Finding(
+            Level.WARN,
+            "settings",
+            f"HOLDFAST_FAILPOINTS={failpoints}",
+            "workers started here die on purpose; unset it outside tests",
+        )
+
+
+def of_database(facts: Mapping[str, str]) -> Iterator[Finding]:
+    """Judge the database's version and whether what it says is stored will stay stored."""
+    if facts["product"] == "SQLite":
+        return _of_sqlite(facts)
+    return _of_postgres(facts)
+
+
+def _of_sqlite(facts: Mapping[str, str]) -> Iterator[Finding]:
+    version = f"SQLite {facts['version']}"
+    if facts["sound_with_foreign_writers"] == "true":
+        yield Finding(Level.OK, "version", version)
+    else:
+        yield Finding(
+            Level.WARN,
+            "version",
+            f"{version} has the WAL-reset bug, fixed in 3.51.3",
+            "holdfast's own processes take turns and are safe; let any other program that "
+            "writes to this file bring a newer SQLite, such as the extra sqlite-bundled has",
+        )
+    mode, synchronous = facts["journal_mode"], facts["synchronous"]
+    word = _SQLITE_SYNCHRONOUS.get(synchronous, synchronous)
+    found = f"journal mode {mode}, synchronous {word}"
+    if mode in {"wal", "memory"} and word in {"full", "extra"}:
+        yield Finding(Level.OK, "durability", found)
+    else:
+        yield Finding(
+            Level.FAIL,
+            "durability",
+            found,
+            "it must be wal and full, or a power cut may take commits with it",
+        )
+
+
+def _of_postgres(facts: Mapping[str, str]) -> Iterator[Finding]:
+    version = facts["server_version"]
+    major = version.partition(".")[0]
+    if major.isdigit() and int(major) < OLDEST_POSTGRES:
+        yield Finding(
+            Level.FAIL,
+            "version",
+            f"PostgreSQL {version}",
+            f"holdfast is tested from PostgreSQL {OLDEST_POSTGRES} on; upgrade the server",
+        )
+    else:
+        yield Finding(Level.OK, "version", f"PostgreSQL {version}")
+    names = ("fsync", "synchronous_commit", "full_page_writes")
+    found = ", ".join(f"{name} {facts[name]}" for name in names)
+    off = [name for name in names if facts[name] == "off"]
+    if off:
+        yield Finding(
+            Level.WARN,
+            "durability",
+            found,
+            f"turn {' and '.join(off)} on, or a crash of the server may take commits with it",
+        )
+    else:
+        yield Finding(Level.OK, "durability", found)
+    if facts.get("default_transaction_read_only") == "on":
+        yield Finding(
+            Level.FAIL,
+            "access",
+            "transactions are read-only by default",
+            "is this a standby? Name the primary in the database URL",
+        )
+
+
+def of_clock(*, store: Instant, machine: Instant) -> Finding:
+    """Judge how far this machine's clock is from the database's."""
+    offset_us = machine - store
+    if abs(offset_us) <= CLOCK_TOLERANCE_US:
+        return Finding(Level.OK, "clock", f"within {span(offset_us)} of the database's")
+    side = "ahead of" if offset_us > 0 else "behind"
+    return Finding(
+        Level.WARN,
+        "clock",
+        f"{span(offset_us)} {side} the database's",
+        "jobs go by the database's clock, logs by this one; synchronise them",
+    )
+
+
+def of_workers(workers: Sequence[WorkerRow], now: Instant) -> Iterator[Finding]:
+    """Judge who runs jobs."""
+    states = [standing(worker, now) for worker in workers]
+    running = states.count("running")
+    if running:
+        yield Finding(Level.OK, "workers", f"{running} running")
+    else:
+        yield Finding(
+            Level.WARN, "workers", "none is running", "start one: holdfast -A module:app worker"
+        )
+    silent = [worker.id for worker, state in zip(workers, states, strict=True) if state == "silent"]
+    if silent:
+        yield Finding(
+            Level.WARN,
+            "workers",
+            f"{len(silent)} ended without a word, the last {silent[0]}",
+            "see why in its logs; its jobs are taken over when their leases end",
+        )
+
+
+def of_queues(
+    queues: Sequence[QueueCounts],
+    routes: Sequence[DueRoute],
+    workers: Sequence[WorkerRow],
+    now: Instant,
+) -> Iterator[Finding]:
+    """Judge whether somebody takes the jobs that are due."""
+    paused = {counts.queue: counts for counts in queues if counts.paused_at is not None}
+    for queue, counts in paused.items():
+        yield Finding(
+            Level.WARN if counts.due else Level.OK,
+            "queues",
+            f"{queue} is paused by {counts.paused_by}, {_jobs(counts.due)} due in it",
+            f"to let them run: holdfast queues resume {queue}" if counts.due else "",
+        )
+    neglected = [
+        found
+        for found in (
+            _neglect(*route, workers, now) for route in routes if route[0].queue not in paused
+        )
+        if found is not None
+    ]
+    if neglected:
+        yield from neglected
+    else:
+        yield Finding(Level.OK, "due jobs", "all have a worker that may take them")
+
+
+def _neglect(
+    route: Route, count: int, since: Instant, workers: Sequence[WorkerRow], now: Instant
+) -> Finding | None:
+    what = (
+        f"{_jobs(count)} of pipeline {route.pipeline}, stage {route.stage}, queue {route.queue}, "
+        f"due for {span(now - since)}"
+    )
+    if not any(serves(worker, route.queue, now) for worker in workers):
+        return Finding(
+            Level.FAIL,
+            "due jobs",
+            f"{what}: no live worker serves that queue",
+            f"start one: holdfast -A module:app worker --queues {route.queue}",
+        )
+    if now - since > LONG_DUE_US:
+        return Finding(
+            Level.WARN,
+            "due jobs",
+            what,
+            "either all workers of that queue are busy, or none of them knows that stage",
+        )
+    return None
+
+
+def _jobs(count: int) -> str:
+    return "1 job" if count == 1 else f"{count} jobs"

@@ -1,0 +1,127 @@
+"""`holdfast doctor`: looks at everything an installation needs, and says what to do."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterator
+from typing import Final
+
+import click
+
+from holdfast.cli import diagnosis
+from holdfast.cli.diagnosis import Finding, Level
+from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.invocation import Invocation, pass_invocation, refuse_missing_file
+from holdfast.cli.output import Output, Styled
+from holdfast.cli.program import Command
+from holdfast.engine import Holdfast
+from holdfast.errors import SchemaTooNew, UnavailableError, UsageError
+from holdfast.runtime import failpoint
+from holdfast.runtime.clock import wall_clock
+from holdfast.settings import masked, unknown_variables
+from holdfast.store.contract import Store
+
+_INDENT: Final = " " * 18
+_NARROWEST: Final = 40
+_STYLES: Final = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
+
+
+@click.command("doctor", cls=Command)
+@pass_invocation
+def doctor(invocation: Invocation) -> int:
+    """Check this installation, and say what to do.
+
+    Looks at settings, database, clock, workers and queues, and changes nothing. Exits with 1
+    when a check fails, and with 5 when the database is out of reach.
+    """
+    tell = _Teller(invocation.output)
+    code = ExitCode.OK
+    try:
+        for finding in _findings(invocation):
+            tell(finding)
+            if finding.level is Level.FAIL:
+                code = ExitCode.FAILED
+    except UnavailableError as error:
+        tell(Finding(Level.FAIL, "database", str(error)))
+        code = ExitCode.UNREACHABLE
+    return code
+
+
+def _findings(invocation: Invocation) -> Iterator[Finding]:
+    yield from _of_settings(invocation)
+    engine = invocation.engine()
+    yield from _of_app(engine)
+    store = engine.unopened_store
+    refuse_missing_file(store.url)
+    facts = store.facts()
+    yield Finding(Level.OK, "database", f"{masked(store.url)} answers")
+    yield from diagnosis.of_database(facts)
+    machine, now = wall_clock(), store.read_clock()
+    yield diagnosis.of_clock(store=now, machine=machine)
+    schema = _of_schema(store)
+    yield schema
+    if schema.level is Level.FAIL:
+        return
+    workers = store.workers()
+    yield from diagnosis.of_workers(workers, now)
+    yield from diagnosis.of_queues(store.queues(now=now), store.routes(now=now), workers, now)
+
+
+def _of_settings(invocation: Invocation) -> Iterator[Finding]:
+    shown = invocation.settings.shown()
+    origins = {str(origin) for _, _, origin in shown if origin.kind != "default"}
+    yield Finding(Level.OK, "settings", ", ".join(sorted(origins)) or "all by default")
+    yield from diagnosis.of_environment(
+        unknown=unknown_variables(os.environ),
+        failpoints=os.environ.get(failpoint.VARIABLE, ""),
+    )
+
+
+def _of_app(engine: Holdfast) -> Iterator[Finding]:
+    for pipeline in engine.pipelines.values():
+        try:
+            stages = " → ".join(stage.name for stage in pipeline.bound().plan.stages)
+        except UsageError as error:
+            yield Finding(Level.FAIL, "pipeline", str(error))
+        else:
+            yield Finding(
+                Level.OK, "pipeline", f"{pipeline.name}: {stages}, queue {pipeline.queue}"
+            )
+
+
+def _of_schema(store: Store) -> Finding:
+    try:
+        pending = store.pending_migrations()
+    except SchemaTooNew as error:
+        return Finding(Level.FAIL, "schema", str(error))
+    if pending:
+        names = ", ".join(name for name, _ in pending)
+        return Finding(Level.FAIL, "schema", f"to be applied: {names}", "run: holdfast migrate")
+    return Finding(Level.OK, "schema", "up to date")
+
+
+class _Teller:
+    """Prints findings as they come."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+
+    def __call__(self, finding: Finding) -> None:
+        output = self._output
+        if output.as_json:
+            output.document(finding._asdict())
+            return
+        first, *others = self._wrapped(finding.found)
+        level = Styled(f"{finding.level:<4}", _STYLES[finding.level])
+        output.words(level, f"  {finding.check:<10}  {first}")
+        for line in others:
+            output.line(f"{_INDENT}{line}")
+        for line in self._wrapped(finding.advice):
+            output.words(_INDENT, Styled(line, "dim"))
+
+    def _wrapped(self, text: str) -> list[str]:
+        console = self._output.console
+        if not console.is_terminal:
+            return [text] if text else []
+        return textwrap.wrap(text, max(console.width - len(_INDENT), _NARROWEST))

@@ -1,0 +1,122 @@
+"""One run of a command: its common options, its settings, and the engine it talks to."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import click
+
+from holdfast.cli.output import Output
+from holdfast.engine import Holdfast
+from holdfast.errors import StoreUnavailable, UsageError
+from holdfast.settings import Flag, Settings, load
+
+QUIET: Final = "error"
+"""What commands other than a worker log unless told otherwise."""
+_SQLITE_FILE: Final = "sqlite:///"
+
+
+class Invocation:
+    """What every command gets; nothing is read or opened before it is needed."""
+
+    def __init__(self) -> None:
+        self.as_json = False
+        self.flags: dict[str, Flag] = {}
+
+    def give(self, name: str, option: str, value: object) -> None:
+        """Take a setting from the command line."""
+        if value is not None:
+            self.flags[name] = Flag(option, value)
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings, the command line's included."""
+        return self.read_settings()
+
+    def read_settings(self) -> Settings:
+        """Read the settings afresh."""
+        return load(environment=os.environ, folder=Path.cwd(), flags=self.flags)
+
+    @cached_property
+    def output(self) -> Output:
+        """Where to print."""
+        return Output(as_json=self.as_json)
+
+    def application(self) -> Holdfast:
+        """Return the application with its pipelines; it names its own database."""
+        settings = self.settings
+        if "database_url" in self.flags:
+            raise UsageError(
+                "this command runs the app's own code on the app's own database; "
+                "leave --database-url out, and change the URL where the app is made"
+            )
+        if settings.app is None:
+            raise UsageError(
+                "this command needs your pipelines; say where they are: "
+                "-A module:app, or set HOLDFAST_APP"
+            )
+        return self._located(settings.app)
+
+    def engine(self, *, may_create: bool = False) -> Holdfast:
+        """Return an engine for commands that need no pipelines: the app, or a bare URL."""
+        settings = self.settings
+        if "app" in self.flags and "database_url" in self.flags:
+            raise UsageError("give -A or --database-url, not both: the app names its own database")
+        if settings.app is not None and "database_url" not in self.flags:
+            return self._located(settings.app)
+        if settings.database_url is None:
+            raise UsageError(
+                "no database is named; give -A module:app or --database-url, "
+                "or set HOLDFAST_DATABASE_URL"
+            )
+        if not may_create:
+            refuse_missing_file(settings.database_url)
+        self.log(QUIET)
+        return self._closed_at_the_end(Holdfast(settings.database_url, auto_migrate=False))
+
+    def log(self, default_level: str) -> None:
+        """Write logs to stderr; `default_level` counts unless a level was set."""
+        from holdfast import logs  # noqa: PLC0415 - structlog only when something is run
+
+        settings = self.settings
+        chosen = settings.origin("log_level").kind != "default"
+        logs.configure(
+            level=settings.log_level if chosen else default_level,
+            log_format=settings.log_format,
+            stream=sys.stderr,
+        )
+
+    def _located(self, location: str) -> Holdfast:
+        from holdfast.cli.app_location import locate  # noqa: PLC0415 - runs the user's code
+
+        self.log(QUIET)
+        return self._closed_at_the_end(locate(location))
+
+    @staticmethod
+    def _closed_at_the_end(engine: Holdfast) -> Holdfast:
+        click.get_current_context().call_on_close(engine.close)
+        return engine
+
+
+def os_user() -> str:
+    """Return the name of the user who runs this, for `--by`."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
+
+
+def refuse_missing_file(url: str) -> None:
+    """Keep a mistyped path from becoming an empty database."""
+    if url.startswith(_SQLITE_FILE) and not Path(url.removeprefix(_SQLITE_FILE)).exists():
+        raise StoreUnavailable(
+            url, reason="there is no such file (holdfast migrate would create it)"
+        )
+
+
+pass_invocation = click.make_pass_decorator(Invocation, ensure=True)

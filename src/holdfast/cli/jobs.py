@@ -1,0 +1,201 @@
+"""`holdfast jobs`: list and show; watching, retrying and cancelling are in files of their own."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+
+from holdfast.cli.bulk import cancel_jobs, retry_jobs
+from holdfast.cli.invocation import Invocation, pass_invocation
+from holdfast.cli.job_table import print_jobs, state_of
+from holdfast.cli.options import Filter, filter_options
+from holdfast.cli.output import Cell, Column, Output, Styled
+from holdfast.cli.program import Command, Group
+from holdfast.cli.watch import watch_jobs
+from holdfast.cli.words import attempt_of, clock, situation, span, when
+from holdfast.core.job import DEFAULT_OWNER
+from holdfast.engine import LONGEST_PAGE, Holdfast
+from holdfast.printable import json_text
+from holdfast.view import HistoryLine, JobView
+
+PAGE: Final = 50
+LONGEST_DOCUMENT: Final = 4_000
+
+
+@click.group("jobs", cls=Group)
+def jobs() -> None:
+    """Look at jobs and look after them."""
+
+
+@jobs.command("list", cls=Command)
+@filter_options
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(1, LONGEST_PAGE),
+    default=PAGE,
+    show_default=True,
+    help="At most this many.",
+)
+@click.option("--before", metavar="ID", help="Only jobs older than this one: the next page.")
+@pass_invocation
+def list_jobs(invocation: Invocation, wanted: Filter, limit: int, before: str | None) -> None:
+    """List jobs, the newest first."""
+    engine, output = invocation.engine(), invocation.output
+    page = engine.jobs(wanted.at(engine.clock.now()), before=before, limit=limit)
+    if output.as_json:
+        for view in page:
+            output.document(view.to_document())
+        return
+    if not page:
+        output.remark("No jobs match." if wanted or before else "There are no jobs.")
+        return
+    print_jobs(output, page)
+    if len(page) == limit:
+        output.remark(f"There may be more; for the next page add: --before {page[-1].id}")
+
+
+@jobs.command("show", cls=Command)
+@click.argument("job_id", metavar="ID")
+@pass_invocation
+def show_job(invocation: Invocation, job_id: str) -> None:
+    """Show all that is known of a job: why it waits, its results, its history."""
+    engine, output = invocation.engine(), invocation.output
+    view = engine.job(job_id)
+    history = engine.history(job_id)
+    results = engine.results(job_id)
+    sentences = _situation(engine, view, history)
+    if output.as_json:
+        document = view.to_document()
+        document |= {
+            "situation": sentences,
+            "results": results,
+            "history": [line.to_document() for line in history],
+        }
+        output.document(document)
+        return
+    _show(output, engine, view, sentences)
+    _show_documents(output, view, results)
+    output.heading("History")
+    output.table(
+        (
+            Column("  TIME"),
+            Column("EVENT"),
+            Column("STAGE"),
+            Column("ATTEMPT", numeric=True),
+            Column("", elastic=True),
+        ),
+        (_history_row(line, view.job.created_at) for line in history),
+    )
+
+
+def _situation(engine: Holdfast, view: JobView, history: list[HistoryLine]) -> list[str]:
+    job = view.job
+    queues = {counts.queue: counts for counts in engine.queues()}
+    return situation(
+        view,
+        history=history,
+        plan=engine.store.load_plan(job.pipeline, job.plan),
+        queue=queues.get(job.queue),
+        workers=engine.workers(),
+    )
+
+
+def _show(output: Output, engine: Holdfast, view: JobView, sentences: list[str]) -> None:
+    job, now = view.job, view.read_at
+    plan = engine.store.load_plan(job.pipeline, job.plan)
+    output.line(f"Job {job.id}", style="bold")
+    for sentence in sentences:
+        output.line(sentence)
+    output.line()
+    output.facts(
+        (
+            ("state", state_of(view)),
+            ("pipeline", job.pipeline),
+            ("stage", f"{job.stage}, attempt {attempt_of(job, plan)}"),
+            ("queue", f"{job.queue}, priority {job.priority}"),
+            ("owner", job.owner if job.owner != DEFAULT_OWNER else None),
+            ("key", job.key),
+            ("version", str(job.version) if job.version > 1 else None),
+            ("rerun of", job.rerun_of),
+            ("created", when(job.created_at, now)),
+            ("next run", when(job.run_at, now) if job.state == "queued" else None),
+            ("answer by", when(job.run_at, now) if job.state == "waiting" else None),
+            ("deadline", when(job.deadline_at, now)),
+            ("started", when(job.started_at, now)),
+            ("finished", when(job.finished_at, now)),
+            ("worker", job.holder),
+            ("lease until", when(job.lease_until, now)),
+            ("sent back", f"{job.retries} times by hand" if job.retries else None),
+            ("trace", job.trace),
+        )
+    )
+
+
+def _show_documents(output: Output, view: JobView, results: dict[str, Any]) -> None:
+    output.heading("Payload")
+    output.line(f"  {_cut(view.payload)}")
+    if results:
+        output.heading("Results")
+        output.facts((stage, _cut(result)) for stage, result in results.items())
+    if view.late_result is not None:
+        output.heading("Late result (came after the deadline, changes nothing)")
+        output.line(f"  {_cut(view.late_result)}")
+    error = view.error
+    if error is not None:
+        output.heading("Error")
+        output.facts(
+            (name.replace("_", " "), str(error[name]))
+            for name in ("error_class", "message", "category", "http_status", "exception_type")
+            if error.get(name)
+        )
+        for line in str(error.get("stack") or "").splitlines():
+            output.line(f"    {line}")
+
+
+def _cut(document: object) -> str:
+    """Return a document as JSON for the eye."""
+    text = json_text(document)
+    if len(text) <= LONGEST_DOCUMENT:
+        return text
+    return f"{text[:LONGEST_DOCUMENT]}… [cut, {len(text)} characters; --json shows all]"
+
+
+def _history_row(line: HistoryLine, begun: int) -> list[Cell]:
+    meta = dict(line.meta)
+    meta.pop("state", None)
+    said = []
+    if "duration_ms" in meta:
+        said.append(f"after {span(int(meta.pop('duration_ms') * 1000))}")
+    if "delay_us" in meta:
+        said.append(f"again in {span(int(meta.pop('delay_us')))}")
+    for name in ("error_code", "http_status", "message", "worker", "by", "reason"):
+        value = meta.pop(name, None)
+        if value:
+            said.append(f"{_PREFIXES.get(name, '')}{value}")
+    said.extend(f"{name} {value}" for name, value in meta.items() if value not in (None, False))
+    time = clock(line.at)[:19] if line.at == begun else f"+{span(line.at - begun)}"
+    return [
+        f"  {time}",
+        Styled(line.event, _EVENT_STYLES.get(line.event, "")),
+        line.stage,
+        line.attempt or None,
+        " · ".join(said),
+    ]
+
+
+_PREFIXES: Final = {"worker": "on ", "by": "by ", "http_status": "HTTP ", "reason": "because "}
+_EVENT_STYLES: Final = {
+    "processing": "cyan",
+    "completed": "green",
+    "advanced": "green",
+    "retried": "yellow",
+    "failed": "red",
+    "expired": "red",
+    "late": "red",
+}
+
+jobs.add_command(watch_jobs)
+jobs.add_command(retry_jobs)
+jobs.add_command(cancel_jobs)

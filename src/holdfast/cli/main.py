@@ -1,0 +1,65 @@
+"""`holdfast`: the root of all commands."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import click
+
+from holdfast.cli.config import config
+from holdfast.cli.doctor import doctor
+from holdfast.cli.jobs import jobs
+from holdfast.cli.migrate import migrate
+from holdfast.cli.program import PROGRAM, Program
+from holdfast.cli.queues import queues
+from holdfast.cli.submit import submit
+from holdfast.cli.verify import verify
+from holdfast.cli.version import version
+from holdfast.cli.worker import worker
+from holdfast.cli.workers import workers
+
+_EPILOG: Final = """\b
+Exit codes:
+  0  done
+  1  failed: a job, an invariant, a check, or some of many
+  2  usage: the command, its input or a setting has to change
+  3  not found: no such job
+  4  refused: the job's state, key or version does not allow it
+  5  unreachable: the database cannot be used now; try again later
+
+\b
+Settings come from flags, then the environment (HOLDFAST_…), then holdfast.toml
+or [tool.holdfast] of pyproject.toml; see: holdfast config show --origin.
+HOLDFAST_DEBUG=1 shows tracebacks, NO_COLOR=1 turns colours off.
+"""
+
+
+@click.group(
+    PROGRAM,
+    cls=Program,
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(None, "--version", package_name="holdfast", message="%(prog)s %(version)s")
+def program() -> None:
+    """Durable jobs: run them, submit them, look after them."""
+
+
+for _command in (
+    worker,
+    submit,
+    jobs,
+    queues,
+    workers,
+    migrate,
+    verify,
+    doctor,
+    config,
+    version,
+):
+    program.add_command(_command)
+
+
+def main() -> None:
+    """Run the command line of this process."""
+    program.main()

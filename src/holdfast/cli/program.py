@@ -1,0 +1,129 @@
+"""The shape of all commands: common options, errors as one line, documented exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, Final, NoReturn
+
+import click
+
+from holdfast.cli.complaint import complain
+from holdfast.cli.exit_codes import ExitCode, code_of
+from holdfast.cli.invocation import Invocation
+
+PROGRAM: Final = "holdfast"
+_COMMON: Final = "common_"
+
+
+def _keep(name: str, option: str) -> Any:  # noqa: ANN401 - the callback of an option
+    def keep(context: click.Context, _parameter: click.Parameter, value: object) -> None:
+        context.find_root().ensure_object(Invocation).give(name, option, value)
+
+    return keep
+
+
+def _keep_json(context: click.Context, _parameter: click.Parameter, value: object) -> None:
+    if value:
+        context.find_root().ensure_object(Invocation).as_json = True
+
+
+def common_options() -> list[click.Parameter]:
+    """Return the options that every command takes, before its name and after it."""
+    return [
+        click.Option(
+            ["-A", "--app", f"{_COMMON}app"],
+            metavar="MODULE:APP",
+            expose_value=False,
+            callback=_keep("app", "--app"),
+            help="Where your Holdfast is, or what makes it. [env: HOLDFAST_APP]",
+        ),
+        click.Option(
+            ["--database-url", f"{_COMMON}database_url"],
+            metavar="URL",
+            expose_value=False,
+            callback=_keep("database_url", "--database-url"),
+            help="The database, for commands that need no pipelines. [env: HOLDFAST_DATABASE_URL]",
+        ),
+        click.Option(
+            ["--json", f"{_COMMON}json"],
+            is_flag=True,
+            expose_value=False,
+            callback=_keep_json,
+            help="Print JSON: one object, or one a line.",
+        ),
+    ]
+
+
+class _WithCommonOptions(click.Command):
+    """A command that takes the common options too, and lists them below its own."""
+
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        params: list[click.Parameter] | None = None,
+        **attributes: Any,  # noqa: ANN401 - click's own
+    ) -> None:
+        super().__init__(name, params=[*(params or []), *common_options()], **attributes)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in two sections."""
+        own: list[tuple[str, str]] = []
+        common: list[tuple[str, str]] = []
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                is_common = (parameter.name or "").startswith(_COMMON)
+                (common if is_common else own).append(record)
+        for title, records in (("Options", own), ("Options of every command", common)):
+            with formatter.section(title):
+                formatter.write_dl(records)
+        if isinstance(self, click.Group):
+            self.format_commands(ctx, formatter)
+
+
+class Command(_WithCommonOptions):
+    """A command."""
+
+
+class Group(_WithCommonOptions, click.Group):
+    """Commands about one noun, listed as they were added: what is used most comes first."""
+
+    command_class = Command
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
+        """Return the names of the commands."""
+        return list(self.commands)
+
+
+class Program(Group):
+    """The root: turns errors into lines on stderr and into exit codes."""
+
+    group_class = Group
+
+    def main(  # type: ignore[override]
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,  # noqa: ARG002 - it is called by one name everywhere
+        complete_var: str | None = None,
+        **extra: Any,  # noqa: ANN401 - click's own
+    ) -> NoReturn:
+        """Run a command and leave the process with its exit code."""
+        arguments = list(sys.argv[1:] if args is None else args)
+        extra.pop("standalone_mode", None)
+        try:
+            status = super().main(arguments, PROGRAM, complete_var, standalone_mode=False, **extra)
+        except click.exceptions.Abort:
+            sys.exit(ExitCode.INTERRUPTED)
+        except click.ClickException as error:
+            complain(error, exit_code=ExitCode.USAGE, as_json="--json" in arguments)
+            sys.exit(ExitCode.USAGE)
+        except Exception as error:
+            if os.environ.get("HOLDFAST_DEBUG"):
+                raise
+            code = code_of(error)
+            complain(error, exit_code=code, as_json="--json" in arguments)
+            sys.exit(code)
+        sys.exit(status if isinstance(status, int) else ExitCode.OK)

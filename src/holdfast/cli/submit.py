@@ -1,0 +1,131 @@
+"""`holdfast submit`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from typing import Any, BinaryIO, Final
+
+import click
+
+from holdfast.cli.exit_codes import ExitCode
+from holdfast.cli.invocation import Invocation, pass_invocation
+from holdfast.cli.options import duration, duration_or_moment, moment, text
+from holdfast.cli.payload import read_payload
+from holdfast.cli.program import Command
+from holdfast.cli.submit_file import FIELDS, submit_file
+from holdfast.cli.words import remark
+from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY, PRIORITIES, JobState
+from holdfast.engine import JobHandle
+from holdfast.errors import UnknownPipeline, UsageError
+from holdfast.printable import json_text
+from holdfast.submission import Submit
+
+_FILE_HELP: Final = (
+    "Submit every line of a file (- for stdin), each a JSON object with any of "
+    f"{', '.join(FIELDS)}; the options given here are what a line leaves out."
+)
+
+
+@click.command("submit", cls=Command)
+@click.argument("pipeline")
+@click.argument("payload", metavar="[PAYLOAD|-|@FILE]", required=False)
+@click.option("--key", type=text, help="Idempotency key: the same key and body make one job.")
+@click.option("--key-alone", is_flag=True, help="Do not compare the body; the key decides.")
+@click.option("--owner", type=text, help="Whose job it is; keys are theirs.")
+@click.option("--version", type=int, default=1, show_default=True, help="Version of the work.")
+@click.option("--rerun", is_flag=True, help="Run a known key again, under a higher version.")
+@click.option("--queue", type=text, help="Another queue than the pipeline's own.")
+@click.option(
+    "--priority",
+    type=int,
+    default=DEFAULT_PRIORITY,
+    show_default=True,
+    help=f"{PRIORITIES[0]} (first) to {PRIORITIES[-1]} (last).",
+)
+@click.option("--delay", type=duration, help="Start it this much later.")
+@click.option("--run-at", type=moment, metavar="TIME", help="Start it then.")
+@click.option(
+    "--deadline",
+    type=duration_or_moment,
+    metavar="DURATION|TIME",
+    help="It has failed unless it ends by then.",
+)
+@click.option("--wait", is_flag=True, help="Wait until it has ended; exit with 1 unless complete.")
+@click.option("--timeout", type=duration, help="With --wait: how long to wait.")
+@click.option("--from-file", type=click.Path(dir_okay=False, allow_dash=True), help=_FILE_HELP)
+@pass_invocation
+def submit(
+    invocation: Invocation,
+    /,
+    pipeline: str,
+    payload: str | None,
+    from_file: str | None,
+    timeout: float | None,
+    *,
+    wait: bool,
+    **options: Any,  # noqa: ANN401 - the fields of Submit, by name
+) -> int:
+    """Make a job, and print its id.
+
+    PAYLOAD is JSON: a text, @FILE, or - for stdin.
+    """
+    if from_file is not None and (payload is not None or wait):
+        raise UsageError("--from-file takes payloads from the file; leave PAYLOAD and --wait out")
+    if timeout is not None and not wait:
+        raise UsageError("--timeout goes with --wait")
+    options["owner"] = options["owner"] or DEFAULT_OWNER
+    app = invocation.application()
+    if pipeline not in app.pipelines:
+        raise UnknownPipeline(pipeline, known=app.pipelines)
+    if from_file is not None:
+        with _opened(from_file) as file:
+            defaults = Submit(**options)
+            return submit_file(app, invocation.output, pipeline, file, defaults=defaults)
+    limits = app.pipelines[pipeline].limits
+    handle = app.submit(pipeline, read_payload(payload, limits=limits), **options)
+    if wait:
+        return _wait(invocation, handle, timeout)
+    if invocation.as_json:
+        document = {"id": handle.id, "created": handle.created, "state": handle.get().state}
+        invocation.output.document(document)
+        return ExitCode.OK
+    invocation.output.line(handle.id)
+    if not handle.created:
+        invocation.output.remark(f"That key names this job already; it is {handle.get().label}.")
+    return ExitCode.OK
+
+
+def _wait(invocation: Invocation, handle: JobHandle, timeout: float | None) -> ExitCode:
+    output = invocation.output
+    if not output.as_json:
+        output.line(handle.id)
+    waiting = (
+        output.error_console.status("Waiting for it to end …")
+        if output.error_console.is_terminal and not output.as_json
+        else nullcontext()
+    )
+    try:
+        with waiting:
+            view = handle.wait(timeout)
+    except TimeoutError:
+        view = handle.get()
+        output.remark(f"It is still {view.label}; it goes on without this command.")
+    complete = view.state is JobState.COMPLETE
+    if output.as_json:
+        output.document({**view.to_document(), "created": handle.created})
+    elif complete:
+        output.line(json_text(view.result))
+    else:
+        output.remark(f"It is {view.label}: {remark(view)}".rstrip(": "))
+    return ExitCode.OK if complete else ExitCode.FAILED
+
+
+def _opened(path: str) -> Any:  # noqa: ANN401 - a binary file, as a context manager
+    if path == "-":
+        stdin: BinaryIO = sys.stdin.buffer
+        return nullcontext(stdin)
+    try:
+        return open(path, "rb")  # noqa: PTH123 - the caller closes it
+    except OSError as error:
+        raise UsageError(f"cannot read {path!r}: {error.strerror}") from error

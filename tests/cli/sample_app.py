@@ -1,0 +1,42 @@
+"""An application for commands to find: `-A tests.cli.sample_app:make`, or by the module alone."""
+
+import os
+import time
+from pathlib import Path
+
+from holdfast import Holdfast, JobContext, Pipeline, Retry, Wait
+from holdfast.core.retry import Jitter
+
+URL_VARIABLE = "SAMPLE_DATABASE_URL"
+
+convert = Pipeline("convert", retry=Retry(attempts=3, base=60, jitter=Jitter.NONE))
+review = Pipeline("review", queue="reviews")
+
+
+@convert.stage
+def fetch(job: JobContext, pdf: str) -> dict[str, int]:
+    if pdf == "unreachable":
+        raise TimeoutError("no answer from the gateway")
+    return {"pages": 3}
+
+
+@convert.stage
+def to_xml(job: JobContext, pdf: str, fetch: dict[str, int]) -> str:
+    if pdf == "broken":
+        raise KeyError("pages")
+    if pdf.startswith("slow:"):
+        Path(pdf.removeprefix("slow:")).touch()
+        time.sleep(1.0)
+    if pdf.startswith("endless:"):
+        Path(pdf.removeprefix("endless:")).touch()
+        time.sleep(600)
+    return f"<{pdf} pages={fetch['pages']}/>"
+
+
+@review.stage
+def ask(job: JobContext) -> Wait:
+    return Wait()
+
+
+def make() -> Holdfast:
+    return Holdfast(os.environ[URL_VARIABLE], pipelines=[convert, review])

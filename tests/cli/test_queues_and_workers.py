@@ -1,0 +1,92 @@
+import json
+
+from holdfast import Holdfast
+from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.job import WorkerId
+from holdfast.store.contract import WorkerRow
+from tests.cli.conftest import Command, lines
+
+
+def record(app: Holdfast, name: str, *, seen_s_ago: int, state: str = "running") -> None:
+    seen_at = Instant(app.clock.now() - seen_s_ago * SECOND_US)
+    app.store.record_worker(
+        WorkerRow(
+            id=WorkerId(name),
+            host="h",
+            pid=1,
+            started_at=Instant(seen_at - 90 * SECOND_US),
+            seen_at=seen_at,
+            queues=json.dumps(["default", "reviews"]),
+            concurrency=4,
+            state=state,
+        )
+    )
+
+
+def test_queues_are_listed_with_their_counts(on_app: Command, app: Holdfast):
+    app.submit("convert", {"pdf": "a"})
+    app.submit("convert", {"pdf": "a"}, delay=60)
+    app.pause("reviews", by="ada")
+
+    result = on_app("queues", "list")
+    as_json = lines(on_app("queues", "list", "--json").stdout)
+
+    heading, default, reviews = result.stdout.splitlines()
+    assert heading.split()[:6] == ["QUEUE", "STATE", "DUE", "SCHEDULED", "PROCESSING", "WAITING"]
+    assert default.split()[:6] == ["default", "running", "1", "1", "0", "0"]
+    assert reviews.split()[:2] == ["reviews", "paused"]
+    assert "by ada" in reviews
+    assert [(line["queue"], line["due"], line["paused_by"]) for line in as_json] == [
+        ("default", 1, None),
+        ("reviews", 0, "ada"),
+    ]
+
+
+def test_a_queue_is_paused_and_resumed_and_twice_is_no_error(on_app: Command, app: Holdfast):
+    said = [
+        on_app("queues", *arguments).stdout
+        for arguments in (
+            ["pause", "reviews", "--by", "ada"],
+            ["pause", "reviews"],
+            ["resume", "reviews"],
+            ["resume", "reviews"],
+        )
+    ]
+
+    assert said == [
+        "Queue reviews is paused.\n",
+        "Queue reviews is paused, as it was.\n",
+        "Queue reviews is running.\n",
+        "Queue reviews is running, as it was.\n",
+    ]
+
+
+def test_a_queue_by_an_impossible_name_is_refused(on_app: Command, app: Holdfast):
+    result = on_app("queues", "pause", "no queue")
+
+    assert result.exit_code == 2
+    assert "queue: name is 'no queue'; it must be a letter" in result.stderr
+
+
+def test_workers_are_listed_and_the_silent_ones_stand_out(on_app: Command, app: Holdfast):
+    record(app, "lively", seen_s_ago=5)
+    record(app, "gone", seen_s_ago=600)
+    record(app, "ended", seen_s_ago=600, state="stopped")
+
+    result = on_app("workers", "list")
+    as_json = lines(on_app("workers", "list", "--json").stdout)
+
+    assert "default, reviews" in result.stdout
+    assert {line["id"]: line["state"] for line in as_json} == {
+        "lively": "running",
+        "gone": "silent",
+        "ended": "stopped",
+    }
+
+
+def test_without_workers_and_queues_the_data_is_empty(on_app: Command, app: Holdfast):
+    for noun in ("workers", "queues"):
+        result = on_app(noun, "list")
+
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert result.stderr != ""

@@ -1,0 +1,143 @@
+"""`migrate` and `verify`, on a database that a bare URL names."""
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from holdfast import Holdfast
+from tests.cli.conftest import Command, error_of, lines
+
+
+def test_a_database_is_migrated_once(holdfast: Command, database_url: str):
+    by_url = ("--database-url", database_url)
+
+    first = holdfast("migrate", *by_url)
+    second = holdfast("migrate", *by_url, "--json")
+
+    assert first.stdout.splitlines()[0] == "applied 0001_foundation"
+    assert json.loads(second.stdout) == {"applied": []}
+
+
+def test_the_sql_of_a_migration_can_be_run_by_hand(
+    holdfast: Command, database_url: str, tmp_path: Path
+):
+    if database_url.startswith("sqlite"):
+        (tmp_path / "holdfast.db").touch()
+    by_url = ("--database-url", database_url)
+
+    printed = holdfast("migrate", "--sql", *by_url)
+    as_json = holdfast("migrate", "--sql", "--json", *by_url)
+    still_pending = holdfast("migrate", "--plan", *by_url)
+    if database_url.startswith("sqlite"):
+        with closing(sqlite3.connect(tmp_path / "holdfast.db")) as connection:
+            connection.executescript(printed.stdout)
+    else:
+        with psycopg.connect(database_url) as connection:
+            connection.execute(printed.stdout)
+    afterwards = holdfast("migrate", "--plan", *by_url)
+
+    assert lines(as_json.stdout)[0]["migration"] == "0001_foundation"
+    assert still_pending.stdout.splitlines()[0] == "0001_foundation"
+    assert (afterwards.stdout, afterwards.stderr) == ("", "The schema is up to date.\n")
+    assert holdfast("jobs", "list", *by_url).exit_code == 0
+
+
+def test_a_database_without_the_schema_says_what_to_run(holdfast: Command, postgres_url: str):
+    result = holdfast("jobs", "list", "--database-url", postgres_url)
+
+    assert result.exit_code == 2
+    assert "run: holdfast migrate" in result.stderr
+
+
+def test_a_newer_schema_is_refused(holdfast: Command, postgres_url: str):
+    holdfast("migrate", "--database-url", postgres_url)
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("insert into holdfast.migration values (9999, '9999_future', 'x', 0)")
+
+    results = [
+        holdfast(*command, "--database-url", postgres_url)
+        for command in (["jobs", "list"], ["migrate"], ["migrate", "--plan"])
+    ]
+
+    for result in results:
+        assert result.exit_code == 2
+        assert "has schema 9999" in result.stderr
+        assert "upgrade holdfast" in result.stderr
+
+
+def test_plan_and_sql_together_are_refused(holdfast: Command):
+    assert holdfast("migrate", "--plan", "--sql").exit_code == 2
+
+
+def test_a_sound_database_passes(on_app: Command, app: Holdfast):
+    app.submit("review")
+
+    result = on_app("verify")
+    as_json = on_app("verify", "--json")
+
+    assert (result.exit_code, result.stdout) == (0, "All invariants hold.\n")
+    assert json.loads(as_json.stdout) == {"sound": True, "violations": []}
+
+
+def test_a_broken_invariant_is_named_with_a_job_that_breaks_it(
+    on_app: Command, app: Holdfast, database_url: str
+):
+    job_id = app.submit("review").id
+    statement = "update {} set error_class = 'BUG', error = '{{}}' where id = '{}'"
+    if database_url.startswith("sqlite"):
+        with app.store.transaction() as connection:
+            connection.execute("pragma ignore_check_constraints = on")
+            connection.execute(statement.format("holdfast_job", job_id))
+    else:
+        with psycopg.connect(database_url) as connection:
+            connection.execute("set session_replication_role = replica")
+            connection.execute(statement.format("holdfast.job", job_id))
+
+    result = on_app("verify")
+    as_json = json.loads(on_app("verify", "--json").stdout)
+
+    assert result.exit_code == 1
+    assert job_id in result.stdout
+    assert as_json["sound"] is False
+    assert job_id in as_json["violations"][0]["sample"]
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("postgresql://me:secret@127.0.0.1:1/none", "Connection refused"),
+        ("sqlite:///missing.db", "there is no such file"),
+        ("sqlite:///no/such/folder/holdfast.db", "there is no such file"),
+    ],
+)
+def test_a_database_out_of_reach_exits_with_five(holdfast: Command, url: str, reason: str):
+    result = holdfast("jobs", "list", "--database-url", url)
+    as_json = holdfast("jobs", "list", "--json", "--database-url", url)
+
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert reason in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert "secret" not in result.stderr + as_json.stderr
+    assert error_of(as_json)["code"] == "store_unavailable"
+    assert not list(Path.cwd().iterdir())
+
+
+def test_migrating_creates_a_sqlite_file(holdfast: Command):
+    result = holdfast("migrate", "--database-url", "sqlite:///new.db")
+
+    assert result.exit_code == 0
+    assert Path("new.db").exists()
+
+
+def test_a_file_that_is_no_database_is_damaged_and_not_overwritten(holdfast: Command):
+    Path("letter.db").write_text("Dear Sir or Madam, " * 100)
+
+    result = holdfast("jobs", "list", "--database-url", "sqlite:///letter.db")
+
+    assert result.exit_code == 5
+    assert "is damaged" in result.stderr
+    assert Path("letter.db").read_text().startswith("Dear Sir")

@@ -1,0 +1,171 @@
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast import Holdfast
+from holdfast.testing.inline import run_inline
+from tests.cli.conftest import Command, lines
+from tests.cli.sample_app import URL_VARIABLE
+
+ROOT = Path(__file__).parents[2]
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def environment(database_url: str, **others: str) -> dict[str, str]:
+    return {
+        **os.environ,
+        URL_VARIABLE: database_url,
+        "HOLDFAST_APP": "tests.cli.sample_app:make",
+        "PYTHONPATH": str(ROOT),
+        **others,
+    }
+
+
+def test_watching_ended_jobs_tells_each_once_and_ends(on_app: Command, job: Callable[[str], str]):
+    first, second = job("a"), job("b")
+
+    result = on_app("jobs", "watch", first, second)
+
+    assert result.exit_code == 0
+    told = [line.split()[1:4] for line in result.stdout.splitlines()]
+    assert told == [[second, "complete", "to_xml"], [first, "complete", "to_xml"]]
+
+
+def test_watching_a_job_that_failed_exits_with_one(on_app: Command, job: Callable[[str], str]):
+    result = on_app("jobs", "watch", job("broken"), "--json")
+
+    assert result.exit_code == 1
+    assert [line["state"] for line in lines(result.stdout)] == ["failed"]
+
+
+def test_watching_an_unknown_job_ends_at_once(on_app: Command, app: Holdfast):
+    assert on_app("jobs", "watch", "01900000-0000-7000-8000-000000000000").exit_code == 3
+
+
+def test_ids_and_a_filter_together_are_refused(on_app: Command, app: Holdfast):
+    assert on_app("jobs", "watch", "some-id", "--state", "failed").exit_code == 2
+
+
+def test_every_change_is_a_line_until_the_job_has_ended(app: Holdfast, database_url: str):
+    handle = app.submit("convert", {"pdf": "a"})
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "jobs", "watch", handle.id, "--every", "50ms"],
+        env=environment(database_url),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert watching.stdout is not None
+        first = watching.stdout.readline()
+        run_inline(app, until=handle)
+        rest, errors = watching.communicate(timeout=20)
+    finally:
+        watching.kill()
+
+    assert first.split()[1:3] == [handle.id, "due"]
+    assert rest.splitlines()[-1].split()[1:3] == [handle.id, "complete"]
+    assert (watching.returncode, errors) == (0, "")
+
+
+def test_an_interrupt_ends_the_watching_without_a_traceback(app: Holdfast, database_url: str):
+    app.submit("review")
+    watching = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "jobs", "watch", "--pipeline", "review"],
+        env=environment(database_url),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert watching.stdout is not None
+        watching.stdout.readline()
+        watching.send_signal(2)
+        _, errors = watching.communicate(timeout=20)
+    finally:
+        watching.kill()
+
+    assert (watching.returncode, errors.strip()) == (130, "")
+
+
+def on_terminal(arguments: list[str], variables: dict[str, str], act: Callable[[], None]) -> str:
+    """Run a command on a terminal of 120 columns, act once it has drawn, and return its output."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", *arguments],
+        env={**variables, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "30"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    )
+    os.close(theirs)
+    written, acted, until = b"", False, time.monotonic() + 30
+    try:
+        while time.monotonic() < until:
+            ready, _, _ = select.select([ours], [], [], 0.2)
+            if ready:
+                try:
+                    read = os.read(ours, 65_536)
+                except OSError:
+                    break
+                if not read:
+                    break
+                written += read
+            if written and not acted:
+                act()
+                acted = True
+        process.wait(timeout=10)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+    return written.decode()
+
+
+def test_on_a_terminal_a_live_table_is_drawn_in_place(app: Holdfast, database_url: str):
+    handle = app.submit("convert", {"pdf": "a"})
+
+    drawn = on_terminal(
+        ["jobs", "watch", handle.id, "--every", "50ms"],
+        environment(database_url),
+        lambda: run_inline(app, until=handle) and None,
+    )
+
+    plain = ESCAPES.sub("", drawn)
+    assert plain.count("PIPELINE") > 1
+    assert "\x1b[32mcomplete" in drawn
+    assert "due" in plain
+    last = plain.replace("\r", "").strip().splitlines()[-1]
+    assert last.split()[:4] == [handle.id, "convert", "to_xml", "complete"]
+
+
+@pytest.mark.parametrize("width", ["80", "140"])
+def test_on_a_terminal_ids_are_never_cut(
+    app: Holdfast, database_url: str, job: Callable[[str], str], width: str
+):
+    job_id = job("broken")
+
+    drawn = on_terminal(
+        ["jobs", "list"], environment(database_url) | {"COLUMNS": width}, lambda: None
+    )
+
+    plain = ESCAPES.sub("", drawn)
+    assert job_id in plain
+    assert "BUG: 'pages'" in plain
+    assert "\x1b[31mfailed" in drawn
+
+
+def test_colours_can_be_turned_off(database_url: str, job: Callable[[str], str]):
+    job("broken")
+
+    drawn = on_terminal(["jobs", "list"], environment(database_url, NO_COLOR="1"), lambda: None)
+
+    assert "\x1b[31m" not in drawn
