@@ -38,7 +38,7 @@ class JobView:
     @property
     def payload(self) -> Any:  # noqa: ANN401 - JSON of any shape
         """The payload as submitted."""
-        return json.loads(self.job.payload)
+        return _value(self.job.payload)
 
     @property
     def result(self) -> Any:  # noqa: ANN401 - JSON of any shape
@@ -165,7 +165,11 @@ def _line(item: LedgerEntry) -> HistoryLine:
 
 
 def _value(text: str | None) -> Any:  # noqa: ANN401 - JSON of any shape
-    return None if text is None else json.loads(text)
+    """Return what the text holds, or the text when something else than holdfast wrote it."""
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def _time(instant: Instant | None) -> str | None:

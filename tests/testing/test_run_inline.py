@@ -292,4 +292,4 @@ def test_nothing_stays_subscribed(open_app):
 
     run_inline(app)
 
-    assert app.announcer._subscribers == []
+    assert not app.announcer._subscribers

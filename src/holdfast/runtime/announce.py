@@ -42,12 +42,18 @@ class Announcer:
     """Logs applied decisions and hands them to subscribers."""
 
     def __init__(self) -> None:
-        self._subscribers: list[Subscriber] = []
+        self._subscribers: tuple[Subscriber, ...] = ()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` after each applied decision of this process; returns the undoing."""
-        self._subscribers.append(subscriber)
-        return lambda: self._subscribers.remove(subscriber)
+        self._subscribers = (*self._subscribers, subscriber)
+
+        def unsubscribe() -> None:
+            self._subscribers = tuple(
+                other for other in self._subscribers if other is not subscriber
+            )
+
+        return unsubscribe
 
     def announce(self, applied: Iterable[Applied]) -> None:
         """Tell what was applied."""

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 from holdfast.core import deadline
 from holdfast.core.document import decode
+from holdfast.core.failure import PAYLOAD_INVALID, RESULT_INVALID, Failure
 from holdfast.core.instant import SECOND_US, Instant, to_datetime
 from holdfast.core.job import Job
 from holdfast.core.lease import Lease, lease_of
 from holdfast.core.plan import Plan, StagePlan
-from holdfast.errors import InvalidValue
+from holdfast.errors import GiveUp, InvalidDocument, InvalidValue
 from holdfast.runtime.clock import monotonic_s
 from holdfast.runtime.stage import BoundStage
 
@@ -172,7 +173,7 @@ class JobContext:
     def payload(self) -> Any:  # noqa: ANN401 - whatever JSON the submitter gave
         """The payload as submitted."""
         if self._payload is _UNREAD:
-            self._payload = decode(self._attempt.job.payload)
+            self._payload = _read(self._attempt.job.payload, PAYLOAD_INVALID)
         return self._payload
 
     @property
@@ -180,7 +181,8 @@ class JobContext:
         """What the earlier stages returned, by stage name."""
         if self._results is None:
             self._results = {
-                stage: decode(text) for stage, text in self._attempt.checkpoints.items()
+                stage: _read(text, RESULT_INVALID)
+                for stage, text in self._attempt.checkpoints.items()
             }
         return self._results
 
@@ -215,3 +217,11 @@ class JobContext:
 
 
 _UNREAD: Final = object()
+
+
+def _read(text: str, failure: Failure) -> Any:  # noqa: ANN401 - JSON of any shape
+    """Return what was stored; when something else wrote there, no attempt can succeed."""
+    try:
+        return decode(text)
+    except InvalidDocument as error:
+        raise GiveUp(failure.error_class, f"it cannot be read any more: {error}") from error
