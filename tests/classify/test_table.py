@@ -1,13 +1,15 @@
 """How rules are matched, in which order, and what happens when none is."""
 
 import asyncio
+import gc
 import time
+import weakref
 
 import pytest
 
 from holdfast.classify import Rule, Verdict, classify, is_failure
-from holdfast.classify.table import classify_by
-from holdfast.core.failure import Category, Severity
+from holdfast.classify.table import Table, classify_by
+from holdfast.core.failure import Category, ErrorClass, Severity
 from holdfast.errors import GiveUp, InvalidPolicy, InvalidValue, RetryLater
 
 NOW = 1_445_412_480_000_000
@@ -270,7 +272,8 @@ def test_category_and_severity_follow_from_whether_a_retry_helps():
 
 
 @pytest.mark.parametrize(
-    "match", [(), int, "nodots", "", "a b.C", (ValueError, 5), None, ValueError("instance")]
+    "match",
+    [(), int, "nodots", "", "a b.C", (ValueError, 5), ("a.B", "c"), None, ValueError("instance")],
 )
 def test_a_rule_that_can_match_nothing_is_refused(match):
     with pytest.raises(InvalidPolicy) as caught:
@@ -292,6 +295,13 @@ def test_a_rule_without_a_verdict_is_refused():
         ("outcome_known", {"outcome_known": None}),
         ("category", {"category": "TRANSIENT"}),
         ("severity", {"severity": "LOUD"}),
+        ("attempts", {"attempts": 0}),
+        ("attempts", {"attempts": 2.0}),
+        ("attempts", {"attempts": True}),
+        ("attempts", {"attempts": 10_001}),
+        ("retry_after_us", {"retry_after_us": -1}),
+        ("retry_after_us", {"retry_after_us": "5"}),
+        ("blames_upstream", {"blames_upstream": 1}),
     ],
 )
 def test_a_verdict_of_the_wrong_kind_is_refused(field, arguments):
@@ -299,3 +309,153 @@ def test_a_verdict_of_the_wrong_kind_is_refused(field, arguments):
         Verdict(**{"error_class": "X", "retryable": True, **arguments})
 
     assert caught.value.field == field
+
+
+def test_a_rule_may_name_classes_and_names_together():
+    rules = [Rule((KeyError, "vendor.Timeout", "seller.*"), RETRY)]
+
+    assert classify(KeyError("k"), rules, now=NOW).error_class == "MY_RETRY"
+    assert classify(from_module("Timeout", "vendor")(), rules, now=NOW).error_class == "MY_RETRY"
+    assert classify(from_module("Any", "seller.api")(), rules, now=NOW).error_class == "MY_RETRY"
+    assert classify(from_module("Other", "vendor")(), rules, now=NOW).error_class == "BUG"
+
+
+def test_a_limit_on_attempts_reaches_the_failure():
+    few = Verdict("MY_RETRY", retryable=True, attempts=2)
+
+    assert classify(LibraryError(), [Rule(LibraryError, few)], now=NOW).attempts == 2
+    assert classify(LibraryError(), [Rule(LibraryError, RETRY)], now=NOW).attempts is None
+
+
+def test_of_members_worth_a_retry_the_one_with_the_fewest_attempts_decides():
+    few = Verdict("FEW", retryable=True, attempts=2)
+    fewer = Verdict("FEWER", retryable=True, attempts=1)
+    rules = [Rule(LibraryTimeout, fewer), Rule(LibraryError, few)]
+    group = ExceptionGroup("g", [Limited(30), LibraryError(), LibraryTimeout(), LibraryError()])
+
+    assert classify(group, rules, now=NOW).error_class == "FEWER"
+
+
+def test_a_wait_that_a_rule_read_elsewhere_reaches_the_failure():
+    waits = Verdict("MY_RETRY", retryable=True, retry_after_us=5_000_000)
+
+    assert (
+        classify(LibraryError(), [Rule(LibraryError, waits)], now=NOW).retry_after_us == 5_000_000
+    )
+
+
+def test_a_wait_in_a_header_is_preferred():
+    waits = Verdict("MY_RETRY", retryable=True, retry_after_us=5_000_000)
+
+    assert classify(Limited(7), [Rule(Limited, waits)], now=NOW).retry_after_us == 7_000_000
+
+
+def test_a_rule_for_another_protocol_reads_no_http_status():
+    rules = [Rule(Limited, RETRY, speaks_http=False)]
+
+    failure = classify(Limited(7), rules, now=NOW)
+
+    assert failure.http_status is None
+    assert failure.retry_after_us is None
+
+
+BLAMING = {"NETWORK_TIMEOUT", "NETWORK", "UPSTREAM_5XX"}
+
+
+@pytest.mark.parametrize("error_class", list(ErrorClass))
+def test_whether_a_failure_blames_the_upstream_follows_from_its_class(error_class):
+    rules = [Rule(LibraryError, Verdict(error_class, retryable=True))]
+
+    failure = classify(LibraryError(), rules, now=NOW)
+
+    assert failure.blames_upstream is (error_class in BLAMING)
+
+
+@pytest.mark.parametrize("blames", [True, False])
+def test_a_verdict_may_say_itself_whether_it_blames_the_upstream(blames):
+    verdict = Verdict("NETWORK", retryable=True, blames_upstream=blames)
+
+    failure = classify(TimeoutError(), [Rule(TimeoutError, verdict)], now=NOW)
+
+    assert failure.blames_upstream is blames
+
+
+@pytest.mark.parametrize(
+    ("exception", "blames"),
+    [(TimeoutError(), True), (PermissionError(), False), (LibraryError(), False)],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_failure_with_a_name_of_its_own_blames_as_the_exception_would_have(exception, blames):
+    rules = [Rule(Exception, Verdict("GW_TROUBLE", retryable=True))]
+
+    failure = classify(exception, rules, now=NOW)
+
+    assert (failure.error_class, failure.blames_upstream) == ("GW_TROUBLE", blames)
+
+
+def test_what_an_exception_would_have_been_is_asked_without_risk():
+    class Treacherous(Exception):
+        @property
+        def args(self):
+            raise RuntimeError("no")
+
+        def __str__(self):
+            raise RuntimeError("no")
+
+    kind = type("InterfaceError", (Treacherous,), {"__module__": "asyncpg.exceptions"})
+
+    failure = classify(kind(), [Rule(Exception, Verdict("ODD", retryable=True))], now=NOW)
+
+    assert (failure.error_class, failure.blames_upstream) == ("ODD", False)
+
+
+def test_giving_up_never_blames_the_upstream():
+    assert classify(GiveUp("NETWORK"), now=NOW).blames_upstream is False
+
+
+def test_a_table_finds_the_rules_for_a_class_in_their_order():
+    rules = [Rule(LibraryError, STOP), Rule(KeyError, STOP), Rule(Exception, RETRY)]
+    table = Table(rules)
+
+    assert table.rules_for(LibraryTimeout) == (rules[0], rules[2])
+    assert table.rules_for(LibraryTimeout) == (rules[0], rules[2])
+    assert table.rules_for(KeyboardInterrupt) == ()
+
+
+def test_a_table_does_not_keep_classes_alive():
+    table = Table([Rule(Exception, RETRY)])
+    kind = from_module("Passing", "vendor")
+    assert table.verdict_on(kind(), now=NOW) is RETRY
+    left = weakref.ref(kind)
+
+    del kind
+    gc.collect()
+
+    assert left() is None
+
+
+def test_a_class_that_cannot_be_remembered_is_judged_each_time():
+    class Unhashable(type):
+        __hash__ = None
+
+        def __eq__(cls, other):
+            return cls is other
+
+    class Odd(Exception, metaclass=Unhashable):
+        pass
+
+    table = Table([Rule(Exception, RETRY)])
+
+    assert table.verdict_on(Odd(), now=NOW) is RETRY
+    assert table.verdict_on(Odd(), now=NOW) is RETRY
+    assert classify(Odd(), now=NOW).error_class == "BUG"
+
+
+def test_a_table_passes_over_a_rule_that_raises():
+    def broken(error, now):
+        raise ZeroDivisionError("oops")
+
+    table = Table([Rule(LibraryError, broken), Rule(LibraryError, STOP)])
+
+    assert table.verdict_on(LibraryError(), now=NOW) is STOP
+    assert table.verdict_on(KeyError("k"), now=NOW) is None

@@ -88,6 +88,23 @@ def test_a_failure_survives_its_document_whatever_its_texts(message, stack, exce
     assert Failure.from_document(stored) == failure
 
 
+def test_a_document_from_before_blame_was_known_blames_nobody():
+    document = a_failure(blames_upstream=True, attempts=2).to_document()
+    assert Failure.from_document(document) == a_failure(blames_upstream=True, attempts=2)
+
+    del document["blames_upstream"], document["attempts"]
+
+    assert Failure.from_document(document) == a_failure()
+
+
+def test_of_the_engines_own_failures_only_missing_answers_blame_the_upstream():
+    own = [value for value in vars(failures).values() if isinstance(value, Failure)]
+
+    blaming = {failure.error_class for failure in own if failure.blames_upstream}
+
+    assert blaming == {"STAGE_TIMEOUT", "CALLBACK_TIMEOUT"}
+
+
 def test_texts_are_cut_to_their_limits():
     failure = a_failure(message="m" * 10**6, stack="s" * 10**6, exception_type="t" * 10**6)
 
@@ -136,6 +153,8 @@ def test_an_absurd_retry_after_is_clamped_to_what_a_database_holds():
         ("severity", "LOUD"),
         ("retryable", 1),
         ("outcome_known", None),
+        ("blames_upstream", 0),
+        ("attempts", "2"),
         ("http_status", "500"),
         ("http_status", True),
         ("retry_after_us", 1.5),

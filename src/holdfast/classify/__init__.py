@@ -1,6 +1,23 @@
 """What an exception means for the job whose handler raised it."""
 
-from holdfast.classify.standard import STANDARD, classify, exit_code_rule
-from holdfast.classify.table import Rule, Verdict, is_failure
+from holdfast.classify.everywhere import EVERYWHERE, classify, usual_verdict
+from holdfast.classify.http_status import not_found_yet
+from holdfast.classify.libraries import LIBRARIES
+from holdfast.classify.rule import Rule, Verdict
+from holdfast.classify.standard import STANDARD, exit_code_rule
+from holdfast.classify.table import is_failure
+from holdfast.classify.validation import answer_rules
 
-__all__ = ["STANDARD", "Rule", "Verdict", "classify", "exit_code_rule", "is_failure"]
+__all__ = [
+    "EVERYWHERE",
+    "LIBRARIES",
+    "STANDARD",
+    "Rule",
+    "Verdict",
+    "answer_rules",
+    "classify",
+    "exit_code_rule",
+    "is_failure",
+    "not_found_yet",
+    "usual_verdict",
+]

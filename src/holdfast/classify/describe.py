@@ -45,9 +45,10 @@ def describe(exception: BaseException) -> Description:
     causes and the members of exception groups.
     """
     stack = "\n".join(_stack_lines(exception))
+    kind = type_name(exception)
     return Description(
-        exception_type=type_name(exception),
-        message=message_of(exception) or type_name(exception),
+        exception_type=kind,
+        message=message_of(exception) or kind,
         stack=clean_text(stack, MAX_STACK_LENGTH),
     )
 
@@ -118,18 +119,14 @@ def _headline(exception: BaseException) -> str:
     return f"{type_name(exception)}: {message_of(exception, _INNER_MESSAGE_LENGTH)}"
 
 
-def _frame_lines(traceback: TracebackType | None) -> Iterator[str]:
-    lines = [
-        f"  {each.tb_frame.f_code.co_filename}:{each.tb_lineno}:{each.tb_frame.f_code.co_name}"
-        for each in islice(_frames(traceback), _MAX_FRAMES_WALKED)
-    ]
+def _frame_lines(traceback: TracebackType | None) -> list[str]:
+    """File, line and function of each frame; read from the code objects, never from files."""
+    lines: list[str] = []
+    while traceback is not None and len(lines) < _MAX_FRAMES_WALKED:
+        code = traceback.tb_frame.f_code
+        lines.append(f"  {code.co_filename}:{traceback.tb_lineno}:{code.co_name}")
+        traceback = traceback.tb_next
     left_out = len(lines) - _FIRST_FRAMES - _LAST_FRAMES
     if left_out > 0:
         lines[_FIRST_FRAMES:-_LAST_FRAMES] = [f"  … {left_out} frames …"]
-    yield from lines
-
-
-def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
-    while traceback is not None:
-        yield traceback
-        traceback = traceback.tb_next
+    return lines

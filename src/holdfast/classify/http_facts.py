@@ -44,7 +44,9 @@ def read(found: object, path: tuple[str, ...]) -> object:
     """What lies at the end of a path of attributes; None when there is no such path."""
     try:
         for name in path:
-            found = getattr(found, name)
+            found = getattr(found, name, None)
+            if found is None:
+                return None
     except Exception:  # noqa: BLE001 - a property may raise anything
         return None
     return found
@@ -63,9 +65,11 @@ def status_of(exception: BaseException) -> int | None:
 def headers_of(exception: BaseException) -> dict[str, str]:
     """The response headers the exception carries, by lower-case name; empty when there are none."""
     for path in _HEADER_PATHS:
-        headers = dict(_header_items(read(exception, path)))
-        if headers:
-            return headers
+        found = read(exception, path)
+        if found is not None:
+            headers = dict(_header_items(found))
+            if headers:
+                return headers
     return {}
 
 
@@ -76,6 +80,8 @@ def retry_after_us_of(exception: BaseException, *, now: Instant) -> int | None:
     too many calls may also say when the exhausted limit starts anew.
     """
     headers = headers_of(exception)
+    if not headers:
+        return None
     milliseconds = headers.get("retry-after-ms", "").strip()
     if _NUMBER.fullmatch(milliseconds):
         return _clamped(float(milliseconds) * 1_000)

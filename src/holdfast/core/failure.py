@@ -88,6 +88,11 @@ class Failure:
     retry_after_us: int | None = None
     attempts: int | None = None
     """At most this many attempts when they end like this, whatever the stage's budget."""
+    blames_upstream: bool = False
+    """Whether this is evidence that the upstream is unwell: what a breaker counts.
+
+    Timeouts, lost connections and 5xx are; refusals, rate limits and our own troubles are not.
+    """
     exception_type: str = ""
     stack: str = ""
 
@@ -99,10 +104,12 @@ class Failure:
         put(self, "severity", _member(Severity, self.severity, field="severity"))
         put(self, "exception_type", clean_text(self.exception_type, MAX_EXCEPTION_TYPE_LENGTH))
         put(self, "stack", clean_text(self.stack, MAX_STACK_LENGTH))
-        for name in ("retryable", "outcome_known"):
-            _check_type(name, getattr(self, name), bool)
-        for name in ("http_status", "retry_after_us"):
-            _check_type(name, getattr(self, name), int, type(None))
+        _check_flag("retryable", self.retryable)
+        _check_flag("outcome_known", self.outcome_known)
+        _check_flag("blames_upstream", self.blames_upstream)
+        _check_number("http_status", self.http_status)
+        _check_number("attempts", self.attempts)
+        _check_number("retry_after_us", self.retry_after_us)
         if self.retry_after_us is not None:
             put(self, "retry_after_us", min(max(self.retry_after_us, 0), MAX_RETRY_AFTER_US))
 
@@ -118,6 +125,7 @@ class Failure:
             "http_status": self.http_status,
             "retry_after_us": self.retry_after_us,
             "attempts": self.attempts,
+            "blames_upstream": self.blames_upstream,
             "exception_type": self.exception_type,
             "stack": self.stack,
         }
@@ -134,13 +142,19 @@ class Failure:
             ) from error
 
 
-def _check_type(name: str, value: object, *kinds: type) -> None:
-    if type(value) not in kinds:
-        limit = " or ".join("None" if kind is type(None) else kind.__name__ for kind in kinds)
-        raise InvalidValue("Failure", field=name, value=value, limit=limit)
+def _check_flag(name: str, value: object) -> None:
+    if value is not True and value is not False:
+        raise InvalidValue("Failure", field=name, value=value, limit="bool")
+
+
+def _check_number(name: str, value: object) -> None:
+    if value is not None and type(value) is not int:
+        raise InvalidValue("Failure", field=name, value=value, limit="int or None")
 
 
 def _member(kind: type[_Kind], value: str, *, field: str) -> _Kind:
+    if type(value) is kind:
+        return value
     try:
         return kind(value)
     except ValueError:
@@ -155,7 +169,8 @@ def clean_text(text: str, limit: int) -> str:
     escapes. A text that is cut says how long it was.
     """
     kept = text[: limit + 1]
-    if _UNSAFE.search(kept):
+    # What is printable holds none of them; that is found out much faster.
+    if not kept.replace("\n", " ").isprintable() and _UNSAFE.search(kept):
         kept = _UNSAFE.sub(_escaped, kept)
     if len(kept) <= limit:
         return kept
@@ -176,6 +191,7 @@ def _of_the_engine(
     retryable: bool,
     outcome_known: bool,
     severity: Severity = Severity.ERROR,
+    blames_upstream: bool = False,
 ) -> Failure:
     return Failure(
         error_class=error_class,
@@ -184,6 +200,7 @@ def _of_the_engine(
         retryable=retryable,
         severity=severity,
         outcome_known=outcome_known,
+        blames_upstream=blames_upstream,
     )
 
 
@@ -204,12 +221,14 @@ STAGE_TIMEOUT: Final = _of_the_engine(
     "the attempt ran longer than the stage's timeout",
     retryable=True,
     outcome_known=False,
+    blames_upstream=True,
 )
 CALLBACK_TIMEOUT: Final = _of_the_engine(
     ErrorClass.CALLBACK_TIMEOUT,
     "no callback came within the time the stage allows",
     retryable=True,
     outcome_known=False,
+    blames_upstream=True,
 )
 DEADLINE: Final = _of_the_engine(
     ErrorClass.TIMEOUT,

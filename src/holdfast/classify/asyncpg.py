@@ -1,0 +1,28 @@
+"""asyncpg, by SQLSTATE; what its client side refuses is an `InterfaceError` without one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from holdfast.classify.http_facts import read
+from holdfast.classify.rule import Rule, Verdict
+from holdfast.classify.sqlstate import verdict_of_sqlstate
+from holdfast.classify.verdicts import INVALID, MISCONFIGURED, NETWORK
+from holdfast.core.instant import Instant
+
+
+def _verdict_of_error(error: BaseException, _now: Instant) -> Verdict | None:
+    sqlstate = read(error, ("sqlstate",))
+    return verdict_of_sqlstate(sqlstate) if isinstance(sqlstate, str) else None
+
+
+def _verdict_of_interface(error: BaseException, _now: Instant) -> Verdict:
+    """The same class tells of a lost connection and of one that is used wrongly."""
+    return NETWORK if "closed" in str(error) else MISCONFIGURED
+
+
+ASYNCPG: Final[tuple[Rule, ...]] = (
+    Rule("asyncpg.PostgresError", _verdict_of_error),
+    Rule("asyncpg.DataError", INVALID),
+    Rule("asyncpg.InterfaceError", _verdict_of_interface),
+)

@@ -1,0 +1,30 @@
+"""The table that holds everywhere, and the classification of what a handler raised."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from holdfast.classify.libraries import LIBRARIES
+from holdfast.classify.rule import Rule, Verdict
+from holdfast.classify.standard import GIVE_UP, STANDARD
+from holdfast.classify.table import Table, classify_by
+from holdfast.core.failure import Failure
+from holdfast.core.instant import Instant
+
+EVERYWHERE: Final = Table((*LIBRARIES, *STANDARD))
+"""What is known of the exceptions of libraries, then of the standard library."""
+
+
+def classify(exception: BaseException, rules: Sequence[Rule] = (), *, now: Instant) -> Failure:
+    """The failure that an exception raised by a handler means.
+
+    `rules` come first, then those that hold everywhere; `now` dates a Retry-After. What is no
+    failure (a cancellation, a signal, an exit, a postponement) is raised again as it came.
+    """
+    return classify_by(exception, (GIVE_UP, *rules), table=EVERYWHERE, now=now)
+
+
+def usual_verdict(exception: BaseException, *, now: Instant) -> Verdict | None:
+    """What the rules that hold everywhere say of this one exception; None when they know it not."""
+    return EVERYWHERE.verdict_on(exception, now=now)

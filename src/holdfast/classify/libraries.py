@@ -1,0 +1,50 @@
+"""The tables of the libraries, composed in the one order in which they are right.
+
+By module and shape, never by import: none of these libraries need be installed. Each table keeps
+its own classes apart, so that their order matters only inside each; the rows for built-in classes
+follow after all of them, because what a library raises is often an `OSError` or a `ValueError` too.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from holdfast.classify.aiohttp import AIOHTTP
+from holdfast.classify.amqp import AMQP
+from holdfast.classify.asyncpg import ASYNCPG
+from holdfast.classify.documents import DOCUMENTS
+from holdfast.classify.google import GOOGLE
+from holdfast.classify.grpc import GRPC
+from holdfast.classify.httpx import HTTPX
+from holdfast.classify.infisical import INFISICAL
+from holdfast.classify.notion import NOTION
+from holdfast.classify.openai_anthropic import OPENAI_ANTHROPIC
+from holdfast.classify.psycopg import PSYCOPG
+from holdfast.classify.requests import REQUESTS
+from holdfast.classify.resend import RESEND
+from holdfast.classify.rule import Rule
+from holdfast.classify.smtp import SMTP
+from holdfast.classify.sqlite import SQLITE
+from holdfast.classify.urllib import URLLIB
+from holdfast.classify.validation import VALIDATION
+
+LIBRARIES: Final[tuple[Rule, ...]] = (
+    *HTTPX,
+    *REQUESTS,
+    *AIOHTTP,
+    *URLLIB,
+    *OPENAI_ANTHROPIC,
+    *GOOGLE,
+    *NOTION,
+    *INFISICAL,
+    *RESEND,
+    *GRPC,
+    *SMTP,
+    *AMQP,
+    *PSYCOPG,
+    *ASYNCPG,
+    *SQLITE,
+    *DOCUMENTS,
+    # After those whose classes derive from theirs.
+    *VALIDATION,
+)

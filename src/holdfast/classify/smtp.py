@@ -1,0 +1,115 @@
+"""smtplib and aiosmtplib: the server's reply code, and its enhanced code where it gives one.
+
+Replies look like HTTP statuses and are none: 550 is a mailbox that does not exist.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from holdfast.classify.http_facts import read
+from holdfast.classify.rule import Rule, Verdict, named
+from holdfast.classify.verdicts import (
+    AUTH,
+    INVALID,
+    MISCONFIGURED,
+    NETWORK,
+    NOT_FOUND,
+    POLICY,
+    RATE_LIMITED,
+    TIMEOUT,
+    TIMEOUT_UNSENT,
+    UNSENT,
+    UPSTREAM,
+)
+from holdfast.core.instant import Instant
+
+_PACKAGES: Final = "smtplib aiosmtplib"
+_ENHANCED: Final = re.compile(r"\b[245]\.\d{1,3}\.\d{1,3}\b")
+
+# The server refused, so that whatever follows is known not to have been accepted.
+_UNWELL: Final = replace(UPSTREAM, outcome_known=True)
+_NOT_NOW: Final = replace(UPSTREAM, outcome_known=True, blames_upstream=False)
+
+_BY_CODE: Final[Mapping[int, Verdict]] = {
+    421: _UNWELL,
+    450: RATE_LIMITED,
+    451: RATE_LIMITED,
+    452: RATE_LIMITED,
+    521: NOT_FOUND,
+    530: AUTH,
+    534: AUTH,
+    535: AUTH,
+    538: AUTH,
+    550: NOT_FOUND,
+    551: NOT_FOUND,
+    554: POLICY,
+    556: NOT_FOUND,
+}
+_FIRST_TRANSIENT: Final = 400
+_FIRST_PERMANENT: Final = 500
+_CREDENTIALS: Final = frozenset({"5.7.8", "5.7.9", "5.7.11"})
+"""Enhanced codes about who we are, among those about what the server's policy is."""
+
+
+def _verdict_of_reply(code: int, text: str) -> Verdict | None:
+    if code < _FIRST_TRANSIENT:
+        return None
+    if code < _FIRST_PERMANENT:
+        return _BY_CODE.get(code, _NOT_NOW)
+    verdict = _BY_CODE.get(code, INVALID)
+    enhanced = _ENHANCED.search(text)
+    if enhanced is None or verdict is AUTH:
+        return verdict
+    if enhanced.group() in _CREDENTIALS:
+        return AUTH
+    if enhanced.group().startswith("5.7."):
+        return POLICY
+    return verdict
+
+
+def _replies_of(error: BaseException) -> Iterator[tuple[int, str]]:
+    """The replies the error carries: its own, or one for every refused recipient."""
+    refused = read(error, ("recipients",))
+    if isinstance(refused, dict):
+        yield from (_reply(reply) for reply in refused.values())
+    elif isinstance(refused, list):
+        for each in refused:
+            yield from _replies_of(each)
+    else:
+        text = read(error, ("smtp_error",)) or read(error, ("message",))
+        yield _reply((read(error, ("smtp_code",)) or read(error, ("code",)), text))
+
+
+def _reply(pair: object) -> tuple[int, str]:
+    match pair:
+        case (int(code), bytes(text)):
+            return code, text.decode("utf-8", "replace")
+        case (int(code), text):
+            return code, str(text)
+    return 0, ""
+
+
+def _verdict_of_response(error: BaseException, _now: Instant) -> Verdict | None:
+    """Nobody was sent anything; worth a retry as soon as one recipient is."""
+    verdicts = [_verdict_of_reply(*reply) for reply in _replies_of(error)]
+    found = [verdict for verdict in verdicts if verdict is not None]
+    return next((verdict for verdict in found if verdict.retryable), found[0] if found else None)
+
+
+SMTP: Final[tuple[Rule, ...]] = (
+    Rule("aiosmtplib.SMTPConnectTimeoutError", TIMEOUT_UNSENT, speaks_http=False),
+    Rule("aiosmtplib.SMTPTimeoutError", TIMEOUT, speaks_http=False),
+    # smtplib reports a timeout while it sends the message like this, too.
+    Rule(named(_PACKAGES, "SMTPServerDisconnected"), NETWORK, speaks_http=False),
+    Rule(named(_PACKAGES, "SMTPConnectError"), UNSENT, speaks_http=False),
+    Rule(named(_PACKAGES, "SMTPNotSupportedError SMTPNotSupported"), MISCONFIGURED),
+    Rule(
+        named(_PACKAGES, "SMTPResponseException SMTPRecipientsRefused"),
+        _verdict_of_response,
+        speaks_http=False,
+    ),
+)

@@ -1,0 +1,66 @@
+"""Data that does not fit its schema: pydantic, msgspec, JSON.
+
+The same exception is raised over what we were given, which no retry mends, and over what an
+upstream answered, which a retry may. Where the exception passed through a client library on its
+way, it was an answer; a stage that validates answers itself says so by `answer_rules`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from json import JSONDecodeError
+from typing import Final
+
+from holdfast.classify.rule import Rule, Verdict, named
+from holdfast.classify.verdicts import ANSWER_INVALID, INVALID, OUTPUT_INVALID
+from holdfast.core.instant import Instant
+
+_SCHEMA_ERRORS: Final = (
+    *named("pydantic_core pydantic", "ValidationError"),
+    *named("msgspec", "DecodeError"),
+)
+_MODEL_PARSERS: Final = ("openai.lib.", "anthropic.lib.")
+_HTTP_CLIENTS: Final = (
+    "aiohttp.",
+    "anthropic.",
+    "google.genai.",
+    "googleapiclient.",
+    "httpx.",
+    "httpx2.",
+    "notion_client.",
+    "openai.",
+)
+_MAX_FRAMES: Final = 1_000
+
+
+def answer_rules(*, attempts: int = 3) -> tuple[Rule, ...]:
+    """Rules for a stage whose schema errors are about what an upstream answered.
+
+    Such an answer was made and paid for; another may fit, so it is asked for a few times.
+    """
+    verdict = replace(OUTPUT_INVALID, attempts=attempts)
+    return (Rule((*_SCHEMA_ERRORS, JSONDecodeError), verdict),)
+
+
+def _verdict_of_schema(error: BaseException, _now: Instant) -> Verdict:
+    return OUTPUT_INVALID if _came_through(error, _MODEL_PARSERS) else INVALID
+
+
+def _verdict_of_json(error: BaseException, _now: Instant) -> Verdict:
+    return ANSWER_INVALID if _came_through(error, _HTTP_CLIENTS) else INVALID
+
+
+def _came_through(error: BaseException, modules: tuple[str, ...]) -> bool:
+    """Whether the exception passed a frame of one of the modules, given with a dot at the end."""
+    traceback, frames_left = error.__traceback__, _MAX_FRAMES
+    while traceback is not None and frames_left:
+        if f"{traceback.tb_frame.f_globals.get('__name__')}.".startswith(modules):
+            return True
+        traceback, frames_left = traceback.tb_next, frames_left - 1
+    return False
+
+
+VALIDATION: Final[tuple[Rule, ...]] = (
+    Rule(_SCHEMA_ERRORS, _verdict_of_schema),
+    Rule(JSONDecodeError, _verdict_of_json),
+)
