@@ -1,11 +1,12 @@
 """Fresh databases for each measurement, and the questions the harness asks them."""
 
 import itertools
+import os
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +28,13 @@ class Database(Protocol):
 
     def count(self, statement: str) -> int:
         """The one number that a statement of a system under test selects."""
+
+
+class Place(Protocol):
+    """Where databases are made."""
+
+    def fresh(self) -> AbstractContextManager[Database]:
+        """A database for the length of a block, empty at its start and gone at its end."""
 
 
 def finished_at_ns(database: Database, unfinished: str, *, within_s: float) -> int:
@@ -66,6 +74,7 @@ class PostgresPlace:
     """Makes databases on one server and drops them after use."""
 
     def __init__(self, server: PrivatePostgres) -> None:
+        self.url = server.url
         self._server = server
         self._numbers = itertools.count(1)
 
@@ -98,9 +107,46 @@ class SqliteDatabase:
 
 
 class SqlitePlace:
-    """Makes each database in a directory of its own on the machine's disk."""
+    """Makes each database in a directory of its own, under `parent`."""
+
+    def __init__(self, parent: Path | None = None) -> None:
+        self._parent = parent
 
     @contextmanager
     def fresh(self) -> Iterator[Database]:
-        with tempfile.TemporaryDirectory(prefix="bench-sqlite-") as directory:
+        with tempfile.TemporaryDirectory(prefix="bench-sqlite-", dir=self._parent) as directory:
             yield SqliteDatabase(Path(directory) / "bench.db")
+
+
+TMPFS = Path("/dev/shm")
+
+
+@contextmanager
+def opened_places(wanted: Collection[str], *, fsync: bool) -> Iterator[dict[str, Place]]:
+    """The places of these names; PostgreSQL runs only where it is wanted.
+
+    `sqlite` is a directory on disk, where a commit waits for its flush, and `sqlite-tmpfs` one in
+    memory, where a flush costs nothing; a machine without one goes without it.
+    """
+    places: dict[str, Place] = {"sqlite": SqlitePlace()}
+    if os.access(TMPFS, os.W_OK | os.X_OK):
+        places["sqlite-tmpfs"] = SqlitePlace(TMPFS)
+    if "postgresql" not in wanted:
+        yield places
+        return
+    with PrivatePostgres(durable=True, settings={} if fsync else {"fsync": "off"}) as server:
+        yield places | {"postgresql": PostgresPlace(server)}
+
+
+def server_url(places: Mapping[str, Place]) -> str | None:
+    """The server that the places stand on, where there is one."""
+    place = places.get("postgresql")
+    return place.url if isinstance(place, PostgresPlace) else None
+
+
+def measured_places(places: Mapping[str, Place], *, fsync: bool) -> dict[str, Place]:
+    """One place for each kind of database, without flushes unless they are asked for."""
+    sqlite = places["sqlite"] if fsync else places.get("sqlite-tmpfs", places["sqlite"])
+    return {name: place for name, place in places.items() if name == "postgresql"} | {
+        "sqlite": sqlite
+    }

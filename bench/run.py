@@ -3,59 +3,37 @@
 python -m bench.run [--quick] [--only drain-one-stage,latency] [--systems holdfast,pgqueuer]
 """
 
-import os
-import platform
 import signal
-import sqlite3
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
-import psycopg
 from rich.console import Console
 
-from bench.database import Database, PostgresPlace, SqlitePlace
+from bench.database import Database, Place, measured_places, opened_places, server_url
 from bench.environments import BENCH, CannotInstall
-from bench.figure import Figure, in_words, middle
+from bench.figure import Figure, in_a_line, middle
+from bench.machine import machine
+from bench.measure import Conditions, rows_of
+from bench.measures import MEASURES
+from bench.options import FSYNC, QUICK, Names
 from bench.process import Failed
+from bench.progress import Progress, wide_console
 from bench.report import Row, show, write
-from bench.system import System, describe, program_names
+from bench.system import OURS, System, describe, program_names
 from bench.workload import Workload
 from bench.workloads import WORKLOADS
-from holdfast.testing.postgres_server import PrivatePostgres
 
-TABLE_WIDTH = 100
 Measured = tuple[Workload, System]
 
 
-class Names(click.ParamType):
-    """A list of known names, separated by commas."""
-
-    name = "names"
-
-    def __init__(self, known: Sequence[str]) -> None:
-        self._known = known
-
-    def convert(
-        self, value: str, parameter: click.Parameter | None, context: click.Context | None
-    ) -> list[str]:
-        names = [name.strip() for name in value.split(",")]
-        for name in names:
-            if name not in self._known:
-                self.fail(f"{name!r} is not one of {', '.join(self._known)}", parameter, context)
-        return names
-
-
 @click.command()
-@click.option("--quick", is_flag=True, help="Fewer jobs: a look, not a measurement.")
+@QUICK
 @click.option(
     "--only",
-    type=Names([workload.name for workload in WORKLOADS]),
-    help="Run these workloads alone.",
+    type=Names([each.name for each in (*WORKLOADS, *MEASURES)]),
+    help="Run these workloads and measures alone.",
 )
 @click.option("--systems", type=Names(program_names()), help="Run these systems alone.")
 @click.option(
@@ -63,7 +41,7 @@ class Names(click.ParamType):
     type=click.IntRange(min=1),
     help="Measure this often, systems taking turns, and take the median. [default: 3, quick 1]",
 )
-@click.option("--fsync/--no-fsync", default=True, show_default=True, help="PostgreSQL's fsync.")
+@FSYNC
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -81,31 +59,50 @@ def main(
 ) -> None:
     """Measure holdfast and its peers side by side, print a table, write the rows as JSON."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    console = Console(highlight=False)
-    # A pipe has no width of its own, and the table must not be cut.
-    console.width = max(console.width, TABLE_WIDTH)
-    described = _describe(console, systems or program_names())
-    chosen = [each for each in WORKLOADS if only is None or each.name in only]
+    console = wide_console()
+    names = systems or program_names()
+    described = _describe(console, names)
+    workloads = [each for each in WORKLOADS if only is None or each.name in only]
+    measures = [each for each in MEASURES if only is None or each.name in only]
     repeat = repeat or (1 if quick else 3)
-    results = Results()
-    missing = len(described) < len(systems or program_names())
-    started = time.monotonic()
-    with PrivatePostgres(durable=True, settings={} if fsync else {"fsync": "off"}) as server:
-        machine = _machine(server.url) | {"jobs": "quick" if quick else "full", "repeat": repeat}
-        places = {"postgres": PostgresPlace(server), "sqlite": SqlitePlace()}
-        for workload, system in _turns(chosen, described, repeat=repeat):
-            with places[workload.store].fresh() as database:
-                results.measure(workload, system, database, quick=quick)
-            elapsed_s = time.monotonic() - started
-            console.print(f"{elapsed_s:4.0f} s  {results.latest(workload, system)}")
-    rows = results.rows(chosen, described, quick=quick)
+    progress = Progress(console)
+    wanted = {each.store for each in workloads} | ({"postgresql"} if measures else set())
+    with opened_places(wanted, fsync=fsync) as places:
+        header = machine(fsync=fsync, server_url=server_url(places))
+        workloads = [each for each in workloads if each.store in places]
+        results = _side_by_side(workloads, described, places, progress, quick=quick, repeat=repeat)
+        rows = results.rows(workloads, described, quick=quick)
+        if OURS in names and measures:
+            conditions = Conditions(measured_places(places, fsync=fsync), quick=quick)
+            rows += progress.told(rows_of(measures, conditions))
     console.print()
     show(console, rows)
-    settings = {system.name: system.settings for system in described}
-    write(output, machine | {"settings": settings}, rows)
-    console.print(f"\nWritten to {output.name} after {time.monotonic() - started:.0f} s.")
-    if results.errors or missing:
+    header |= {
+        "jobs": "quick" if quick else "full",
+        "repeat": repeat,
+        "settings": {system.name: system.settings for system in described},
+    }
+    write(output, header, rows)
+    console.print(f"\nWritten to {output.name} after {progress.elapsed_s():.0f} s.")
+    if len(described) < len(names) or any(row.error for row in rows):
         sys.exit(1)
+
+
+def _side_by_side(
+    workloads: Sequence[Workload],
+    systems: Sequence[System],
+    places: Mapping[str, Place],
+    progress: Progress,
+    *,
+    quick: bool,
+    repeat: int,
+) -> "Results":
+    results = Results()
+    for workload, system in _turns(workloads, systems, repeat=repeat):
+        with places[workload.store].fresh() as database:
+            results.measure(workload, system, database, quick=quick)
+        progress.tell(workload.name, system.name, results.latest(workload, system))
+    return results
 
 
 class Results:
@@ -127,10 +124,9 @@ class Results:
             self._figures.setdefault((workload, system), []).append(figure)
 
     def latest(self, workload: Workload, system: System) -> str:
-        """A line that says how the last measurement went."""
+        """How the last measurement went, in words."""
         error = self.errors.get((workload, system))
-        what = f"failed: {error}" if error else in_words(self._figures[workload, system][-1])
-        return f"{workload.name:<17}  {system.name:<20}  {what}"
+        return f"failed: {error}" if error else in_a_line(self._figures[workload, system][-1])
 
     def rows(
         self, workloads: Sequence[Workload], systems: Sequence[System], *, quick: bool
@@ -179,25 +175,6 @@ def _turns(
             for system in systems if turn % 2 == 0 else reversed(systems):
                 if workload.name in system.workloads:
                     yield workload, system
-
-
-def _machine(server_url: str) -> dict[str, Any]:
-    with psycopg.connect(server_url) as connection:
-        settings = connection.execute(
-            "select name, current_setting(name) from unnest(%s::text[]) as name",
-            [["server_version", "fsync", "synchronous_commit", "shared_buffers"]],
-        ).fetchall()
-    server = dict(settings)
-    return {
-        "date": datetime.now(UTC).date().isoformat(),
-        "cores": os.cpu_count(),
-        "system": platform.system(),
-        "architecture": platform.machine(),
-        "python": platform.python_version(),
-        "sqlite": sqlite3.sqlite_version,
-        "postgresql": server.pop("server_version"),
-        "postgresql_settings": server,
-    }
 
 
 if __name__ == "__main__":

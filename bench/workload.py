@@ -26,7 +26,7 @@ class Workload:
     """One line of the table for each system that can do it."""
 
     name: str
-    store: Literal["postgres", "sqlite"]
+    store: Literal["postgresql", "sqlite", "sqlite-tmpfs"]
     jobs: int
     quick_jobs: int
     measure: Callable[[System, Database, int], Figure]

@@ -66,6 +66,7 @@ class HoldfastSystem:
                 "submit-single",
                 "latency",
                 "drain-sqlite",
+                "drain-sqlite-tmpfs",
             ],
             "settings": {
                 "driver": f"psycopg {version('psycopg')}, blocking",

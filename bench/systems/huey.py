@@ -39,7 +39,7 @@ class HueySystem:
         return {
             "name": "Huey",
             "version": version("huey"),
-            "workloads": ["drain-sqlite"],
+            "workloads": ["drain-sqlite", "drain-sqlite-tmpfs"],
             "settings": {
                 "storage": f"SqliteHuey, SQLite {sqlite3.sqlite_version}",
                 "durability": "journal_mode=wal (default), fsync=True (synchronous=FULL)",

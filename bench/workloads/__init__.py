@@ -4,6 +4,7 @@ from bench.workload import Workload
 from bench.workloads import (
     drain_one_stage,
     drain_sqlite,
+    drain_sqlite_tmpfs,
     drain_three_stage,
     latency,
     submit_bulk,
@@ -17,4 +18,5 @@ WORKLOADS: tuple[Workload, ...] = (
     submit_single.WORKLOAD,
     latency.WORKLOAD,
     drain_sqlite.WORKLOAD,
+    drain_sqlite_tmpfs.WORKLOAD,
 )

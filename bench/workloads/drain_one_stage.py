@@ -4,7 +4,7 @@ from bench.workload import Workload, drain
 
 WORKLOAD = Workload(
     name="drain-one-stage",
-    store="postgres",
+    store="postgresql",
     jobs=60_000,
     quick_jobs=15_000,
     jobs_of={"PgQueuer (published)": 20_000, "Procrastinate": 1_500, "DBOS": 600},

@@ -4,7 +4,7 @@ from bench.workload import Workload, drain
 
 WORKLOAD = Workload(
     name="drain-three-stage",
-    store="postgres",
+    store="postgresql",
     jobs=20_000,
     quick_jobs=5_000,
     jobs_of={"DBOS": 500},

@@ -2,4 +2,4 @@
 
 from bench.workload import Workload, latency
 
-WORKLOAD = Workload(name="latency", store="postgres", jobs=150, quick_jobs=60, measure=latency)
+WORKLOAD = Workload(name="latency", store="postgresql", jobs=150, quick_jobs=60, measure=latency)

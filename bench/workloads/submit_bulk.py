@@ -4,7 +4,7 @@ from bench.workload import Workload, submit
 
 WORKLOAD = Workload(
     name="submit-bulk",
-    store="postgres",
+    store="postgresql",
     jobs=50_000,
     quick_jobs=20_000,
     jobs_of={"DBOS": 1_000},

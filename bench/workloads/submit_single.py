@@ -4,7 +4,7 @@ from bench.workload import Workload, submit
 
 WORKLOAD = Workload(
     name="submit-single",
-    store="postgres",
+    store="postgresql",
     jobs=3_000,
     quick_jobs=1_000,
     jobs_of={"DBOS": 1_000},

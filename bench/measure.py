@@ -1,0 +1,59 @@
+"""What a measure is: figures of holdfast alone, each with a bound of its own or none."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from bench.database import Place
+from bench.figure import Figure
+from bench.process import Failed
+from bench.report import Row
+from bench.system import OURS
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """Where to measure, and how long."""
+
+    places: Mapping[str, Place]
+    """Databases by the name that workloads end with: `postgresql`, `sqlite`."""
+    quick: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One row to be: the figure, and how many jobs or calls it was taken from."""
+
+    workload: str
+    figure: Figure
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A program that yields figures as it gets them."""
+
+    name: str
+    measure: Callable[[Conditions], Iterator[Measured]]
+
+
+def rows_of(measures: Sequence[Measure], conditions: Conditions) -> Iterator[Row]:
+    """A row per figure; a measure that breaks off leaves a row that says why."""
+    for each in measures:
+        try:
+            for measured in each.measure(conditions):
+                yield _row(measured.workload, jobs=measured.jobs, figure=measured.figure)
+        except Failed as failed:
+            yield _row(each.name, jobs=0, error=str(failed))
+
+
+def _row(workload: str, *, jobs: int, figure: Figure | None = None, error: str | None = None):
+    return Row(
+        workload=workload,
+        system=OURS,
+        version=version("holdfast"),
+        jobs=jobs,
+        repeats=() if figure is None else (figure,),
+        figure=figure,
+        error=error,
+    )

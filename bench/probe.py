@@ -1,0 +1,134 @@
+"""holdfast as a program of its own process, for what only the inside of one shows.
+
+Started as `VERB OPTIONS` like the programs of `bench/systems`; it answers in the same way:
+
+    idle    {url, seconds}        measured  percent of one core that an idle worker takes
+    submit  {url, calls}          measured  took_ns of every single submission
+    fill    {url, jobs}           measured  the jobs that `memory` works off are stored
+    memory  {url, jobs, limit_s}  measured  runs, samples [[runs, resident bytes, live blocks]…],
+                                            and how many descriptors and threads more there are
+                                            in the end, with the stopped worker still at hand
+"""
+
+import gc
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.program import WARM_UP_SUBMISSIONS, say
+from holdfast import Holdfast, JobContext, Pipeline, Retry, Submit, WorkerOptions
+
+CONCURRENCY = 24
+SETTLE_S = 2.0
+SAMPLE_EVERY_RUNS = 500
+END_LIMIT_S = 60.0
+PROCESS = Path("/proc/self")
+PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class HalfFail:
+    """A pipeline in which every other job fails, after one retry, and what its handlers saw."""
+
+    def __init__(self, jobs: int) -> None:
+        self.samples: list[tuple[int, int, int]] = []
+        self.runs = 0
+        self._runs_to_come = jobs + jobs // 2
+        self._all_ran = threading.Event()
+        self.pipeline = Pipeline("half", retry=Retry(attempts=2, base=0.0))
+        self.pipeline.stage(self.work)
+
+    async def work(self, _job: JobContext, n: int) -> dict[str, int]:
+        self.runs += 1
+        if self.runs % SAMPLE_EVERY_RUNS == 0:
+            self.samples.append((self.runs, resident_bytes(), sys.getallocatedblocks()))
+        if self.runs == self._runs_to_come:
+            self._all_ran.set()
+        if n % 2:
+            raise ConnectionError(f"the upstream hung up on job {n}")
+        return {"n": n}
+
+    def wait(self, limit_s: float) -> None:
+        if not self._all_ran.wait(limit_s):
+            raise SystemExit(f"{self.runs} of {self._runs_to_come} runs after {limit_s:g} s")
+
+
+def resident_bytes() -> int:
+    return int((PROCESS / "statm").read_text(encoding="ascii").split()[1]) * PAGE_BYTES
+
+
+def held() -> tuple[int, int]:
+    """How many descriptors and threads this process has."""
+    gc.collect()
+    return len([*(PROCESS / "fd").iterdir()]), len([*(PROCESS / "task").iterdir()])
+
+
+def idle(*, url: str, seconds: float) -> None:
+    chosen = HalfFail(0).pipeline
+    with Holdfast(url, pipelines=[chosen]) as app:
+        worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
+        worker.start()
+        time.sleep(SETTLE_S)
+        began_s, began_cpu_s = time.monotonic(), time.process_time()
+        time.sleep(seconds)
+        cpu_s = time.process_time() - began_cpu_s
+        elapsed_s = time.monotonic() - began_s
+        worker.request_stop()
+        worker.drain()
+    say("measured", percent=100 * cpu_s / elapsed_s)
+
+
+def submit(*, url: str, calls: int) -> None:
+    chosen = HalfFail(0).pipeline
+    took_ns: list[int] = []
+    with Holdfast(url, pipelines=[chosen]) as app:
+        for n in range(WARM_UP_SUBMISSIONS + calls):
+            started_ns = time.perf_counter_ns()
+            app.submit(chosen, {"n": n})
+            took_ns.append(time.perf_counter_ns() - started_ns)
+    say("measured", took_ns=took_ns[WARM_UP_SUBMISSIONS:])
+
+
+def fill(*, url: str, jobs: int) -> None:
+    chosen = HalfFail(0).pipeline
+    with Holdfast(url, pipelines=[chosen]) as app:
+        app.submit_many(chosen, (Submit(payload={"n": n}) for n in range(jobs)))
+    say("measured")
+
+
+def memory(*, url: str, jobs: int, limit_s: float) -> None:
+    before = held()
+    load = HalfFail(jobs)
+    with Holdfast(url, pipelines=[load.pipeline]) as app:
+        worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
+        worker.start()
+        load.wait(limit_s)
+        _wait_until_empty(app)
+        worker.request_stop()
+        if worker.drain() != 0:
+            raise SystemExit("the worker did not end cleanly")
+    descriptors, threads = (now - then for now, then in zip(held(), before, strict=True))
+    say(
+        "measured",
+        runs=load.runs,
+        samples=load.samples,
+        descriptors=descriptors,
+        threads=threads,
+    )
+
+
+def _wait_until_empty(app: Holdfast) -> None:
+    give_up_at = time.monotonic() + END_LIMIT_S
+    while app.queues():
+        if time.monotonic() > give_up_at:
+            raise SystemExit(f"jobs are left {END_LIMIT_S:g} s after the last one ran")
+        time.sleep(0.05)
+
+
+VERBS: dict[str, Any] = {"idle": idle, "submit": submit, "fill": fill, "memory": memory}
+
+if __name__ == "__main__":
+    VERBS[sys.argv[1]](**json.loads(sys.argv[2]))
