@@ -144,6 +144,16 @@ def test_every_error_class_is_documented():
     assert {category.value for category in Category} <= named(REFERENCE / "failures.md")
 
 
+def test_every_table_of_a_library_is_documented():
+    page = (REFERENCE / "failures.md").read_text("utf-8").lower()
+    source = (SOURCE / "classify" / "libraries.py").read_text("utf-8")
+    tables = set(re.findall(r"from holdfast\.classify\.(\w+) import", source)) - {"rule"}
+
+    assert len(tables) > 10
+    missing = [name for name in tables for word in name.split("_") if word not in page]
+    assert missing == []
+
+
 def test_every_fact_of_a_failure_is_documented():
     assert {field.name for field in fields(Failure)} <= named(REFERENCE / "failures.md")
 
