@@ -56,6 +56,16 @@ def test_every_command_has_help_and_takes_json(holdfast: Command, path: tuple[st
     assert "-A, --app MODULE:APP" in result.stdout
 
 
+@pytest.mark.parametrize("path", [(), ("jobs",)], ids=" ".join)
+def test_without_a_command_the_help_is_shown_and_that_is_no_success(
+    holdfast: Command, path: tuple[str, ...]
+):
+    result = holdfast(*path)
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == holdfast(*path, "--help").stdout
+
+
 def test_the_exit_codes_are_in_the_help(holdfast: Command):
     help_text = holdfast("--help").stdout
 

@@ -74,7 +74,7 @@ class _WithCommonOptions(click.Command):
         common: list[tuple[str, str]] = []
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
+            if record is not None and isinstance(parameter, click.Option):
                 is_common = (parameter.name or "").startswith(_COMMON)
                 (common if is_common else own).append(record)
         for title, records in (("Options", own), ("Options of every command", common)):
@@ -92,6 +92,13 @@ class Group(_WithCommonOptions, click.Group):
     """Commands about one noun, listed as they were added: what is used most comes first."""
 
     command_class = Command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show the help when nothing is asked for; that is no success."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(ExitCode.USAGE)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
         """Return the names of the commands."""

@@ -21,7 +21,7 @@ from holdfast.errors import UnavailableError, UsageError
 from holdfast.runtime.clock import sleep_s
 from holdfast.view import JobView
 
-EVERY_S: Final = 0.5
+EVERY: Final = "500ms"
 LONGEST_S: Final = 3_600.0
 PAGE: Final = 200
 _ROOM_FOR_HEADINGS: Final = 3
@@ -32,9 +32,7 @@ Read = Callable[[], list[JobView]]
 @click.command("watch", cls=Command)
 @click.argument("job_ids", metavar="[ID]...", nargs=-1)
 @filter_options
-@click.option(
-    "--every", type=duration, default=EVERY_S, show_default="500ms", help="How often to look."
-)
+@click.option("--every", type=duration, default=EVERY, show_default=True, help="How often to look.")
 @pass_invocation
 def watch_jobs(invocation: Invocation, job_ids: Sequence[str], wanted: Filter, every: float) -> int:
     """Follow jobs: those named until all have ended, or those that match until interrupted.
