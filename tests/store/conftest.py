@@ -85,15 +85,28 @@ def _file_url(folder: Path) -> str:
     return f"sqlite:///{folder / 'holdfast.db'}"
 
 
-def by_hand(url: str, statement: str) -> list[tuple[object, ...]]:
-    """Runs a statement behind the store's back; `{job}` is the table of jobs in its dialect."""
+def by_hand(url: str, statement: str, *, unchecked: bool = True) -> list[tuple[object, ...]]:
+    """Runs a statement behind the store's back; `{job}` is the table of jobs in its dialect.
+
+    Where the dialect can, `unchecked` ignores the checks of the table itself.
+    """
     if url.startswith("sqlite:"):
         names = {table: f"holdfast_{table}" for table in (*TABLES, "migration")}
         with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection, connection:
             connection.execute("pragma wal_autocheckpoint = 0")
-            connection.execute("pragma ignore_check_constraints = 1")
+            connection.execute(f"pragma ignore_check_constraints = {int(unchecked)}")
             return connection.execute(statement.format(**names)).fetchall()
     names = {table: f"holdfast.{table}" for table in (*TABLES, "migration")}
     with psycopg.connect(url) as connection:
         cursor = connection.execute(statement.format(**names))
         return cursor.fetchall() if cursor.description else []
+
+
+def script_by_hand(url: str, script: str) -> None:
+    """Runs a script of several statements, as a database administrator would."""
+    if url.startswith("sqlite:"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+            connection.executescript(script)
+        return
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(script)

@@ -15,6 +15,7 @@ import psycopg
 
 from holdfast.store import migrate
 from holdfast.store.postgres import migrations as postgres_migrations
+from holdfast.store.postgres.connection import Connections
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.connection import Database
 from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect
@@ -40,12 +41,18 @@ def migrate_sqlite(url: str, dying: DyingAt) -> None:
 
 
 def migrate_postgres(url: str, dying: DyingAt) -> None:
-    class Connection(psycopg.Connection):
-        def execute(self, query, *args, **kwargs):
-            dying(query)
-            return super().execute(query, *args, **kwargs)
+    def connect() -> psycopg.Connection:
+        connection = Connections(url, name="test", size=1).connect()
+        execute = connection.execute
 
-    postgres_migrations.migrate(lambda: Connection.connect(url, autocommit=True))
+        def counted(query, *args, **kwargs):
+            dying(query)
+            return execute(query, *args, **kwargs)
+
+        connection.execute = counted
+        return connection
+
+    postgres_migrations.migrate(connect)
 
 
 def forget_sqlite(url: str) -> None:

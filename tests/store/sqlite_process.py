@@ -43,6 +43,12 @@ def commit_and_die(url: str, count: str) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def commit_nothing_and_die(url: str) -> None:
+    store = opened(url)
+    assert claim(store) == []
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def use_after_fork(url: str) -> None:
     store = opened(url)
     (job_id,) = submitted(store)

@@ -14,12 +14,13 @@ from holdfast.store import migrate as runner
 from holdfast.store.contract import Store
 from holdfast.store.migrate import Migration
 from holdfast.store.postgres import migrations as postgres_migrations
+from holdfast.store.postgres.connection import Connections
 from holdfast.store.postgres.migrations import PostgresDialect
 from holdfast.store.sqlite.connection import Database
 from holdfast.store.sqlite.migrations import MIGRATIONS as SQLITE_MIGRATIONS
 from holdfast.store.sqlite.migrations import SqliteDialect
 from holdfast.testing.conformance.samples import after_event, claim, submitted
-from tests.store.conftest import by_hand
+from tests.store.conftest import by_hand, script_by_hand
 
 FIRST = "0001_foundation"
 LAST = len(SQLITE_MIGRATIONS)
@@ -31,6 +32,7 @@ from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.store import SqliteStore
 url = sys.argv[1]
 store = SqliteStore(url) if url.startswith("sqlite:") else PostgresStore(url)
+print("ready", flush=True)
 sys.stdin.readline()
 print(",".join(store.migrate()))
 store.check_schema()
@@ -61,6 +63,14 @@ def test_what_is_pending_is_shown_and_nothing_is_changed(
     assert (caught.value.found, caught.value.needed) == (0, LAST)
 
 
+def test_what_is_pending_may_be_run_by_hand(empty_store: Store, database_url: str) -> None:
+    for _, text in empty_store.pending_migrations():
+        script_by_hand(database_url, text)
+
+    empty_store.check_schema()
+    assert empty_store.migrate() == []
+
+
 def test_using_a_database_without_a_schema_says_what_to_do(empty_store: Store) -> None:
     with pytest.raises(UsageError, match="holdfast migrate"):
         submitted(empty_store)
@@ -72,6 +82,7 @@ def test_many_processes_may_start_on_an_empty_database_at_once(database_url: str
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for _ in range(STARTERS)
     ]
+    assert [process.stdout.readline() for process in processes] == ["ready\n"] * STARTERS
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()
@@ -179,7 +190,7 @@ class TestNextMigration:
 
     @pytest.fixture
     def connection(self, postgres_url: str) -> psycopg.Connection:
-        with psycopg.connect(postgres_url, autocommit=True) as connection:
+        with Connections(postgres_url, name="test", size=1).connect() as connection:
             runner.migrate(PostgresDialect(connection), postgres_migrations.MIGRATIONS)
             yield connection
 
@@ -224,7 +235,7 @@ class TestNextMigration:
         assert connection.execute(
             "select indisvalid from pg_index where indexrelid = 'holdfast.extra'::regclass"
         ).fetchone() == (True,)
-        assert connection.execute("show lock_timeout").fetchone() == ("0",)
+        assert connection.execute("show statement_timeout").fetchone() == ("30s",)
 
     def test_a_migration_gives_way_to_the_users_of_a_table(
         self, connection, postgres_url: str

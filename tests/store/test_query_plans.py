@@ -102,6 +102,10 @@ def renew(crowd: Crowd) -> object:
 KEY_OF_ID = ("sqlite_autoindex_holdfast_job_1", "job_pkey")
 OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
     "claim": (lambda it: claim(it.store, limit=5), ("holdfast_job_due", "job_due")),
+    "claim of nothing": (
+        lambda it: claim(it.store, limit=5, now=after(-1000)),
+        ("holdfast_job_due", "job_due"),
+    ),
     "next_due": (lambda it: it.store.next_due(ROUTES), ("holdfast_job_due", "job_due")),
     "complete": (complete, KEY_OF_ID),
     "apply": (apply, KEY_OF_ID),
@@ -253,7 +257,7 @@ class TestPostgres:
         assert read["scans of the table"] == 0
         assert read[index] > 0
 
-    @pytest.mark.parametrize("name", ["claim", "next_due"])
+    @pytest.mark.parametrize("name", ["claim", "claim of nothing", "next_due"])
     def test_jobs_of_the_future_are_not_looked_at(self, crowded_postgres: Crowd, name: str) -> None:
         operation, _ = OPERATIONS[name]
 

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.core.instant import FAR_FUTURE
 from holdfast.core.job import JobState
 from holdfast.errors import InvalidValue, SchemaTooOld, StoreCorrupt, StoreUnavailable, UsageError
 from holdfast.store.contract import JobFilter
-from holdfast.store.sqlite.connection import CHECKPOINT_BYTES
+from holdfast.store.sqlite.connection import CHECKPOINT_BYTES, CHECKPOINT_ROWS
 from holdfast.store.sqlite.location import located
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.conformance.samples import NOW, new_job, submitted
@@ -168,11 +169,11 @@ class TestSettings:
         assert path.stat().st_size > 8 * CHECKPOINT_BYTES
         assert largest < 3 * CHECKPOINT_BYTES
 
-    def test_the_log_is_moved_even_if_single_jobs_trickle_in(self, opened, path: Path) -> None:
+    def test_the_log_is_moved_even_if_small_jobs_trickle_in(self, opened, path: Path) -> None:
         store = opened()
         written_at_first = path.stat().st_size
-        for _ in range(4100):
-            submitted(store)
+        for _ in range(CHECKPOINT_ROWS // 40 + 1):
+            submitted(store, 40)
 
         assert path.stat().st_size > written_at_first
 
@@ -478,6 +479,15 @@ class TestLostLog:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("select count(*) from holdfast_job").fetchone()
         assert not log_of(path).exists()
+
+        assert number_of_jobs(opened()) == 25
+
+    def test_an_empty_log_is_not_missed(self, path: Path, url: str, opened) -> None:
+        store = opened()
+        submitted(store, 25, run_at=FAR_FUTURE)
+        store.close()
+        assert run("commit_nothing_and_die", url).returncode == -signal.SIGKILL
+        log_of(path).unlink()
 
         assert number_of_jobs(opened()) == 25
 
