@@ -7,9 +7,11 @@ import os
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Protocol
 
 from holdfast.core.instant import Instant
+from holdfast.errors import UnavailableError
 
 JUMP_US: Final = 1_000_000
 """A store's clock that is off by more than this since it was last read was set, not slewed."""
@@ -36,8 +38,9 @@ class Clock(Protocol):
 class StoreClock:
     """The store's time, told without asking it: monotonic time plus an offset learnt from it.
 
-    This machine's wall clock plays no part, so it may be wrong or jump. The offset is learnt
-    anew now and then, from the reading with the shortest round trip.
+    This machine's wall clock plays no part, so it may be wrong or jump. The offset is taken from
+    the reading with the shortest round trip. It is learnt anew by whoever calls `learn`, and with
+    `learn_every_us` also by asking the time after that long.
     """
 
     def __init__(
@@ -45,9 +48,12 @@ class StoreClock:
         read_store: Callable[[], Instant],
         *,
         monotonic_ns: Callable[[], int] = time.monotonic_ns,
+        learn_every_us: int | None = None,
     ) -> None:
         self._read_store = read_store
         self._monotonic_ns = monotonic_ns
+        self._learn_every_us = learn_every_us
+        self._learn_again_at_us: int | None = None
         self._offset_us: int | None = None
         self._jumped_at_us: int | None = None
 
@@ -55,6 +61,8 @@ class StoreClock:
         """Return the store's time as last learnt."""
         if self._offset_us is None:
             self.learn()
+        elif self._learn_again_at_us is not None:
+            self._learn_when_due(self._learn_again_at_us)
         return Instant(self._monotonic_ns() // 1000 + (self._offset_us or 0))
 
     def learn(self) -> None:
@@ -69,6 +77,21 @@ class StoreClock:
         if self._offset_us is not None and abs(best_offset_us - self._offset_us) > JUMP_US:
             self._jumped_at_us = self._monotonic_ns() // 1000
         self._offset_us = best_offset_us
+        if self._learn_every_us is not None:
+            self._learn_again_at_us = self._monotonic_ns() // 1000 + self._learn_every_us
+
+    def reading(self, read_store: Callable[[], Instant]) -> StoreClock:
+        """Return a clock that reads the store another way, and is learnt by `learn` alone."""
+        return StoreClock(read_store, monotonic_ns=self._monotonic_ns)
+
+    def _learn_when_due(self, due_at_us: int) -> None:
+        now_us = self._monotonic_ns() // 1000
+        if now_us < due_at_us:
+            return
+        self._learn_again_at_us = now_us + (self._learn_every_us or 0)
+        with suppress(UnavailableError):
+            # The old offset is good enough until the store answers again.
+            self.learn()
 
     def steady_for(self, span_us: int) -> bool:
         """Tell whether what was learnt has agreed with monotonic time for `span_us`."""

@@ -21,7 +21,7 @@ from holdfast.errors import InvalidValue, UnavailableError
 from holdfast.runtime.announce import Announcer
 from holdfast.runtime.attempt import Attempt, Fate
 from holdfast.runtime.claimer import Claimer, Leased
-from holdfast.runtime.clock import Chance, Clock, monotonic_s, sleep_s
+from holdfast.runtime.clock import Chance, Clock, StoreClock, monotonic_s, sleep_s
 from holdfast.runtime.ear import Ear
 from holdfast.runtime.in_flight import InFlight
 from holdfast.runtime.keeper import FORGET_AFTER_US, Keeper
@@ -59,18 +59,20 @@ class WorkerOptions:
     """How long running attempts may go on after the worker was told to stop."""
 
     def __post_init__(self) -> None:
-        for field, low, high in (
-            ("concurrency", 1, 10_000),
-            ("processes", 1, 256),
-            ("lease", 0.1, 86_400),
-            ("poll", 0.01, 3_600),
-            ("sweep", 0.01, 3_600),
-            ("grace", 0, 86_400),
+        whole, number = (int,), (int, float)
+        for field, kinds, low, high in (
+            ("concurrency", whole, 1, 10_000),
+            ("processes", whole, 1, 256),
+            ("lease", number, 0.1, 86_400),
+            ("poll", number, 0.01, 3_600),
+            ("sweep", number, 0.01, 3_600),
+            ("grace", number, 0, 86_400),
         ):
             value = getattr(self, field)
-            if isinstance(value, bool) or not low <= value <= high:
+            if type(value) not in kinds or not low <= value <= high:
+                kind = "a whole number" if kinds is whole else "a number"
                 raise InvalidValue(
-                    "worker", field=field, value=value, limit=f"from {low} to {high}"
+                    "worker", field=field, value=value, limit=f"{kind} from {low} to {high}"
                 )
 
 
@@ -91,7 +93,6 @@ class Worker:
         self.id = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{chance.bits(32):08x}")
         self._options = options
         self._queues = tuple(queues)
-        self._clock = clock
         self._chance = chance
         # Plain flags and a reentrant queue: a signal may interrupt any line of the main thread,
         # and an Event that is set from its own wait waits for itself.
@@ -103,10 +104,16 @@ class Worker:
         self._started_at: Instant | None = None
         # Each service that must not wait for another has a connection of its own.
         self._stores = {name: store.reserve(name) for name in _RESERVED}
+        # Handlers may use up the application's connections; renewals must not wait for one.
+        self._clock: Clock = (
+            clock.reading(self._stores["keeper"].read_clock)
+            if isinstance(clock, StoreClock)
+            else clock
+        )
         self._plans = PlanCache(self._stores["claimer"])
         self._in_flight = InFlight()
         self._handlers = {(stage.pipeline, stage.name): stage for stage in stages}
-        self._supervisor = Supervisor(clock=clock, chance=chance, on_fatal=self.abort)
+        self._supervisor = Supervisor(clock=self._clock, chance=chance, on_fatal=self.abort)
         self._build(announcer)
 
     def _build(self, announcer: Announcer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, LiteralString, TypeVar, cast
@@ -50,6 +51,8 @@ from holdfast.store.sqlfiles import SqlFiles
 
 CONNECTIONS: Final = 8
 REPEATS: Final = 5
+LOCKED_S: Final = 5.0
+"""How long after a lock was waited for in vain no other is waited for."""
 SERVICE_TIMEOUT_S: Final = 10.0
 """What a worker's services run takes milliseconds, and two tries must fit into a lease."""
 _SAMPLE: Final = 5
@@ -95,6 +98,7 @@ class PostgresStore:
             url, name=name, size=size, statement_timeout_s=statement_timeout_s
         )
         self.url = self._connections.location
+        self._locked_until = 0.0
 
     def migrate(self) -> list[str]:
         return migrations.migrate(self._connections.connect)
@@ -230,11 +234,13 @@ class PostgresStore:
         # Rows are locked in the order of their ids, so that two writers do not wait in a circle.
         ordered = sorted(decisions)
         kinds = {decision.entry.kind is Kind.COMPLETED for decision in ordered}
-        try:
-            return self._run(lambda own: _write(own, ordered), atomic=len(kinds) > 1)
-        except StoreUnavailable as error:
-            if not isinstance(error.__cause__, pg_errors.LockNotAvailable):
-                raise
+        if time.monotonic() >= self._locked_until:
+            try:
+                return self._run(lambda own: _write(own, ordered), atomic=len(kinds) > 1)
+            except StoreUnavailable as error:
+                if not _is_locked(error):
+                    raise
+            self._locked_until = time.monotonic() + LOCKED_S
         # Somebody sits on one of the rows: the others must not wait for it.
         return self._run(lambda own: _write_unlocked(own, ordered), atomic=True)
 
@@ -364,8 +370,8 @@ class PostgresStore:
             except RETRIED_AT_ONCE as error:
                 if repeat == REPEATS - 1:
                     raise StoreUnavailable(self.url, reason=str(error)) from error
-            except StoreUnavailable:
-                if not stale:
+            except StoreUnavailable as error:
+                if not stale or _is_locked(error):
                     raise
                 stale = False
         raise AssertionError("the loop returns or raises")
@@ -378,6 +384,10 @@ class PostgresStore:
 
     def _count(self, statement: str, values: dict[str, Any]) -> int:
         return self._run(lambda own: own.execute(_text(statement), values).rowcount)
+
+
+def _is_locked(error: StoreUnavailable) -> bool:
+    return isinstance(error.__cause__, pg_errors.LockNotAvailable)
 
 
 def _borrowed(connection: object) -> Connection:
