@@ -12,14 +12,12 @@ from uuid import UUID
 from holdfast.bulk import Chunk, settle_chunk
 from holdfast.core.document import DEFAULT_LIMITS, decode, encode
 from holdfast.core.event import Answered, CancelRequested, Event, RetryRequested
-from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.ids import JobId
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import ACTIVE, DEFAULT_OWNER, DEFAULT_PRIORITY, ENDED, Job, JobState
 from holdfast.errors import (
     HoldfastError,
     InvalidValue,
-    UnavailableError,
     UnknownJob,
     UnknownPipeline,
     UsageError,
@@ -44,7 +42,7 @@ from holdfast.store.contract import (
 )
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.submission import RowMaker, Submit, Submitted, checked_text, resolve
+from holdfast.submission import RowMaker, Submit, Submitted, resolve
 from holdfast.view import HistoryLine, JobView, history
 
 BULK: Final = 1_000
@@ -217,7 +215,6 @@ class Holdfast:
     ) -> list[Submitted]:
         """Make many jobs in few statements; one that is refused leaves the others alone."""
         found = self._pipeline(pipeline)
-        self._open()
         given = list(submits)
         results: list[Submitted | None] = [None] * len(given)
         rows: list[tuple[int, NewJob]] = []
@@ -230,8 +227,6 @@ class Holdfast:
                     results[position] = Submitted(*handle)
                 else:
                     rows.append((position, self._row(found, submit, connection)))
-            except UnavailableError:
-                raise  # the store's trouble, not this job's
             except HoldfastError as error:
                 results[position] = Submitted(None, created=False, error=error)
         for start in range(0, len(rows), BULK):
@@ -282,8 +277,7 @@ class Holdfast:
 
     def cancel(self, job_id: str, *, by: str, reason: str | None = None) -> JobView:
         """End a job that has not ended; a handler that runs is stopped, and its result refused."""
-        event = CancelRequested(*_asked("cancel", by, reason))
-        settled = self._settle(job_id, lambda _: event)
+        settled = self._settle(job_id, lambda _: CancelRequested(by, reason))
         if settled.ignored is not None and settled.job.state is not JobState.CANCELLED:
             raise WrongState(
                 job_id,
@@ -297,8 +291,7 @@ class Holdfast:
         self, job_id: str, *, by: str, reason: str | None = None, from_start: bool = False
     ) -> JobView:
         """Send a failed job back to the stage that failed, or to the start, with a new budget."""
-        event = RetryRequested(*_asked("retry", by, reason), from_start)
-        settled = self._settle(job_id, lambda _: event)
+        settled = self._settle(job_id, lambda _: RetryRequested(by, reason, from_start))
         if settled.ignored is not None:
             raise WrongState(job_id, state=settled.job.state, action="retry", allowed=("failed",))
         self.store.announce_due()
@@ -314,7 +307,7 @@ class Holdfast:
         limit: int = BULK,
     ) -> Chunk:
         """End up to `limit` matching jobs that have not ended, newest first."""
-        event = CancelRequested(*_asked("cancel", by, reason))
+        event = CancelRequested(by, reason)
         return self._settle_chunk(wanted, event, ACTIVE, before=before, limit=limit)
 
     def retry_many(
@@ -328,7 +321,7 @@ class Holdfast:
         limit: int = BULK,
     ) -> Chunk:
         """Send up to `limit` matching jobs back that have failed, newest first."""
-        event = RetryRequested(*_asked("retry", by, reason), from_start)
+        event = RetryRequested(by, reason, from_start)
         failed = frozenset({JobState.FAILED})
         chunk = self._settle_chunk(wanted, event, failed, before=before, limit=limit)
         self.store.announce_due()
@@ -350,8 +343,7 @@ class Holdfast:
     def pause(self, queue: str, *, by: str) -> bool:
         """Stop workers from taking jobs of a queue; False when it was paused already."""
         checked_name(queue, what="queue")
-        who, _ = _asked("pause", by, None)
-        return self.store.pause_queue(queue, by=who, now=self.clock.now())
+        return self.store.pause_queue(queue, by=by, now=self.clock.now())
 
     def resume(self, queue: str) -> bool:
         """Let workers take jobs of a queue again; False when it was not paused."""
@@ -469,12 +461,6 @@ class Holdfast:
             limit=limit,
             now=self.clock.now(),
         )
-
-
-def _asked(action: str, by: str, reason: str | None) -> tuple[str, str | None]:
-    """Return who asked and why, as both databases can hold it."""
-    who = checked_text(action, field="by", text=by)
-    return who, None if reason is None else clean_text(reason, MAX_MESSAGE_LENGTH)
 
 
 def _checked_id(job_id: str) -> JobId:
