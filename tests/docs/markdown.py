@@ -34,7 +34,14 @@ class Block(NamedTuple):
 
 def documents() -> list[Path]:
     """Return every Markdown file that users read."""
-    return sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "bench/README.md"])
+    return sorted(
+        [
+            *ROOT.glob("*.md"),
+            *(ROOT / "docs").rglob("*.md"),
+            ROOT / "bench/README.md",
+            ROOT / "examples/README.md",
+        ]
+    )
 
 
 def name_of(path: Path) -> str:
