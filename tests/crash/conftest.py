@@ -3,7 +3,22 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.fleet import Fleet
+pytest.register_assert_rewrite("tests.crash.fleet", "tests.crash.verdict")
+
+from tests.crash.fleet import Fleet  # noqa: E402 - after its assertions were made to explain
+
+FLEETS = ("fleet", "postgres_fleet", "sqlite_fleet")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Let a failing test tell what its workers said and what their handlers did."""
+    report = yield
+    if report.when == "call" and report.failed:
+        for name in FLEETS:
+            if name in item.funcargs:
+                report.sections.append(("what the workers did", item.funcargs[name].story()))
+    return report
 
 
 @pytest.fixture

@@ -101,7 +101,7 @@ class WorkerProcess:
         try:
             return self._process.wait(within_s)
         except subprocess.TimeoutExpired:
-            raise AssertionError(f"still runs after {within_s} s\n{self.story()}") from None
+            raise AssertionError(f"still runs after {within_s} s") from None
 
     def stopped(self, *, within_s: float = PATIENCE_S) -> None:
         """Wait until the process stands still, by SIGSTOP."""
@@ -121,7 +121,7 @@ class WorkerProcess:
 
         def look() -> list[dict[str, Any]]:
             found = self.events(event)
-            assert found or self.is_alive, f"ended without {event!r}\n{self.story()}"
+            assert found or self.is_alive, f"ended without {event!r}"
             return found
 
         return eventually(look, what=f"the worker says {event!r}", within_s=within_s)[0]
@@ -139,7 +139,7 @@ class WorkerProcess:
             self._process.wait()
 
     def _state(self) -> str:
-        assert self.is_alive, f"ended with {self._process.returncode}\n{self.story()}"
+        assert self.is_alive, f"ended with {self._process.returncode}"
         status = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8")
         return status.rpartition(")")[2].split()[0]
 
@@ -207,8 +207,7 @@ class Fleet:
         try:
             eventually(all_ended, what="all jobs have ended", within_s=within_s)
         except AssertionError as error:
-            stories = "\n".join(worker.story() for worker in self.workers)
-            raise AssertionError(f"{error}\n{_summary(found.values())}\n{stories}") from None
+            raise AssertionError(f"{error}\n{_summary(found.values())}") from None
         return [found[job] for job in jobs]
 
     def finished(
@@ -225,6 +224,14 @@ class Fleet:
     def sound(self) -> None:
         """See that the store's invariants hold."""
         assert self.app.verify() == []
+
+    def story(self) -> str:
+        """Everything that happened, for a failing test."""
+        parts = [worker.story() for worker in self.workers]
+        parts += [str(execution) for execution in self.executions()]
+        for job in {execution.job for execution in self.executions()}:
+            parts += [f"{job} {line}" for line in self.app.history(job)]
+        return "\n".join(parts)
 
     def end(self) -> None:
         for worker in self.workers:
