@@ -293,7 +293,9 @@ def summary(tally: Tally, *, elapsed_s: float) -> Iterator[str]:
 
 def hints(tally: Tally, *, database_url: str | None) -> Iterator[tuple[str, str]]:
     """Return what to try next: commands, and what each shows."""
-    named = "…" if database_url else "sqlite:///holdfast.db"
+    named = database_url or "sqlite:///holdfast.db"
+    if not named.startswith("sqlite:"):
+        named = "postgresql://…"  # it may hold a password
     yield f"export HOLDFAST_DATABASE_URL={named}", "where the commands below look"
     yield ".venv/bin/holdfast jobs list --state failed", "what failed, and why"
     if tally.latest is not None:
