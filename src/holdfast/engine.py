@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, Self
@@ -12,11 +12,12 @@ from uuid import UUID
 from holdfast.bulk import Chunk, settle_chunk
 from holdfast.core.document import DEFAULT_LIMITS, decode, encode
 from holdfast.core.event import Answered, CancelRequested, Event, RetryRequested
+from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.ids import JobId
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import ACTIVE, DEFAULT_OWNER, DEFAULT_PRIORITY, ENDED, Job, JobState
 from holdfast.errors import (
-    HoldfastError,
+    ConflictError,
     InvalidValue,
     UnknownJob,
     UnknownPipeline,
@@ -42,7 +43,7 @@ from holdfast.store.contract import (
 )
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.submission import RowMaker, Submit, Submitted, resolve
+from holdfast.submission import RowMaker, Submit, Submitted, checked_text, resolve
 from holdfast.view import HistoryLine, JobView, history
 
 BULK: Final = 1_000
@@ -213,31 +214,26 @@ class Holdfast:
         *,
         connection: object = None,
     ) -> list[Submitted]:
-        """Make many jobs in few statements; one that is refused leaves the others alone."""
+        """Make many jobs in few statements, in order; one that is refused spares the others."""
         found = self._pipeline(pipeline)
         given = list(submits)
-        results: list[Submitted | None] = [None] * len(given)
-        rows: list[tuple[int, NewJob]] = []
+        results: dict[int, Submitted] = {}
+        rows: dict[int, NewJob] = {}
         for position, submit in enumerate(given):
             try:
-                if submit.rerun:
-                    handle = self._insert_one(
-                        self._row(found, submit, connection), submit, connection
-                    )
-                    results[position] = Submitted(*handle)
-                else:
-                    rows.append((position, self._row(found, submit, connection)))
-            except HoldfastError as error:
+                row = self._row(found, submit, connection)
+            except UsageError as error:
                 results[position] = Submitted(None, created=False, error=error)
-        for start in range(0, len(rows), BULK):
-            chunk = rows[start : start + BULK]
-            twins = self.store.insert([row for _, row in chunk], connection=connection)
-            for (position, row), twin in zip(chunk, twins, strict=True):
-                if twin is None:
-                    results[position] = Submitted(row.id, created=True)
-                else:
-                    results[position] = self._known(row, given[position], connection)
-        return [result for result in results if result is not None]
+                continue
+            if submit.rerun or len(rows) == BULK:
+                results |= self._insert_many(rows, given, connection)
+                rows = {}
+            if submit.rerun:
+                results[position] = _result(self._insert_one, row, submit, connection)
+            else:
+                rows[position] = row
+        results |= self._insert_many(rows, given, connection)
+        return [results[position] for position in range(len(given))]
 
     def job(self, job_id: str) -> JobView:
         """Read a job, or raise `UnknownJob`."""
@@ -277,7 +273,8 @@ class Holdfast:
 
     def cancel(self, job_id: str, *, by: str, reason: str | None = None) -> JobView:
         """End a job that has not ended; a handler that runs is stopped, and its result refused."""
-        settled = self._settle(job_id, lambda _: CancelRequested(by, reason))
+        event = CancelRequested(*_asked("cancel", by, reason))
+        settled = self._settle(job_id, lambda _: event)
         if settled.ignored is not None and settled.job.state is not JobState.CANCELLED:
             raise WrongState(
                 job_id,
@@ -291,7 +288,8 @@ class Holdfast:
         self, job_id: str, *, by: str, reason: str | None = None, from_start: bool = False
     ) -> JobView:
         """Send a failed job back to the stage that failed, or to the start, with a new budget."""
-        settled = self._settle(job_id, lambda _: RetryRequested(by, reason, from_start))
+        event = RetryRequested(*_asked("retry", by, reason), from_start)
+        settled = self._settle(job_id, lambda _: event)
         if settled.ignored is not None:
             raise WrongState(job_id, state=settled.job.state, action="retry", allowed=("failed",))
         self.store.announce_due()
@@ -307,7 +305,7 @@ class Holdfast:
         limit: int = BULK,
     ) -> Chunk:
         """End up to `limit` matching jobs that have not ended, newest first."""
-        event = CancelRequested(by, reason)
+        event = CancelRequested(*_asked("cancel", by, reason))
         return self._settle_chunk(wanted, event, ACTIVE, before=before, limit=limit)
 
     def retry_many(
@@ -321,7 +319,7 @@ class Holdfast:
         limit: int = BULK,
     ) -> Chunk:
         """Send up to `limit` matching jobs back that have failed, newest first."""
-        event = RetryRequested(by, reason, from_start)
+        event = RetryRequested(*_asked("retry", by, reason), from_start)
         failed = frozenset({JobState.FAILED})
         chunk = self._settle_chunk(wanted, event, failed, before=before, limit=limit)
         self.store.announce_due()
@@ -343,7 +341,8 @@ class Holdfast:
     def pause(self, queue: str, *, by: str) -> bool:
         """Stop workers from taking jobs of a queue; False when it was paused already."""
         checked_name(queue, what="queue")
-        return self.store.pause_queue(queue, by=by, now=self.clock.now())
+        who, _ = _asked("pause", by, None)
+        return self.store.pause_queue(queue, by=who, now=self.clock.now())
 
     def resume(self, queue: str) -> bool:
         """Let workers take jobs of a queue again; False when it was not paused."""
@@ -420,11 +419,20 @@ class Holdfast:
             raise VersionConflict(standing.job_id, requested=row.version, found=standing.version)
         return row.id, True
 
-    def _known(self, row: NewJob, submit: Submit, connection: object) -> Submitted:
-        try:
-            return Submitted(resolve(row, submit, self._twins(row, connection)), created=False)
-        except HoldfastError as error:
-            return Submitted(None, created=False, error=error)
+    def _insert_many(
+        self, rows: Mapping[int, NewJob], given: Sequence[Submit], connection: object
+    ) -> dict[int, Submitted]:
+        """Insert rows by one statement, and say what each has become."""
+        twins = self.store.insert(list(rows.values()), connection=connection)
+        return {
+            position: Submitted(row.id, created=True)
+            if twin is None
+            else _result(self._known, row, given[position], connection)
+            for (position, row), twin in zip(rows.items(), twins, strict=True)
+        }
+
+    def _known(self, row: NewJob, submit: Submit, connection: object) -> tuple[JobId, bool]:
+        return resolve(row, submit, self._twins(row, connection)), False
 
     def _twins(self, row: NewJob, connection: object) -> list[Twin]:
         return self.store.twins(
@@ -461,6 +469,25 @@ class Holdfast:
             limit=limit,
             now=self.clock.now(),
         )
+
+
+def _result(
+    submit_one: Callable[[NewJob, Submit, object], tuple[JobId, bool]],
+    row: NewJob,
+    submit: Submit,
+    connection: object,
+) -> Submitted:
+    """Return what became of one of many; an outage is nobody's fault and is raised."""
+    try:
+        return Submitted(*submit_one(row, submit, connection))
+    except (UsageError, ConflictError) as error:
+        return Submitted(None, created=False, error=error)
+
+
+def _asked(action: str, by: str, reason: str | None) -> tuple[str, str | None]:
+    """Return who asked and why, as both databases can hold it."""
+    who = checked_text(action, field="by", text=by)
+    return who, None if reason is None else clean_text(reason, MAX_MESSAGE_LENGTH)
 
 
 def _checked_id(job_id: str) -> JobId:

@@ -7,6 +7,7 @@ are types to check against, whatever pydantic understands.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,8 @@ from holdfast.errors import GiveUp, InvalidDocument, UsageError
 from holdfast.runtime.attempt import JobContext, Wait
 
 PAYLOAD: Final = "payload"
+_NEVER_STORED: Final = (Wait, typing.NoReturn, typing.Never)
+_PLAIN: Final = (dict, list, tuple, str, int, float, bool, type(None))
 _KINDS: Final = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -49,6 +52,8 @@ class Parameter:
 def parameters_of(function: Callable[..., Any], *, earlier: Sequence[str]) -> tuple[Parameter, ...]:
     """Read the handler's signature; `earlier` names the stages before it."""
     name = getattr(function, "__qualname__", repr(function))
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise UsageError(f"handler {name} yields; a stage has one result, and returns it")
     signature = inspect.signature(function)
     given = list(signature.parameters.values())
     if not given or any(parameter.kind not in _KINDS for parameter in given):
@@ -86,7 +91,7 @@ def encoder_of(function: Callable[..., Any], *, limits: Limits) -> Callable[[Any
     """Return what turns the handler's value into JSON text, checked by its return annotation."""
     name = getattr(function, "__qualname__", repr(function))
     returned = _hints(function, name).get("return")
-    adapter = None if returned is Wait else _adapter(returned, f"{name} ->")
+    adapter = None if returned in _NEVER_STORED else _adapter(returned, f"{name} ->")
     if adapter is None:
         return lambda value: encode(value, what="result", limits=limits)
 
@@ -113,19 +118,22 @@ class PayloadCheck:
     ) -> None:
         self._adapter = _adapter(payload_type, f"payload of {pipeline}")
         self._limits = limits
+        self._wholes: list[TypeAdapter[Any]] = []
         self._fields: dict[str, list[Parameter]] = {}
         for parameter in parameters:
             if parameter.source is Source.FIELD:
                 self._fields.setdefault(parameter.name, []).append(parameter)
+            elif parameter.source is Source.PAYLOAD and parameter.adapter is not None:
+                self._wholes.append(parameter.adapter)
 
     def document(self, payload: object) -> Any:  # noqa: ANN401 - JSON of any shape
         """Return the payload as plain JSON values, or raise `InvalidDocument` naming the field."""
         if self._adapter is not None:
-            try:
-                checked = self._adapter.validate_python(payload)
-            except ValidationError as error:
-                raise invalid(error, what=PAYLOAD, path="") from error
-            payload = self._adapter.dump_python(checked, mode="json")
+            payload = _checked_whole(self._adapter, payload)
+        for adapter in self._wholes:
+            checked = _checked_whole(adapter, payload)
+            # One stage may not know what another needs, so that plain values stay as they are.
+            payload = payload if isinstance(payload, _PLAIN) else checked
         if not self._fields:
             return payload
         if not isinstance(payload, Mapping):
@@ -163,6 +171,13 @@ class PayloadCheck:
             document[name] = parameter.adapter.dump_python(checked, mode="json")
 
 
+def _checked_whole(adapter: TypeAdapter[Any], payload: object) -> Any:  # noqa: ANN401
+    try:
+        return adapter.dump_python(adapter.validate_python(payload), mode="json")
+    except ValidationError as error:
+        raise invalid(error, what=PAYLOAD, path="") from error
+
+
 def invalid(error: ValidationError, *, what: str, path: str) -> InvalidDocument:
     """Return pydantic's first complaint as an `InvalidDocument`; values are not quoted."""
     first = error.errors(include_url=False, include_input=False)[0]
@@ -178,6 +193,13 @@ def _arguments(context: JobContext, parameters: Sequence[Parameter]) -> dict[str
         name = parameter.name
         match parameter.source:
             case Source.RESULT:
+                if name not in context.results:
+                    if parameter.optional:
+                        continue
+                    raise GiveUp(
+                        "PAYLOAD_INVALID",
+                        f"there is no result of stage {name!r}: the plan of this job has none",
+                    )
                 value = context.results[name]
             case Source.PAYLOAD:
                 value = context.payload
@@ -199,6 +221,10 @@ def _arguments(context: JobContext, parameters: Sequence[Parameter]) -> dict[str
 
 
 def _hints(function: Callable[..., Any], name: str) -> Mapping[str, Any]:
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not hasattr(function, "__annotations__"):
+        function = type(function).__call__
     try:
         return typing.get_type_hints(function, include_extras=True)
     except NameError as error:

@@ -23,6 +23,7 @@ from holdfast.runtime.stage import BoundPipeline, BoundStage, LaneKind
 
 MAX_NAME_LENGTH: Final = 64
 MAX_SPAN_S: Final = 10 * 365 * 86_400.0
+MOST_SNOOZES: Final = 1_000_000
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -143,14 +144,14 @@ class Pipeline:
         """
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
-            stage_name = checked_name(name or function.__name__, what="stage")
+            stage_name = checked_name(name or getattr(function, "__name__", None), what="stage")
             wait = timeout if timeout is not None or calls is None else calls.timeout
             plan = StagePlan(
                 name=stage_name,
                 retry=retry or (calls.retry if calls else None) or self._retry,
                 timeout_us=span_us(wait, owner=f"stage {stage_name}", field="timeout"),
                 upstream=calls.name if calls else None,
-                max_snoozes=max_snoozes,
+                max_snoozes=_checked_snoozes(max_snoozes, stage=stage_name),
             )
             self._add(plan, function, runs, (*rules, *(calls.rules if calls else ())))
             return function
@@ -214,24 +215,43 @@ class Pipeline:
 def _lane_of(function: Callable[..., Any], runs: str) -> LaneKind:
     if runs not in ("auto", "process"):
         raise InvalidValue("stage", field="runs", value=runs, limit="'auto' or 'process'")
-    if inspect.iscoroutinefunction(function):
+    if _is_async(function):
         if runs == "process":
             raise UsageError("a stage that runs in a process must be a plain function")
         return LaneKind.LOOP
     return LaneKind.PROCESS if runs == "process" else LaneKind.THREAD
 
 
+def _is_async(function: Callable[..., Any]) -> bool:
+    """Tell whether calling it gives a coroutine; an object may have an async `__call__`."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004 - the method itself is looked at
+    )
+
+
+def _checked_snoozes(count: object, *, stage: str) -> int:
+    if type(count) is not int or not 0 <= count <= MOST_SNOOZES:
+        raise InvalidPolicy(
+            f"stage {stage}",
+            field="max_snoozes",
+            value=count,
+            limit=f"a whole number from 0 to {MOST_SNOOZES}",
+        )
+    return count
+
+
 def _target_of(function: Callable[..., Any]) -> str:
     """Return the name by which a child process finds the function."""
-    if "<" in function.__qualname__:
+    qualname = getattr(function, "__qualname__", "<no name>")
+    if "<" in qualname:
         raise UsageError(
-            f"{function.__qualname__} runs in a process, so it must be defined at the top level "
+            f"{qualname} runs in a process, so it must be defined at the top level "
             "of a module, where a child process can import it"
         )
     module = function.__module__
     if module == "__main__":
         module = getattr(sys.modules["__main__"], "__file__", None) or module
-    return f"{module}:{function.__qualname__}"
+    return f"{module}:{qualname}"
 
 
 def _mark(function: Callable[..., Any], stage: BoundStage) -> None:

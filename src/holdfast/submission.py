@@ -93,12 +93,13 @@ class RowMaker:
     @staticmethod
     def _check(submit: Submit) -> None:
         if submit.key is not None:
-            _checked_text("key", submit.key)
-        if submit.owner:
-            _checked_text("owner", submit.owner)
+            checked_text("submit", field="key", text=submit.key)
+        if submit.owner != DEFAULT_OWNER:
+            checked_text("submit", field="owner", text=submit.owner)
         if submit.trace is not None:
-            _checked_text("trace", submit.trace)
-        if submit.priority not in PRIORITIES or isinstance(submit.priority, bool):
+            checked_text("submit", field="trace", text=submit.trace)
+        priority: object = submit.priority
+        if type(priority) is not int or priority not in PRIORITIES:
             raise InvalidValue(
                 "submit", field="priority", value=submit.priority, limit="0 (first) to 3 (last)"
             )
@@ -143,14 +144,16 @@ def resolve(job: NewJob, submit: Submit, twins: Sequence[Twin]) -> JobId:
             raise VersionConflict(newest.job_id, requested=job.version, found=newest.version)
 
 
-def _checked_text(field: str, text: object) -> None:
+def checked_text(owner: str, *, field: str, text: object) -> str:
+    """Return a short text that both databases can hold and a line can show."""
     if not isinstance(text, str) or not text.isprintable() or not 1 <= len(text) <= MAX_KEY_LENGTH:
         raise InvalidValue(
-            "submit",
+            owner,
             field=field,
             value=text,
             limit=f"1 to {MAX_KEY_LENGTH} printable characters",
         )
+    return text
 
 
 def _run_at(submit: Submit, now: Instant) -> Instant:

@@ -14,7 +14,13 @@ from holdfast.core.event import (
     Snoozed,
     Suspended,
 )
-from holdfast.core.failure import RESULT_INVALID, STAGE_TIMEOUT, Failure
+from holdfast.core.failure import (
+    MAX_MESSAGE_LENGTH,
+    RESULT_INVALID,
+    STAGE_TIMEOUT,
+    Failure,
+    clean_text,
+)
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.errors import InvalidDocument, RetryLater
 from holdfast.runtime.attempt import Attempt, Fate, Wait
@@ -48,7 +54,7 @@ def event_of(
         # Whatever a handler raises when it is stopped comes from being stopped.
         return Interrupted()
     if isinstance(error, RetryLater):
-        return Snoozed(error.after_us, error.reason or None)
+        return Snoozed(error.after_us, clean_text(error.reason, MAX_MESSAGE_LENGTH) or None)
     if not is_failure(error):
         doublings = min(attempt.job.interruptions, MOST_DOUBLINGS)
         return Interrupted(after_us=SELF_STOPPED_AFTER_US << doublings)

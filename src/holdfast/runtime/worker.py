@@ -59,18 +59,20 @@ class WorkerOptions:
     """How long running attempts may go on after the worker was told to stop."""
 
     def __post_init__(self) -> None:
-        for field, low, high in (
-            ("concurrency", 1, 10_000),
-            ("processes", 1, 256),
-            ("lease", 0.1, 86_400),
-            ("poll", 0.01, 3_600),
-            ("sweep", 0.01, 3_600),
-            ("grace", 0, 86_400),
+        whole, number = (int,), (int, float)
+        for field, kinds, low, high in (
+            ("concurrency", whole, 1, 10_000),
+            ("processes", whole, 1, 256),
+            ("lease", number, 0.1, 86_400),
+            ("poll", number, 0.01, 3_600),
+            ("sweep", number, 0.01, 3_600),
+            ("grace", number, 0, 86_400),
         ):
             value = getattr(self, field)
-            if isinstance(value, bool) or not low <= value <= high:
+            if type(value) not in kinds or not low <= value <= high:
+                kind = "a whole number" if kinds is whole else "a number"
                 raise InvalidValue(
-                    "worker", field=field, value=value, limit=f"from {low} to {high}"
+                    "worker", field=field, value=value, limit=f"{kind} from {low} to {high}"
                 )
 
 
