@@ -196,20 +196,8 @@ def test_a_secret_given_twice_is_refused(tmp_path: Path):
             "environment: HOLDFAST_LEASE is 'soon'; it must be a duration such as 500ms, 30s or 5m",
         ),
         (
-            {"HOLDFAST_LEASE": "2d"},
-            "environment: HOLDFAST_LEASE is '2d'; it must be from 0.1 to 86400 seconds",
-        ),
-        (
-            {"WORKER_LEASE_TTL_SEC": "0"},
-            "environment: WORKER_LEASE_TTL_SEC is '0'; it must be from 0.1 to 86400 seconds",
-        ),
-        (
             {"HOLDFAST_CONCURRENCY": "many"},
             "environment: HOLDFAST_CONCURRENCY is 'many'; it must be a whole number",
-        ),
-        (
-            {"HOLDFAST_CONCURRENCY": "0"},
-            "environment: HOLDFAST_CONCURRENCY is '0'; it must be from 1 to 10000",
         ),
         (
             {"HOLDFAST_LOG_LEVEL": "loud"},
@@ -249,6 +237,24 @@ def test_a_bad_value_is_refused_with_its_variable_and_its_limit(
 
 
 @pytest.mark.parametrize(
+    ("variable", "value", "limit"),
+    [
+        ("HOLDFAST_LEASE", "2d", "from 0.1 to 86400 seconds"),
+        ("WORKER_LEASE_TTL_SEC", "0", "from 0.1 to 86400 seconds"),
+        ("TIMEOUT_CHECK_INTERVAL_MS", "1", "from 0.01 to 3600 seconds"),
+        ("HOLDFAST_CONCURRENCY", "0", "from 1 to 10000"),
+    ],
+)
+def test_a_value_outside_its_range_is_refused_with_the_range(
+    tmp_path: Path, variable: str, value: str, limit: str
+):
+    said = refusal(tmp_path, {variable: value})
+
+    assert said.startswith(f"environment: {variable} is '{value}'; it must be ")
+    assert said.endswith(limit)
+
+
+@pytest.mark.parametrize(
     "url",
     [
         "mysql://ada:s3cret@h/shop",
@@ -278,7 +284,7 @@ def test_a_bad_database_url_is_refused_without_its_password(tmp_path: Path, url:
     [
         ("leese = 5", "holdfast.toml: setting is 'leese'; it must be one of app, concurrency, "),
         ("lease = [1]", "holdfast.toml: lease is [1]; it must be a duration"),
-        ("lease = nan", "holdfast.toml: lease is nan; it must be from 0.1 to 86400 seconds"),
+        ("lease = nan", "holdfast.toml: lease is nan; it must be "),
         ("concurrency = true", "holdfast.toml: concurrency is True; it must be a whole number"),
         ("queues = 5", "holdfast.toml: queues is 5; it must be queue names"),
         ("lease =", "holdfast.toml: file is "),

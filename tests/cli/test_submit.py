@@ -253,6 +253,19 @@ def test_a_line_that_is_too_long_is_refused_and_the_next_one_is_read(on_sqlite: 
     assert (second["line"], second["created"]) == (2, True)
 
 
+def test_a_database_that_cannot_be_used_is_said_once_and_not_once_a_line(
+    on_sqlite: Command, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv(URL_VARIABLE, "postgresql://me@127.0.0.1:1/none")
+    text = '{"payload": {"pdf": "a"}}\n' * 3
+
+    result = on_sqlite("submit", "convert", "--from-file", "-", input=text)
+
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert "Connection refused" in result.stderr
+
+
 def test_a_file_that_is_not_there_is_named(on_sqlite: Command):
     result = on_sqlite("submit", "convert", "--from-file", "gone.jsonl")
 

@@ -12,8 +12,9 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.testing.inline import run_inline
+from holdfast.testing.postgres_server import PrivatePostgres
 from tests.cli.conftest import Command, lines
-from tests.cli.sample_app import URL_VARIABLE
+from tests.cli.sample_app import URL_VARIABLE, convert
 
 ROOT = Path(__file__).parents[2]
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -96,12 +97,46 @@ def test_an_interrupt_ends_the_watching_without_a_traceback(app: Holdfast, datab
     assert (watching.returncode, errors.strip()) == (130, "")
 
 
+def test_watching_goes_on_after_an_outage(postgres_server: PrivatePostgres, tmp_path: Path):
+    url = postgres_server.create_database("watched")
+    with Holdfast(url, pipelines=[convert]) as app:
+        handle = app.submit("convert", {"pdf": "a"})
+    errors = tmp_path / "stderr"
+    with errors.open("wb") as stderr:
+        watching = subprocess.Popen(
+            [sys.executable, "-m", "holdfast", "jobs", "watch", handle.id, "--every", "100ms"],
+            env=environment(url),
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        )
+    try:
+        assert watching.stdout is not None
+        watching.stdout.readline()
+        postgres_server.stop("immediate")
+        until = time.monotonic() + 30
+        while b"watching goes on" not in errors.read_bytes():
+            assert time.monotonic() < until, errors.read_text()
+            time.sleep(0.05)
+        postgres_server.start()
+        with Holdfast(url, pipelines=[convert]) as app:
+            run_inline(app, until=handle.id)
+        rest, _ = watching.communicate(timeout=30)
+    finally:
+        watching.kill()
+        watching.communicate()
+
+    assert watching.returncode == 0
+    assert "complete" in rest.splitlines()[-1]
+    assert errors.read_text().count("watching goes on") == 1
+
+
 def on_terminal(arguments: list[str], variables: dict[str, str], act: Callable[[], None]) -> str:
     """Run a command on a terminal of 120 columns, act once it has drawn, and return its output."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "holdfast", *arguments],
-        env={**variables, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "30"},
+        env={"COLUMNS": "120", "LINES": "30", **variables, "TERM": "xterm-256color"},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -147,7 +182,7 @@ def test_on_a_terminal_a_live_table_is_drawn_in_place(app: Holdfast, database_ur
     assert last.split()[:4] == [handle.id, "convert", "to_xml", "complete"]
 
 
-@pytest.mark.parametrize("width", ["80", "140"])
+@pytest.mark.parametrize("width", ["60", "80", "140"])
 def test_on_a_terminal_ids_are_never_cut(
     app: Holdfast, database_url: str, job: Callable[[str], str], width: str
 ):

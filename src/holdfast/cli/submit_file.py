@@ -60,6 +60,8 @@ def submit_file(
     engine: Holdfast, output: Output, pipeline: str, file: BinaryIO, *, defaults: Submit
 ) -> ExitCode:
     """Submit every line and print what became of each; 1 when some were refused."""
+    # A database that cannot be used is said once, not once a line.
+    engine.store.check_schema()
     tally = Tally()
     lines = read_lines(file, defaults, limits=_limits_of_a_line(engine.pipelines[pipeline].limits))
     with Progress(output, "Submitting", total=None) as progress:

@@ -22,6 +22,7 @@ from holdfast.runtime.clock import sleep_s
 from holdfast.view import JobView
 
 EVERY: Final = "500ms"
+SHORTEST_S: Final = 0.05
 LONGEST_S: Final = 3_600.0
 PAGE: Final = 200
 _ROOM_FOR_HEADINGS: Final = 3
@@ -54,15 +55,15 @@ def follow(output: Output, read: Read, *, every_s: float, to_the_end: bool) -> E
     """Show what `read` returns again and again; `to_the_end` of all of them, or for ever."""
     with _Live(output) if output.live else _Lines(output) as shown:
         views = read()
-        while True:
-            shown.show(views)
-            if to_the_end and all(view.state in ENDED for view in views):
-                break
-            sleep_s(max(every_s, 0.05))
+        shown.show(views)
+        while not to_the_end or any(view.state not in ENDED for view in views):
+            sleep_s(max(every_s, SHORTEST_S))
             try:
                 views = read()
             except UnavailableError as error:
                 shown.interrupted(error)
+            else:
+                shown.show(views)
     complete = all(view.state is JobState.COMPLETE for view in views)
     return ExitCode.OK if complete else ExitCode.FAILED
 
