@@ -5,10 +5,9 @@ Their status errors carry the response and are judged by it, as everybody's are.
 
 from __future__ import annotations
 
-import ssl
 from typing import Final
 
-from holdfast.classify.describe import causes_of
+from holdfast.classify.reasons import is_untrusted
 from holdfast.classify.rule import Rule, Verdict, named
 from holdfast.classify.verdicts import (
     ANSWER_INVALID,
@@ -25,11 +24,9 @@ from holdfast.core.instant import Instant
 _PACKAGES: Final = "httpx httpx2"
 
 
-def verdict_of_no_connection(error: BaseException, _now: Instant) -> Verdict:
-    """A connection that was never made; a certificate nobody trusts does not pass by waiting."""
-    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes_of(error)):
-        return AUTH
-    return UNSENT
+def _verdict_of_no_connection(error: BaseException, _now: Instant) -> Verdict:
+    """A certificate that nobody vouches for does not pass by waiting."""
+    return AUTH if is_untrusted(error) else UNSENT
 
 
 def _verdict_of_proxy(error: BaseException, _now: Instant) -> Verdict:
@@ -40,7 +37,7 @@ HTTPX: Final[tuple[Rule, ...]] = (
     Rule(named(_PACKAGES, "PoolTimeout"), SATURATED),
     Rule(named(_PACKAGES, "ConnectTimeout"), TIMEOUT_UNSENT),
     Rule(named(_PACKAGES, "TimeoutException"), TIMEOUT),
-    Rule(named(_PACKAGES, "ConnectError"), verdict_of_no_connection),
+    Rule(named(_PACKAGES, "ConnectError"), _verdict_of_no_connection),
     Rule(named(_PACKAGES, "ProxyError"), _verdict_of_proxy),
     Rule(named(_PACKAGES, "NetworkError RemoteProtocolError"), NETWORK),
     Rule(named(_PACKAGES, "DecodingError"), ANSWER_INVALID),

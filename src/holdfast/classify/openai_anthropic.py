@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Final
 
-from holdfast.classify.describe import causes_of
 from holdfast.classify.http_facts import read, status_of
 from holdfast.classify.http_status import verdict_of_response
 from holdfast.classify.httpx import HTTPX
+from holdfast.classify.reasons import verdict_of_causes
 from holdfast.classify.rule import Rule, Verdict, named
 from holdfast.classify.table import Table
 from holdfast.classify.verdicts import (
@@ -64,11 +63,7 @@ _BY_KIND: Final[Mapping[str, Verdict]] = {
 
 def _verdict_of_connection(error: BaseException, now: Instant) -> Verdict | None:
     """What the HTTP client said tells what was sent and what was not."""
-    for cause in islice(causes_of(error), 1, None):
-        verdict = _TRANSPORT.verdict_on(cause, now=now)
-        if verdict is not None:
-            return verdict
-    return None
+    return verdict_of_causes(error, _TRANSPORT, now=now)
 
 
 def _verdict_of_api_error(error: BaseException, now: Instant) -> Verdict | None:

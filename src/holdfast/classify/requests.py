@@ -6,12 +6,9 @@ made as well as for one that broke: what urllib3 said tells them apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
-from holdfast.classify.describe import causes_of
-from holdfast.classify.http_facts import read
-from holdfast.classify.httpx import verdict_of_no_connection
+from holdfast.classify.reasons import is_untrusted, reasons_of
 from holdfast.classify.rule import Rule, Verdict, named
 from holdfast.classify.verdicts import (
     ANSWER_INVALID,
@@ -26,27 +23,23 @@ from holdfast.classify.verdicts import (
 )
 from holdfast.core.instant import Instant
 
+_REFUSED_BY_PROXY: Final = "failed: 407"
 _UNMADE: Final = frozenset(
     {"NewConnectionError", "NameResolutionError", "ConnectTimeoutError", "ProxyError"}
 )
 
 
-def _reasons(error: BaseException) -> Iterator[BaseException]:
-    """What the error came from, and what each of those wraps as its `reason` or first argument."""
-    for cause in causes_of(error):
-        yield cause
-        wrapped = (read(cause, ("reason",)), *cause.args[:1])
-        yield from (each for each in wrapped if isinstance(each, BaseException))
-
-
-def _verdict_of_connection(error: BaseException, now: Instant) -> Verdict:
-    for reason in _reasons(error):
-        if type(reason).__name__ in _UNMADE:
-            return UNSENT
-        if type(reason).__name__ == "ReadTimeoutError":
+def _verdict_of_connection(error: BaseException, _now: Instant) -> Verdict:
+    if is_untrusted(error):
+        return AUTH
+    for reason in reasons_of(error):
+        name = type(reason).__name__
+        if name == "ReadTimeoutError":
             return TIMEOUT
-        if verdict_of_no_connection(reason, now) is AUTH:
+        if name == "ProxyError" and _REFUSED_BY_PROXY in str(reason):
             return AUTH
+        if name in _UNMADE:
+            return UNSENT
     return NETWORK
 
 
@@ -67,9 +60,10 @@ REQUESTS: Final[tuple[Rule, ...]] = (
         ),
         MISCONFIGURED,
     ),
+    # A connection that was refused is called a timeout as well.
+    Rule(named("urllib3", "MaxRetryError NewConnectionError SSLError"), _verdict_of_connection),
     Rule("urllib3.ConnectTimeoutError", TIMEOUT_UNSENT),
     Rule("urllib3.TimeoutError", TIMEOUT),
-    Rule(named("urllib3", "MaxRetryError NewConnectionError SSLError"), _verdict_of_connection),
     Rule(named("urllib3", "ProtocolError IncompleteRead"), NETWORK),
     Rule(named("urllib3", "LocationValueError URLSchemeUnknown"), MISCONFIGURED),
 )

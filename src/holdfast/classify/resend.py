@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Final
 
-from holdfast.classify.describe import causes_of
 from holdfast.classify.http_facts import headers_of, status_of
 from holdfast.classify.httpx import HTTPX
+from holdfast.classify.reasons import verdict_of_causes
 from holdfast.classify.requests import REQUESTS
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.table import Table
@@ -22,9 +21,7 @@ def _verdict_of_unreached(error: BaseException, now: Instant) -> Verdict | None:
     """What the HTTP client below said; None when there was an answer."""
     if status_of(error) != _FAILED_TO_REACH or headers_of(error):
         return None
-    causes = islice(causes_of(error), 1, None)
-    verdicts = (_TRANSPORT.verdict_on(cause, now=now) for cause in causes)
-    return next((verdict for verdict in verdicts if verdict is not None), NETWORK)
+    return verdict_of_causes(error, _TRANSPORT, now=now) or NETWORK
 
 
 RESEND: Final[tuple[Rule, ...]] = (
