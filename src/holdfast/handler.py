@@ -240,7 +240,8 @@ def _adapter(annotation: Any, where: str) -> TypeAdapter[Any] | None:  # noqa: A
     try:
         return TypeAdapter(annotation)
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        reason = str(error).partition("\n")[0]
         raise UsageError(
             f"{where}: {annotation!r} cannot be checked or stored as JSON; use a dataclass, "
-            "a TypedDict, a pydantic model or plain types"
+            f"a TypedDict, a pydantic model or plain types ({reason})"
         ) from error
