@@ -127,11 +127,12 @@ def resolve(job: NewJob, submit: Submit, twins: Sequence[Twin]) -> JobId:
         key_alone_decides=submit.key_alone,
     )
     newest = twins[-1]
+    of_version = {twin.version: twin.job_id for twin in twins}
     match verdict:
         case Verdict.SAME:
-            return next(twin.job_id for twin in twins if twin.version == job.version)
+            return of_version[job.version]
         case Verdict.OTHER_BODY:
-            raise KeyConflict(job.key or "", job_id=newest.job_id)
+            raise KeyConflict(job.key or "", job_id=of_version[job.version])
         case Verdict.NEEDS_RERUN:
             raise InvalidValue(
                 "submit",

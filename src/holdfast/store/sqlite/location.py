@@ -37,7 +37,7 @@ class Location(NamedTuple):
 def located(url: str) -> Location:
     """Return the place a URL names; a relative path counts from the current folder."""
     rest = url.removeprefix(_SCHEME)
-    if rest == _MEMORY:
+    if rest.removeprefix("/") == _MEMORY:
         return Location(url, None)
     path = rest.removeprefix("/")
     if not url.startswith(f"{_SCHEME}/") or not path or "?" in path or "\0" in path:
