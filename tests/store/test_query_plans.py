@@ -233,6 +233,7 @@ def steps(store: SqliteStore, operation: Callable[[], object]) -> int:
         return 0
 
     writer = _connections(store)[0]
+    operation()  # compiles its statements, which takes steps too
     writer.set_progress_handler(count, 10)
     operation()
     writer.set_progress_handler(None, 0)

@@ -273,6 +273,18 @@ class TestSharing:
             misuse()
         submitted(store)
 
+    def test_memory_may_be_read_inside_its_own_transaction(self) -> None:
+        store = SqliteStore("sqlite://:memory:")
+        store.migrate()
+        new = new_job()
+
+        with store.transaction() as connection:
+            store.insert([new], connection=connection)
+            found = store.get([new.id])
+
+        assert set(found) == {new.id}
+        store.close()
+
     def test_a_transaction_ended_inside_its_block_is_refused(self, opened) -> None:
         store = opened()
 
@@ -447,11 +459,14 @@ class TestDamage:
         submitted(store, 2000)
         store.close()
         with path.open("r+b") as file:
-            file.seek(8192)
-            file.write(b"\xa5" * (path.stat().st_size - 16384))
+            third = path.stat().st_size // 3
+            file.seek(third)
+            file.write(b"\xa5" * third)
+
+        store = opened()
 
         with pytest.raises(StoreCorrupt, match="restore it from a backup"):
-            number_of_jobs(opened())
+            number_of_jobs(store)
 
 
 class TestLostLog:

@@ -9,13 +9,12 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from holdfast.core.decision import Decision, Kind
+from holdfast.core.decision import Decision
 from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant, later
-from holdfast.core.job import PRIORITIES, Job, PlanDigest, WorkerId
+from holdfast.core.job import Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
-from holdfast.errors import UnknownJob
 from holdfast.store import migrate
 from holdfast.store.contract import (
     Checkpoint,
@@ -35,26 +34,17 @@ from holdfast.store.rows import (
     ledger_entry_from_row,
     twin_from_row,
 )
-from holdfast.store.sqlfiles import SqlFiles
-from holdfast.store.sqlite import borrowed
+from holdfast.store.sqlite import borrowed, writes
 from holdfast.store.sqlite.connection import WRITE_TIMEOUT_S, Database
 from holdfast.store.sqlite.listener import SqliteListener
 from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect, by_hand
-from holdfast.store.sqlite.rows import (
-    JOB_COLUMNS,
-    apply_values,
-    checkpoint_values,
-    complete_values,
-    ledger_values,
-)
+from holdfast.store.sqlite.statements import SQL
 
 FIRST_SOUND_VERSION: Final = (3, 51, 3)
 """Before it, SQLite may corrupt a file when connections that are not ours write and checkpoint."""
 _SAMPLE: Final = 5
 _SOUNDNESS: Final = "verify_database_is_sound"
 _BEFORE_ALL: Final = Position(Instant(-1), "")
-
-_SQL: Final = SqlFiles(__package__ or "", {"job_columns": JOB_COLUMNS})
 
 
 class SqliteStore:
@@ -116,8 +106,8 @@ class SqliteStore:
             return []
         if connection is not None:
             with borrowed.inside(self._database, connection) as cursor:
-                return _insert(cursor, jobs)
-        twins = self._database.write(lambda cursor: _insert(cursor, jobs))
+                return writes.insert(cursor, jobs)
+        twins = self._database.write(lambda cursor: writes.insert(cursor, jobs))
         self._database.wake()
         return twins
 
@@ -125,8 +115,8 @@ class SqliteStore:
         """Store a rerun unless a job of its key has its version or a higher."""
         if connection is not None:
             with borrowed.inside(self._database, connection) as cursor:
-                return _insert_rerun(cursor, job)
-        twin = self._database.write(lambda cursor: _insert_rerun(cursor, job))
+                return writes.insert_rerun(cursor, job)
+        twin = self._database.write(lambda cursor: writes.insert_rerun(cursor, job))
         self._database.wake()
         return twin
 
@@ -138,7 +128,7 @@ class SqliteStore:
         if connection is None:
             return [twin_from_row(row) for row in self._rows("twins", values)]
         with borrowed.inside(self._database, connection) as cursor:
-            return [twin_from_row(row) for row in cursor.execute(_SQL["twins"], values)]
+            return [twin_from_row(row) for row in cursor.execute(SQL["twins"], values)]
 
     def claim(
         self,
@@ -151,18 +141,10 @@ class SqliteStore:
     ) -> list[Job]:
         """Lease up to `limit` due jobs of `routes`, most urgent first, then longest due."""
         lease_until = later(now, lease_us)
-        values = {"holder": holder, "now": now, "lease_until": lease_until}
-
-        def lease(cursor: sqlite3.Cursor) -> list[tuple[Any, ...]]:
-            rows: list[tuple[Any, ...]] = []
-            for lane in _lanes(cursor, routes):
-                if len(rows) >= limit:
-                    break
-                cursor.execute(_SQL["claim"], {**values, **lane, "limit": limit - len(rows)})
-                rows += cursor.fetchall()
-            return rows
-
-        rows = self._database.write(lease)
+        terms = {"holder": holder, "now": now, "lease_until": lease_until}
+        rows = self._database.write(
+            lambda cursor: writes.claim(cursor, routes, limit=limit, terms=terms)
+        )
         return claimed_jobs(rows, holder=holder, lease_until=lease_until, now=now)
 
     def next_due(self, routes: Sequence[Route]) -> Instant | None:
@@ -170,7 +152,8 @@ class SqliteStore:
 
         def look(cursor: sqlite3.Cursor) -> Instant | None:
             firsts = [
-                cursor.execute(_SQL["next_due"], lane).fetchone() for lane in _lanes(cursor, routes)
+                cursor.execute(SQL["next_due"], lane).fetchone()
+                for lane in writes.lanes(cursor, routes)
             ]
             return min((row[0] for row in firsts if row is not None), default=None)
 
@@ -192,7 +175,7 @@ class SqliteStore:
             return {
                 lease
                 for lease in leases
-                if cursor.execute(_SQL["renew"], (lease_until, *lease, holder)).rowcount == 1
+                if cursor.execute(SQL["renew"], (lease_until, *lease, holder)).rowcount == 1
             }
 
         return self._database.write(extend)
@@ -201,7 +184,7 @@ class SqliteStore:
         """Write decisions in one transaction; return the ids whose revision still matched."""
         if not decisions:
             return set()
-        return self._database.write(lambda cursor: _apply(cursor, decisions))
+        return self._database.write(lambda cursor: writes.apply(cursor, decisions))
 
     def expired(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
         """Return processing jobs whose lease ended before `now`, by lease end and id."""
@@ -261,7 +244,7 @@ class SqliteStore:
             self._count("save_plan", values)
             return
         with borrowed.inside(self._database, connection) as cursor:
-            cursor.execute(_SQL["save_plan"], values)
+            cursor.execute(SQL["save_plan"], values)
 
     def load_plan(self, pipeline: str, digest: PlanDigest) -> Plan | None:
         """Return a stored plan."""
@@ -304,7 +287,7 @@ class SqliteStore:
         unsound = self._violation(_SOUNDNESS, now)
         if unsound is not None:
             return [unsound]  # what else a damaged file says means nothing
-        names = [name for name in _SQL.names() if name.startswith("verify_")]
+        names = [name for name in SQL.names() if name.startswith("verify_")]
         found = [self._violation(name, now) for name in names if name != _SOUNDNESS]
         return [violation for violation in found if violation is not None]
 
@@ -312,7 +295,7 @@ class SqliteStore:
         ids = [str(row[0]) for row in self._rows(statement, {"now": now})]
         if not ids:
             return None
-        promise = _SQL[statement].splitlines()[0].partition(":")[2].strip()
+        promise = SQL[statement].splitlines()[0].partition(":")[2].strip()
         invariant = statement.removeprefix("verify_")
         return Violation(invariant, promise, len(ids), tuple(ids[:_SAMPLE]))
 
@@ -345,70 +328,12 @@ class SqliteStore:
         self._database.wake()
 
     def _rows(self, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-        text = _SQL[statement]
+        text = SQL[statement]
         return self._database.read(lambda cursor: cursor.execute(text, values).fetchall())
 
     def _jobs(self, statement: str, values: dict[str, Any]) -> list[Job]:
         return [job_from_row(row) for row in self._rows(statement, values)]
 
     def _count(self, statement: str, values: dict[str, Any]) -> int:
-        text = _SQL[statement]
+        text = SQL[statement]
         return self._database.write(lambda cursor: cursor.execute(text, values).rowcount)
-
-
-def _lanes(cursor: sqlite3.Cursor, routes: Sequence[Route]) -> list[dict[str, Any]]:
-    """Return where to look for due jobs, in order: one index range each."""
-    paused = {row[0] for row in cursor.execute(_SQL["paused"])}
-    return [
-        {**route._asdict(), "priority": priority}
-        for priority in PRIORITIES
-        for route in routes
-        if route.queue not in paused
-    ]
-
-
-def _insert(cursor: sqlite3.Cursor, jobs: Sequence[NewJob]) -> list[Twin | None]:
-    cursor.executemany(_SQL["insert_one"], [(*job, job.created_at) for job in jobs])
-    if cursor.rowcount == len(jobs):
-        return [None] * len(jobs)
-    return [_twin_of(cursor, job) for job in jobs]
-
-
-def _twin_of(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
-    if cursor.execute(_SQL["present"], (job.id,)).fetchone() is not None:
-        return None
-    row = cursor.execute(_SQL["twin"], (job.owner, job.pipeline, job.key)).fetchone()
-    return twin_from_row(row)
-
-
-def _insert_rerun(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
-    family = cursor.execute(_SQL["reruns"], {"first": job.rerun_of}).fetchall()
-    if not family:
-        raise UnknownJob(str(job.rerun_of))
-    twins = [twin_from_row(row) for row in family]
-    if any(twin.job_id == job.id for twin in twins):
-        return None
-    if job.version <= twins[-1].version:
-        return twins[-1]
-    return _insert(cursor, [job])[0]
-
-
-def _apply(cursor: sqlite3.Cursor, decisions: Sequence[Decision]) -> set[JobId]:
-    apply, complete = _SQL["apply"], _SQL["complete"]
-    execute = cursor.execute
-    applied = [
-        decision
-        for decision in decisions
-        if (
-            execute(complete, complete_values(decision))
-            if decision.entry.kind is Kind.COMPLETED
-            else execute(apply, apply_values(decision))
-        ).rowcount
-        == 1
-    ]
-    cursor.executemany(_SQL["apply_ledger"], [ledger_values(decision) for decision in applied])
-    cursor.executemany(
-        _SQL["apply_checkpoint"],
-        [checkpoint_values(decision) for decision in applied if decision.checkpoint is not None],
-    )
-    return {decision.job_id for decision in applied}

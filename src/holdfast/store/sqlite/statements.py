@@ -1,0 +1,10 @@
+"""The statements of the SQLite store, by the names of their files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from holdfast.store.sqlfiles import SqlFiles
+from holdfast.store.sqlite.rows import JOB_COLUMNS
+
+SQL: Final = SqlFiles(__package__ or "", {"job_columns": JOB_COLUMNS})

@@ -1,0 +1,96 @@
+"""What the store does inside its write transactions."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.core.decision import Decision, Kind
+from holdfast.core.ids import JobId
+from holdfast.core.job import PRIORITIES
+from holdfast.core.plan import Route
+from holdfast.errors import UnknownJob
+from holdfast.store.contract import NewJob, Twin
+from holdfast.store.rows import twin_from_row
+from holdfast.store.sqlite.rows import (
+    apply_values,
+    checkpoint_values,
+    complete_values,
+    ledger_values,
+)
+from holdfast.store.sqlite.statements import SQL
+
+
+def lanes(cursor: sqlite3.Cursor, routes: Sequence[Route]) -> list[dict[str, Any]]:
+    """Return where to look for due jobs, in order: one index range each."""
+    paused = {row[0] for row in cursor.execute(SQL["paused"])}
+    return [
+        {**route._asdict(), "priority": priority}
+        for priority in PRIORITIES
+        for route in routes
+        if route.queue not in paused
+    ]
+
+
+def claim(
+    cursor: sqlite3.Cursor, routes: Sequence[Route], *, limit: int, terms: dict[str, Any]
+) -> list[tuple[Any, ...]]:
+    """Lease due jobs on these terms, lane by lane, and return their rows."""
+    rows: list[tuple[Any, ...]] = []
+    for lane in lanes(cursor, routes):
+        if len(rows) >= limit:
+            break
+        cursor.execute(SQL["claim"], {**terms, **lane, "limit": limit - len(rows)})
+        rows += cursor.fetchall()
+    return rows
+
+
+def insert(cursor: sqlite3.Cursor, jobs: Sequence[NewJob]) -> list[Twin | None]:
+    """Store what is new; per job None, or the twin that already holds its key."""
+    cursor.executemany(SQL["insert_one"], [(*job, job.created_at) for job in jobs])
+    if cursor.rowcount == len(jobs):
+        return [None] * len(jobs)
+    return [_twin_of(cursor, job) for job in jobs]
+
+
+def _twin_of(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
+    if cursor.execute(SQL["present"], (job.id,)).fetchone() is not None:
+        return None
+    row = cursor.execute(SQL["twin"], (job.owner, job.pipeline, job.key)).fetchone()
+    return twin_from_row(row)
+
+
+def insert_rerun(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
+    """Store a rerun unless one with its version or a higher is there."""
+    family = cursor.execute(SQL["reruns"], {"first": job.rerun_of}).fetchall()
+    if not family:
+        raise UnknownJob(str(job.rerun_of))
+    twins = [twin_from_row(row) for row in family]
+    if any(twin.job_id == job.id for twin in twins):
+        return None
+    if job.version <= twins[-1].version:
+        return twins[-1]
+    return insert(cursor, [job])[0]
+
+
+def apply(cursor: sqlite3.Cursor, decisions: Sequence[Decision]) -> set[JobId]:
+    """Write what still fits its row, then the history and checkpoints of just that."""
+    any_change, complete = SQL["apply"], SQL["complete"]
+    execute = cursor.execute
+    applied = [
+        decision
+        for decision in decisions
+        if (
+            execute(complete, complete_values(decision))
+            if decision.entry.kind is Kind.COMPLETED
+            else execute(any_change, apply_values(decision))
+        ).rowcount
+        == 1
+    ]
+    cursor.executemany(SQL["apply_ledger"], [ledger_values(decision) for decision in applied])
+    cursor.executemany(
+        SQL["apply_checkpoint"],
+        [checkpoint_values(decision) for decision in applied if decision.checkpoint is not None],
+    )
+    return {decision.job_id for decision in applied}
