@@ -1,0 +1,91 @@
+"""The core decides from what it is given: it can reach no clock, no chance and no outside."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+import holdfast
+
+CORE = Path(holdfast.__file__).parent / "core"
+PURE = {
+    "__future__",
+    "base64",
+    "binascii",
+    "bisect",
+    "collections",
+    "collections.abc",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "email.utils",
+    "enum",
+    "fractions",
+    "functools",
+    "hashlib",
+    "heapq",
+    "hmac",
+    "html",
+    "itertools",
+    "json",
+    "math",
+    "operator",
+    "re",
+    "string",
+    "types",
+    "typing",
+    "unicodedata",
+    "urllib.parse",
+}
+OWN = ("holdfast.core", "holdfast.errors")
+IMPURE_METHODS = {"now", "utcnow", "today"}
+IMPURE_FUNCTIONS = {"open", "input", "print", "exec", "eval", "__import__"}
+FILES = sorted(CORE.rglob("*.py"))
+
+
+def imports_of(tree: ast.AST) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    return found
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_it_imports_nothing_but_itself_and_the_pure_standard_library(file):
+    imported = imports_of(ast.parse(file.read_text("utf-8")))
+
+    foreign = {name for name in imported if not name.startswith(OWN)}
+    assert foreign <= PURE
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_it_calls_nothing_that_reads_a_clock_or_the_outside(file):
+    called = [
+        node.func
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+    ]
+    methods = {function.attr for function in called if isinstance(function, ast.Attribute)}
+    functions = {function.id for function in called if isinstance(function, ast.Name)}
+
+    assert methods & IMPURE_METHODS == set()
+    assert functions & IMPURE_FUNCTIONS == set()
+
+
+def test_the_errors_it_may_use_are_as_pure():
+    errors = CORE.parent / "errors.py"
+
+    assert imports_of(ast.parse(errors.read_text("utf-8"))) <= PURE
+
+
+def test_what_is_called_pure_is_of_the_standard_library():
+    assert {name.partition(".")[0] for name in PURE} <= sys.stdlib_module_names
+    assert PURE & {"time", "os", "random", "socket", "threading", "logging", "sqlite3"} == set()
+
+
+def test_the_core_was_found():
+    assert {"lifecycle", "job", "retry", "document"} <= {file.stem for file in FILES}
