@@ -37,7 +37,10 @@ PURE = {
     "typing",
     "unicodedata",
     "urllib.parse",
+    "zlib",
 }
+PURE_NAMES = {("uuid", "UUID")}
+"""Single names of modules that are not pure as a whole."""
 OWN = ("holdfast.core", "holdfast.errors")
 IMPURE_METHODS = {"now", "utcnow", "today"}
 IMPURE_FUNCTIONS = {"open", "input", "print", "exec", "eval", "__import__"}
@@ -50,7 +53,9 @@ def imports_of(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            found.add(node.module or "")
+            module = node.module or ""
+            if not {(module, alias.name) for alias in node.names} <= PURE_NAMES:
+                found.add(module)
     return found
 
 
