@@ -37,13 +37,12 @@ PURE = {
     "typing",
     "unicodedata",
     "urllib.parse",
+    "uuid",
     "zlib",
 }
-PURE_NAMES = {("uuid", "UUID")}
-"""Single names of modules that are not pure as a whole."""
 OWN = ("holdfast.core", "holdfast.errors")
-IMPURE_METHODS = {"now", "utcnow", "today"}
-IMPURE_FUNCTIONS = {"open", "input", "print", "exec", "eval", "__import__"}
+IMPURE_METHODS = {"now", "utcnow", "today", "uuid1", "uuid4", "getnode"}
+IMPURE_FUNCTIONS = {"open", "input", "print", "exec", "eval", "__import__", "uuid1", "uuid4"}
 FILES = sorted(CORE.rglob("*.py"))
 
 
@@ -53,9 +52,7 @@ def imports_of(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            if not {(module, alias.name) for alias in node.names} <= PURE_NAMES:
-                found.add(module)
+            found.add(node.module or "")
     return found
 
 
