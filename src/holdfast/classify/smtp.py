@@ -106,10 +106,11 @@ SMTP: Final[tuple[Rule, ...]] = (
     # smtplib reports a timeout while it sends the message like this, too.
     Rule(named(_PACKAGES, "SMTPServerDisconnected"), NETWORK, speaks_http=False),
     Rule(named(_PACKAGES, "SMTPConnectError"), UNSENT, speaks_http=False),
-    Rule(named(_PACKAGES, "SMTPNotSupportedError SMTPNotSupported"), MISCONFIGURED),
     Rule(
         named(_PACKAGES, "SMTPResponseException SMTPRecipientsRefused"),
         _verdict_of_response,
         speaks_http=False,
     ),
+    # What the server cannot do at all, such as the login that was asked for.
+    Rule(named(_PACKAGES, "SMTPException"), MISCONFIGURED, speaks_http=False),
 )
