@@ -6,7 +6,11 @@ import pytest
 
 from holdfast import Holdfast, JobFilter, JobState, Submit
 from holdfast.cli.bulk import CHUNK
+from holdfast.core.job import WorkerId
+from holdfast.core.plan import Route
+from holdfast.runtime.clock import Chance
 from tests.cli.conftest import Command, error_of, lines
+from tests.cli.terminal import environment, on_terminal
 
 
 def states(app: Holdfast) -> dict[str, JobState]:
@@ -158,6 +162,34 @@ def test_without_yes_nothing_is_changed_where_nobody_can_answer(
 
 
 @pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("y\r", (0, JobState.QUEUED, "1 job sent back.")),
+        ("n\r", (1, JobState.FAILED, "Nothing was changed.")),
+        ("\r", (1, JobState.FAILED, "Nothing was changed.")),
+        ("\x04", (130, JobState.FAILED, "")),
+    ],
+    ids=["yes", "no", "just return", "end of input"],
+)
+def test_on_a_terminal_a_person_is_asked(
+    app: Holdfast,
+    database_url: str,
+    job: Callable[[str], str],
+    keys: str,
+    expected: tuple[int, JobState, str],
+):
+    job_id = job("broken")
+
+    session = on_terminal(["jobs", "retry", "--all"], environment(database_url), keys=keys)
+
+    exit_code, state, said = expected
+    assert "1 job will be sent back. Go on? [y/N]:" in session.plain
+    assert session.exit_code == exit_code
+    assert said in session.plain
+    assert states(app) == {job_id: state}
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "say which jobs to retry: ids, a filter such as --pipeline, or --all"),
@@ -201,3 +233,35 @@ def test_a_filter_without_a_state_the_action_can_change_matches_nothing(
     chunk = app.cancel_many(JobFilter(states=(JobState.COMPLETE,)), by="ada")
 
     assert chunk == (0, 0, None)
+
+
+class Meddling(Chance):
+    """Chance that lets something else happen first, once, while a decision is made."""
+
+    def __init__(self, meddle: Callable[[], object]) -> None:
+        super().__init__()
+        self._meddle: Callable[[], object] | None = meddle
+
+    def roll(self) -> float:
+        meddle, self._meddle = self._meddle, None
+        if meddle is not None:
+            meddle()
+        return super().roll()
+
+
+def test_a_job_that_moves_on_meanwhile_is_cancelled_all_the_same(app: Holdfast, database_url: str):
+    for _ in range(3):
+        app.submit("review")
+    route = Route("reviews", "review", "ask")
+
+    def claim() -> None:
+        claimed = app.store.claim(
+            [route], limit=1, holder=WorkerId("w"), lease_us=60_000_000, now=app.clock.now()
+        )
+        assert len(claimed) == 1
+
+    with Holdfast(database_url, chance=Meddling(claim)) as operator:
+        chunk = operator.cancel_many(JobFilter(), by="ada")
+
+    assert (chunk.matched, chunk.changed) == (3, 3)
+    assert set(states(app).values()) == {JobState.CANCELLED}

@@ -1,13 +1,18 @@
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from holdfast import Holdfast, JobState
+from holdfast.cli.submit_file import CHUNK
 from holdfast.testing.inline import run_inline
+from holdfast.testing.postgres_server import PrivatePostgres
 from tests.cli.conftest import Command, error_of, lines
 from tests.cli.sample_app import URL_VARIABLE
+from tests.cli.terminal import environment
 
 
 @pytest.fixture
@@ -251,6 +256,38 @@ def test_a_line_that_is_too_long_is_refused_and_the_next_one_is_read(on_sqlite: 
     first, second = lines(result.stdout)
     assert "bytes" in first["error"]["message"]
     assert (second["line"], second["created"]) == (2, True)
+
+
+def test_an_outage_ends_the_submitting_of_a_file_and_says_how_far_it_came(
+    postgres_server: PrivatePostgres,
+):
+    url = postgres_server.create_database("bulk")
+    line = json.dumps({"payload": {"pdf": "a"}}) + "\n"
+    submitting = subprocess.Popen(
+        [sys.executable, "-m", "holdfast", "submit", "convert", "--from-file", "-"],
+        env=environment(url),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert submitting.stdin is not None
+        assert submitting.stdout is not None
+        submitting.stdin.write(line * CHUNK)
+        submitting.stdin.flush()
+        for _ in range(CHUNK):
+            submitting.stdout.readline()
+        postgres_server.stop("immediate")
+        _, errors = submitting.communicate(line * 3, timeout=30)
+    finally:
+        submitting.kill()
+        submitting.communicate()
+
+    assert submitting.returncode == 5
+    first, second = errors.splitlines()
+    assert first.startswith(f"Stopped at line {CHUNK + 1} ({CHUNK} created, 0 known already,")
+    assert second.startswith("Error: cannot reach postgresql://")
 
 
 def test_a_database_that_cannot_be_used_is_said_once_and_not_once_a_line(

@@ -1,7 +1,3 @@
-import os
-import pty
-import re
-import select
 import subprocess
 import sys
 import time
@@ -14,20 +10,8 @@ from holdfast import Holdfast
 from holdfast.testing.inline import run_inline
 from holdfast.testing.postgres_server import PrivatePostgres
 from tests.cli.conftest import Command, lines
-from tests.cli.sample_app import URL_VARIABLE, convert
-
-ROOT = Path(__file__).parents[2]
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-
-
-def environment(database_url: str, **others: str) -> dict[str, str]:
-    return {
-        **os.environ,
-        URL_VARIABLE: database_url,
-        "HOLDFAST_APP": "tests.cli.sample_app:make",
-        "PYTHONPATH": str(ROOT),
-        **others,
-    }
+from tests.cli.sample_app import convert
+from tests.cli.terminal import environment, on_terminal
 
 
 def test_watching_ended_jobs_tells_each_once_and_ends(on_app: Command, job: Callable[[str], str]):
@@ -131,54 +115,20 @@ def test_watching_goes_on_after_an_outage(postgres_server: PrivatePostgres, tmp_
     assert errors.read_text().count("watching goes on") == 1
 
 
-def on_terminal(arguments: list[str], variables: dict[str, str], act: Callable[[], None]) -> str:
-    """Run a command on a terminal of 120 columns, act once it has drawn, and return its output."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "holdfast", *arguments],
-        env={"COLUMNS": "120", "LINES": "30", **variables, "TERM": "xterm-256color"},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    written, acted, until = b"", False, time.monotonic() + 30
-    try:
-        while time.monotonic() < until:
-            ready, _, _ = select.select([ours], [], [], 0.2)
-            if ready:
-                try:
-                    read = os.read(ours, 65_536)
-                except OSError:
-                    break
-                if not read:
-                    break
-                written += read
-            if written and not acted:
-                act()
-                acted = True
-        process.wait(timeout=10)
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
-    return written.decode()
-
-
 def test_on_a_terminal_a_live_table_is_drawn_in_place(app: Holdfast, database_url: str):
     handle = app.submit("convert", {"pdf": "a"})
 
-    drawn = on_terminal(
+    session = on_terminal(
         ["jobs", "watch", handle.id, "--every", "50ms"],
         environment(database_url),
-        lambda: run_inline(app, until=handle) and None,
+        act=lambda: run_inline(app, until=handle),
     )
 
-    plain = ESCAPES.sub("", drawn)
-    assert plain.count("PIPELINE") > 1
-    assert "\x1b[32mcomplete" in drawn
-    assert "due" in plain
-    last = plain.replace("\r", "").strip().splitlines()[-1]
+    assert session.exit_code == 0
+    assert session.plain.count("PIPELINE") > 1
+    assert "due" in session.plain
+    assert "\x1b[32mcomplete" in session.drawn
+    last = session.plain.strip().splitlines()[-1]
     assert last.split()[:4] == [handle.id, "convert", "to_xml", "complete"]
 
 
@@ -188,19 +138,17 @@ def test_on_a_terminal_ids_are_never_cut(
 ):
     job_id = job("broken")
 
-    drawn = on_terminal(
-        ["jobs", "list"], environment(database_url) | {"COLUMNS": width}, lambda: None
-    )
+    session = on_terminal(["jobs", "list"], environment(database_url, COLUMNS=width))
 
-    plain = ESCAPES.sub("", drawn)
-    assert job_id in plain
-    assert "BUG: 'pages'" in plain
-    assert "\x1b[31mfailed" in drawn
+    assert job_id in session.plain
+    assert "BUG: 'pages'" in session.plain
+    assert "\x1b[31mfailed" in session.drawn
 
 
 def test_colours_can_be_turned_off(database_url: str, job: Callable[[str], str]):
     job("broken")
 
-    drawn = on_terminal(["jobs", "list"], environment(database_url, NO_COLOR="1"), lambda: None)
+    session = on_terminal(["jobs", "list"], environment(database_url, NO_COLOR="1"))
 
-    assert "\x1b[31m" not in drawn
+    assert "failed" in session.plain
+    assert "\x1b[31m" not in session.drawn
