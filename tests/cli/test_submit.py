@@ -1,4 +1,6 @@
 import json
+import os
+import pty
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -12,7 +14,7 @@ from holdfast.testing.inline import run_inline
 from holdfast.testing.postgres_server import PrivatePostgres
 from tests.cli.conftest import Command, error_of, lines
 from tests.cli.sample_app import URL_VARIABLE
-from tests.cli.terminal import environment
+from tests.cli.terminal import environment, on_terminal
 
 
 @pytest.fixture
@@ -246,6 +248,39 @@ def test_a_file_with_no_flaw_exits_with_zero_and_prints_plain_lines(on_sqlite: C
     assert result.stderr.splitlines()[-1] == "2500 created, 0 known already, 0 refused."
 
 
+def test_results_go_to_stdout_also_while_a_bar_is_drawn_on_the_terminal(tmp_path: Path):
+    Path("jobs.jsonl").write_text('{"payload": {"pdf": "a"}}\n' * 1_500)
+    ours, theirs = pty.openpty()
+
+    result = subprocess.run(
+        [sys.executable, "-m", "holdfast", "submit", "convert", "--from-file", "jobs.jsonl"],
+        env=environment(f"sqlite:///{tmp_path / 'one.db'}", TERM="xterm", COLUMNS="100"),
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        check=True,
+    )
+    os.close(theirs)
+    drawn = os.read(ours, 65_536)
+    os.close(ours)
+
+    assert len(result.stdout.splitlines()) == 1_500
+    assert b"Submitting" in drawn
+
+
+def test_on_a_terminal_only_what_is_refused_is_told(tmp_path: Path):
+    Path("jobs.jsonl").write_text('{"payload": {"pdf": "a"}}\nnot JSON\n')
+
+    session = on_terminal(
+        ["submit", "convert", "--from-file", "jobs.jsonl"],
+        environment(f"sqlite:///{tmp_path / 'one.db'}"),
+    )
+
+    assert session.exit_code == 1
+    assert "\nline 2  refused  line 2 (line 1 column 1): found a syntax error" in session.plain
+    assert "line 1  created" not in session.plain
+    assert session.plain.rstrip().endswith("1 created, 0 known already, 1 refused.")
+
+
 def test_a_line_that_is_too_long_is_refused_and_the_next_one_is_read(on_sqlite: Command):
     long = json.dumps({"payload": {"pdf": "x" * 3_000_000}})
     text = f'{long}\n{{"payload": {{"pdf": "next"}}}}'
@@ -284,7 +319,7 @@ def test_an_outage_ends_the_submitting_of_a_file_and_says_how_far_it_came(
         submitting.kill()
         submitting.communicate()
 
-    assert submitting.returncode == 5
+    assert submitting.returncode == 5, errors
     first, second = errors.splitlines()
     assert first.startswith(f"Stopped at line {CHUNK + 1} ({CHUNK} created, 0 known already,")
     assert second.startswith("Error: cannot reach postgresql://")

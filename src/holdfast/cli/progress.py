@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -34,6 +36,9 @@ class Progress:
                 progress.TimeRemainingColumn(),
                 console=self._output.error_console,
                 transient=True,
+                # Data goes to stdout as it is, whatever is drawn on stderr.
+                redirect_stdout=False,
+                redirect_stderr=False,
             )
             self._task = self._bar.add_task(self._title, total=self._total)
             self._bar.start()
@@ -47,6 +52,18 @@ class Progress:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+    @contextmanager
+    def out_of_the_way(self) -> Iterator[None]:
+        """Take the bar away while lines are printed on the same terminal."""
+        if self._bar is None:
+            yield
+            return
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
 
     def advance(self, count: int) -> None:
         """Tell that `count` more are done."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, Final, NamedTuple
@@ -52,6 +53,15 @@ class Tally:
         self.known = 0
         self.refused = 0
 
+    def count(self, result: Submitted) -> None:
+        """Add a result."""
+        if result.error is not None:
+            self.refused += 1
+        elif result.created:
+            self.created += 1
+        else:
+            self.known += 1
+
     def __str__(self) -> str:
         return f"{self.created} created, {self.known} known already, {self.refused} refused"
 
@@ -75,10 +85,17 @@ def submit_file(
                     "submitted again: they are not made twice."
                 )
                 raise
-            for line in chunk:
-                result = _refused(line.error) if line.submit is None else next(made)
-                _tell(output, line.number, result, tally)
+            results = [
+                (line.number, _refused(line.error) if line.submit is None else next(made))
+                for line in chunk
+            ]
             progress.advance(len(chunk))
+            told = [pair for pair in results if _is_told(output, pair[1])]
+            with progress.out_of_the_way() if told else nullcontext():
+                for number, result in told:
+                    _tell(output, number, result)
+            for _, result in results:
+                tally.count(result)
     output.remark(f"{tally}.")
     return ExitCode.FAILED if tally.refused else ExitCode.OK
 
@@ -155,16 +172,14 @@ def _refused(error: HoldfastError | None) -> Submitted:
     return Submitted(None, created=False, error=error)
 
 
-def _tell(output: Output, number: int, result: Submitted, tally: Tally) -> None:
-    """Count a result and print it; on a terminal, where a bar is, only what needs a person."""
-    if result.error is not None:
-        tally.refused += 1
-    elif result.created:
-        tally.created += 1
-    else:
-        tally.known += 1
+def _is_told(output: Output, result: Submitted) -> bool:
+    """Tell whether a result is printed: on a terminal only what needs a person is."""
+    return not output.live or result.error is not None
+
+
+def _tell(output: Output, number: int, result: Submitted) -> None:
+    error = result.error
     if output.as_json:
-        error = result.error
         output.document(
             {
                 "line": number,
@@ -173,7 +188,7 @@ def _tell(output: Output, number: int, result: Submitted, tally: Tally) -> None:
                 "error": None if error is None else document_of(error, code_of(error)),
             }
         )
-    elif result.error is not None:
-        output.line(f"line {number}  refused  {result.error}")
-    elif not output.live:
+    elif error is not None:
+        output.line(f"line {number}  refused  {error}")
+    else:
         output.line(f"line {number}  {'created' if result.created else 'known'}  {result.job_id}")
