@@ -12,6 +12,8 @@ from signal import Signals
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast import Holdfast, JobState
+from holdfast.core.event import LeaseExpired
+from holdfast.core.instant import Instant
 from holdfast.core.job import Job
 from tests.crash import program
 
@@ -33,6 +35,12 @@ def eventually(look: Callable[[], _T], *, what: str, within_s: float = PATIENCE_
         if time.monotonic() > until:
             raise AssertionError(f"not within {within_s} s: {what} (last look: {found!r})")
         time.sleep(0.02)
+
+
+def environment_of() -> dict[str, str]:
+    """The environment in which a process of these tests finds this very code."""
+    path = os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY)])
+    return {**os.environ, "PYTHONPATH": path}
 
 
 class Execution(NamedTuple):
@@ -168,16 +176,33 @@ class Fleet:
             folder=self.folder,
             number=len(self.workers) + 1,
             environment={
-                **os.environ,
+                **environment_of(),
                 program.RECORD_VARIABLE: str(self._record),
                 "HOLDFAST_FAILPOINTS": failpoints,
-                "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), str(REPOSITORY)]),
                 **(environment or {}),
             },
             **options,
         )
         self.workers.append(worker)
         return worker
+
+    def stopped_at(self, failpoints: str, **options: Any) -> WorkerProcess:
+        """Start a worker that stops itself; not while it writes, which holds up all on SQLite."""
+        for _ in range(3):
+            worker = self.start(failpoints=failpoints, **options)
+            worker.stopped()
+            if self.url.startswith("postgres") or not _is_write_locked(self.url):
+                return worker
+            worker.end()
+            self._reclaim(worker.id)
+        raise AssertionError("stopped in the middle of a write three times in a row")
+
+    def _reclaim(self, holder: str) -> None:
+        """Take the leases of a dead worker as a sweeper would, where none runs."""
+        for job in self.app.store.held_by(holder):
+            ended = Instant(job.lease_until or 0)
+            eventually(lambda ended=ended: self.app.clock.now() > ended, what="its lease has ended")
+            self.app._settler.settle(job.id, lambda _: LeaseExpired(), now=self.app.clock.now())
 
     def submit(self, pipeline: str, count: int = 1, **payload: Any) -> list[str]:
         """Submit jobs; those of `steps` and `noop` are numbered."""
@@ -245,7 +270,7 @@ def _summary(jobs: Iterable[Job]) -> str:
     )
 
 
-def is_write_locked(url: str) -> bool:
+def _is_write_locked(url: str) -> bool:
     """Whether some process is in the middle of a write to a SQLite database."""
     path = url.removeprefix("sqlite:///")
     with Path(f"{path}-lock").open("rb") as file:

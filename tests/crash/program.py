@@ -88,6 +88,32 @@ def result_of_steps(n: int) -> list[int]:
     return [n + 1, (n + 1) * 10]
 
 
+def _steps_of(stages) -> Pipeline:
+    """Return the pipeline `steps` as another version of this program declares it."""
+    pipeline = Pipeline("steps", retry=QUICK)
+    for name, handler in stages.items():
+        pipeline.stage(name=name)(handler)
+    return pipeline
+
+
+async def checks(job):
+    record(job)
+    return "checked"
+
+
+async def three_without_two(job, one: int):
+    record(job)
+    return one
+
+
+OTHER_VERSIONS = {
+    "a stage was added": _steps_of({"one": one, "check": checks, "two": two, "three": three}),
+    "a stage was removed": _steps_of({"one": one, "three": three_without_two}),
+    "a stage was renamed": _steps_of({"one": one, "second": checks, "three": three_without_two}),
+    "the stages were reordered": _steps_of({"check": checks, "one": one, "two": two}),
+}
+
+
 @nap.stage
 def in_a_thread(job, seconds: float):
     record(job)
@@ -310,6 +336,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--url", required=True)
     parser.add_argument("--log", required=True)
     parser.add_argument("--only", default="", help="pipelines to know, separated by commas")
+    parser.add_argument("--version", choices=OTHER_VERSIONS, help="what happened to `steps`")
     parser.add_argument("--seed", type=int, help="makes the worker's id repeatable")
     parser.add_argument("--kill-thread", help="end this thread once the worker has run a while")
     parser.add_argument("--no-migrate", action="store_true")
@@ -339,10 +366,13 @@ def main() -> int:
     log = logging.FileHandler(arguments.log)
     log.setFormatter(JsonLines())
     logging.basicConfig(level=logging.INFO, handlers=[log])
-    known = filter(None, arguments.only.split(",")) if arguments.only else PIPELINES
+    pipelines = dict(PIPELINES)
+    if arguments.version:
+        pipelines["steps"] = OTHER_VERSIONS[arguments.version]
+    known = arguments.only.split(",") if arguments.only else pipelines
     app = Holdfast(
         arguments.url,
-        pipelines=[PIPELINES[name] for name in known],
+        pipelines=[pipelines[name] for name in known],
         auto_migrate=not arguments.no_migrate,
         chance=None if arguments.seed is None else Chance(arguments.seed),
     )

@@ -6,22 +6,11 @@ import time
 import pytest
 
 from holdfast import JobState
-from tests.crash.fleet import Fleet, WorkerProcess, eventually, is_write_locked
+from tests.crash.fleet import Fleet, WorkerProcess, eventually
 from tests.crash.verdict import assert_ledgers_agree, assert_steps_done
 
 LEASE_S = 1.0
 KNOWN = "steps,noop,stubborn"
-
-
-def _stopped_at(fleet: Fleet, failpoints: str) -> WorkerProcess:
-    """Start a worker that stops itself; not while it writes, which holds up all on SQLite."""
-    for _ in range(3):
-        worker = fleet.start(failpoints=failpoints, lease=LEASE_S, only=KNOWN)
-        worker.stopped()
-        if fleet.url.startswith("postgres") or not is_write_locked(fleet.url):
-            return worker
-        worker.end()
-    raise AssertionError("stopped in the middle of a write three times in a row")
 
 
 def _wait_out(since: float, leases: float) -> None:
@@ -45,7 +34,7 @@ def test_a_worker_that_stood_still_for_longer_than_its_lease_finishes_nothing(
 ) -> None:
     jobs = fleet.submit("steps", pause=0.6 if point.startswith("renew") else 0.05)
     at = ":2" if point == "renew.before" else ""  # the first renewal has nothing to renew
-    zombie = _stopped_at(fleet, f"{point}=stop{at}")
+    zombie = fleet.stopped_at(f"{point}=stop{at}", lease=LEASE_S, only=KNOWN)
     stopped_at = time.monotonic()
 
     fleet.start(lease=LEASE_S)
@@ -70,7 +59,7 @@ def test_a_worker_that_stood_still_for_longer_than_its_lease_finishes_nothing(
 @pytest.mark.parametrize("point", ["apply.after", "announce.before"])
 def test_what_was_stored_before_a_worker_stood_still_stands(fleet: Fleet, point: str) -> None:
     jobs = fleet.submit("steps", pause=0.05)
-    zombie = _stopped_at(fleet, f"{point}=stop")
+    zombie = fleet.stopped_at(f"{point}=stop", lease=LEASE_S, only=KNOWN)
     fleet.start(lease=LEASE_S)
     fleet.finished(jobs)
     zombie.signal(signal.SIGCONT)
@@ -123,7 +112,7 @@ def test_a_result_that_comes_after_the_deadline_is_kept_as_late_and_changes_noth
     fleet: Fleet,
 ) -> None:
     job = fleet.app.submit("steps", {"n": 1}, deadline=2.0).id
-    zombie = _stopped_at(fleet, "run.after=stop")
+    zombie = fleet.stopped_at("run.after=stop", lease=LEASE_S, only=KNOWN)
     fleet.start(lease=30.0, only="noop")
     fleet.finished([job], state=JobState.FAILED)
     failed = fleet.app.job(job)

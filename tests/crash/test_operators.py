@@ -1,0 +1,94 @@
+"""People and programs that cancel, pause and submit while workers are at it."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from holdfast import JobState
+from holdfast.core.decision import Kind
+from tests.crash import submitting
+from tests.crash.fleet import REPOSITORY, Fleet, environment_of, eventually
+from tests.crash.verdict import assert_steps_done
+
+
+@pytest.mark.parametrize(
+    ("point", "pause", "came_late"),
+    [
+        ("claim.after", 30.0, False),
+        ("run.before", 30.0, False),
+        ("run.after", 0.05, True),
+        ("apply.before", 0.05, True),
+        ("apply.after", 0.05, None),
+    ],
+)
+def test_a_job_cancelled_at_any_point_stays_cancelled(
+    fleet: Fleet, point: str, pause: float, *, came_late: bool | None
+) -> None:
+    [job] = fleet.submit("steps", pause=pause)
+    worker = fleet.stopped_at(f"{point}=stop", lease=2.0, only="steps,noop")
+    cancelled = fleet.app.cancel(job, by="test")
+    assert cancelled.state is JobState.CANCELLED
+    worker.signal(signal.SIGCONT)
+
+    fleet.finished(fleet.submit("noop", 3))
+    worker.signal(signal.SIGTERM)
+    assert worker.ended() == 0
+    after = fleet.app.job(job)
+    assert (after.state, after.result) == (JobState.CANCELLED, None)
+    assert after.job.finished_at == cancelled.job.finished_at
+    kinds = [line.entry.kind for line in fleet.app.store.ledger(job)]
+    assert kinds.count(Kind.CANCELLED) == 1
+    # What was done all the same is on record; a handler that was stopped has done nothing.
+    assert came_late in (None, Kind.LATE in kinds)
+    assert {run.stage for run in fleet.executions(job)} <= {"one", "two"}
+    fleet.sound()
+
+
+def test_a_paused_queue_lets_running_jobs_finish_and_starts_no_other(fleet: Fleet) -> None:
+    worker = fleet.start(only="steps,noop")
+    running = fleet.submit("steps", 2, pause=0.3)
+    eventually(lambda: len(fleet.executions()) >= 2, what="they run")
+    assert fleet.app.pause("default", by="test")
+    waiting = fleet.submit("noop", 5)
+
+    fleet.finished(running)
+    assert_steps_done(fleet, running)
+    assert set(fleet.states(waiting).values()) == {JobState.QUEUED}
+    assert fleet.app.resume("default")
+    fleet.finished(waiting)
+    assert worker.is_alive
+    fleet.sound()
+
+
+def test_processes_that_submit_the_same_keys_at_once_make_each_job_once(fleet: Fleet) -> None:
+    fleet.app.store  # noqa: B018 - makes the schema
+    processes = [
+        subprocess.Popen(
+            [sys.executable, submitting.__file__, fleet.url, f"process {number}"],
+            cwd=REPOSITORY,
+            env=environment_of(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    try:
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        answers = [process.communicate("go\n", timeout=30)[0] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+    made = [json.loads(answer) for answer in answers]
+    for key in made[0]:
+        ids, created = zip(*(answer[key] for answer in made), strict=True)
+        assert len(set(ids)) == 1, f"{key} names one job for everybody"
+        assert sum(created) == 1, f"{key} was made by one of them"
+    assert len(fleet.app.jobs(limit=1_000)) == 2 * submitting.KEYS
