@@ -70,7 +70,7 @@ def test_cancelling_ends_a_job_and_keeps_the_reason(on_app: Command, app: Holdfa
     result = on_app("jobs", "cancel", job_id, "--by", "ada", "--reason", "not needed")
     shown = on_app("jobs", "show", job_id)
 
-    assert result.stdout == f"{job_id}  cancelled, now cancelled\n"
+    assert result.stdout == f"{job_id}  cancelled\n"
     assert "Cancelled by ada: not needed" in shown.stdout
 
 

@@ -185,7 +185,8 @@ class Verb:
             else:
                 self._output.document({**document, "changed": True})
         elif not dry_run:
-            self._output.line(f"{view.id}  {self._done}, now {view.label}")
+            now = "" if view.label == self._done else f", now {view.label}"
+            self._output.line(f"{view.id}  {self._done}{now}")
         else:
             would = "would be" if allowed else f"is {view.state.value} and would not be"
             self._output.line(f"{view.id}  {would} {self._done}")
@@ -220,9 +221,15 @@ class Verb:
             return ExitCode.FAILED
         matched, changed = 0, 0
         before: str | None = None
-        with Progress(self._output, f"{self._done.capitalize()}", total=count) as progress:
+        with Progress(self._output, self._done.capitalize(), total=count) as progress:
             while True:
-                chunk = self._many(matching, before)
+                try:
+                    chunk = self._many(matching, before)
+                except UnavailableError:
+                    self._output.remark(
+                        f"{_jobs(changed)} {self._done} so far; run it again for the rest."
+                    )
+                    raise
                 matched += chunk.matched
                 changed += chunk.changed
                 progress.advance(chunk.matched)

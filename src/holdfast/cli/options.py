@@ -84,7 +84,8 @@ class Filter:
         self._texts = texts
 
     def __bool__(self) -> bool:
-        return bool(self.states or self._since or self._until or any(self._texts.values()))
+        given = (self._since, self._until, *self._texts.values())
+        return bool(self.states) or any(value is not None for value in given)
 
     def at(self, now: Instant) -> JobFilter:
         """Return the filter at `now`; a duration counts back from there."""
