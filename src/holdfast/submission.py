@@ -68,26 +68,29 @@ class RowMaker:
     def row(self, pipeline: Pipeline, submit: Submit, *, now: Instant) -> NewJob:
         """Return the row of a submission, or raise a `UsageError` that names the field."""
         bound = pipeline.bound()
-        document = pipeline.payload_check.document(submit.payload)
-        payload = pipeline.payload_check.encode(document)
+        plan = bound.plan
+        check = pipeline.payload_check
+        document = check.document(submit.payload)
+        payload = check.encode(document)
         self._check(submit)
+        # By position: this runs for every job of a bulk submission.
         return NewJob(
-            id=self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
-            pipeline=pipeline.name,
-            plan=bound.plan.digest,
-            queue=bound.queue if submit.queue is None else checked_name(submit.queue, what="queue"),
-            priority=submit.priority,
-            owner=submit.owner,
-            key=submit.key,
-            version=submit.version,
-            rerun_of=None,
-            payload=payload,
-            fingerprint=None if submit.key is None else fingerprint(document),
-            trace=submit.trace,
-            created_at=now,
-            stage=bound.plan.first.name,
-            run_at=_run_at(submit, now),
-            deadline_at=_deadline_at(submit, bound.plan.deadline_us, now),
+            self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
+            pipeline.name,
+            plan.digest,
+            bound.queue if submit.queue is None else checked_name(submit.queue, what="queue"),
+            submit.priority,
+            submit.owner,
+            submit.key,
+            submit.version,
+            None,
+            payload,
+            None if submit.key is None else fingerprint(document),
+            submit.trace,
+            now,
+            plan.stages[0].name,
+            _run_at(submit, now),
+            _deadline_at(submit, plan.deadline_us, now),
         )
 
     @staticmethod
@@ -158,6 +161,8 @@ def checked_text(owner: str, *, field: str, text: object) -> str:
 
 
 def _run_at(submit: Submit, now: Instant) -> Instant:
+    if submit.run_at is None and submit.delay is None:
+        return now
     if submit.run_at is not None and submit.delay is not None:
         raise InvalidValue(
             "submit", field="run_at", value=submit.run_at, limit="left out: delay is given"
@@ -170,6 +175,8 @@ def _run_at(submit: Submit, now: Instant) -> Instant:
 
 
 def _deadline_at(submit: Submit, plan_us: int | None, now: Instant) -> Instant | None:
+    if submit.deadline is None and plan_us is None:
+        return None
     if isinstance(submit.deadline, datetime):
         return _instant("deadline", submit.deadline)
     span = span_us(submit.deadline, owner="submit", field="deadline")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
@@ -20,6 +21,9 @@ MAX_RETRY_AFTER_US: Final = 365 * 24 * 3600 * 1_000_000
 _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _Kind = TypeVar("_Kind", bound=StrEnum)
+
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class Category(StrEnum):
@@ -95,6 +99,8 @@ class Failure:
     """
     exception_type: str = ""
     stack: str = ""
+    text: str = field(init=False, compare=False, repr=False)
+    """The document as JSON, made once: a failure is decided upon, stored and told."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -112,6 +118,7 @@ class Failure:
         _check_number("retry_after_us", self.retry_after_us)
         if self.retry_after_us is not None:
             put(self, "retry_after_us", min(max(self.retry_after_us, 0), MAX_RETRY_AFTER_US))
+        put(self, "text", _encode(self.to_document()))
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON values in a stable order."""
@@ -133,7 +140,11 @@ class Failure:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Failure:
         """The failure that `to_document` wrote; fields a newer holdfast added are ignored."""
-        known = {name: document[name] for name in cls.__slots__ if name in document}
+        known = {
+            item.name: document[item.name]
+            for item in fields(cls)
+            if item.init and item.name in document
+        }
         try:
             return cls(**known)
         except (TypeError, InvalidValue) as error:

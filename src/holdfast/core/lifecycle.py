@@ -63,7 +63,8 @@ ACCEPTS: Final[Mapping[JobState, frozenset[type[Event]]]] = {
 }
 """Which events a job in each state answers to; every other pair is ignored."""
 
-_TIMED_OUT = DEADLINE.error_class
+_TIMED_OUT: Final = DEADLINE.error_class
+_text: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
@@ -131,46 +132,32 @@ def _after_result(job: Job, plan: Plan, done: Done, now: Instant) -> Decision | 
 
 
 def _complete(job: Job, result: str, now: Instant) -> Decision:
-    return Decision(
-        job.id,
-        job.revision,
-        Change(
-            JobState.COMPLETE,
-            job.stage,
-            job.run,
-            job.attempt,
-            job.token,
-            job.run_at,
-            job.deadline_at,
-            None,
-            None,
-            job.attempt_at,
-            now,
-            job.snoozes,
-            job.interruptions,
-            job.retries,
-            result,
-            None,
-            None,
-            None,
-        ),
-        _entry(job, Kind.COMPLETED, now),
-    )
+    change = _ended(job, JobState.COMPLETE, now, result=result)
+    return Decision(job.id, job.revision, change, _entry(job, Kind.COMPLETED, now))
 
 
 def _advance(job: Job, following: StagePlan, done: Done, now: Instant) -> Decision:
     """Checkpoint the stage and start the next: at once under a new lease, or by the queue."""
     goes_on = done.lease_until is not None
-    change = _released(job)._replace(
-        state=JobState.PROCESSING if goes_on else JobState.QUEUED,
-        stage=following.name,
-        attempt=1 if goes_on else 0,
-        token=job.token + 1 if goes_on else job.token,
-        run_at=now,
-        holder=job.holder if goes_on else None,
-        lease_until=done.lease_until,
-        attempt_at=now if goes_on else job.attempt_at,
-        snoozes=0,
+    change = Change(
+        JobState.PROCESSING if goes_on else JobState.QUEUED,
+        following.name,
+        job.run,
+        1 if goes_on else 0,
+        job.token + 1 if goes_on else job.token,
+        now,
+        job.deadline_at,
+        job.holder if goes_on else None,
+        done.lease_until,
+        now if goes_on else job.attempt_at,
+        None,
+        0,
+        job.interruptions,
+        job.retries,
+        None,
+        None,
+        None,
+        None,
     )
     return Decision(job.id, job.revision, change, _entry(job, Kind.ADVANCED, now), done.result)
 
@@ -184,25 +171,22 @@ def _after_failure(
     retry = stage.retry
     budget = retry.attempts if failure.attempts is None else min(retry.attempts, failure.attempts)
     if not failure.retryable or job.attempt >= budget:
-        return _fail(job, failure, now, {})
+        return _fail(job, failure, now)
     delay_us = retry.delay_us(
         failures=job.attempt, roll=roll, retry_after_us=failure.retry_after_us
     )
     run_at = later(now, delay_us)
     if job.deadline_at is not None and run_at >= job.deadline_at:
         return _fail(job, failure, now, {"no_time_left_for": "another attempt"})
-    change = _released(job)._replace(state=JobState.QUEUED, run_at=run_at)
+    change = _put_back(job, run_at=run_at, attempt=job.attempt)
     entry = _entry(job, Kind.RETRIED, now, failure, {"delay_us": delay_us})
     return Decision(job.id, job.revision, change, entry)
 
 
-def _fail(job: Job, failure: Failure, now: Instant, remark: Mapping[str, object]) -> Decision:
-    change = _released(job)._replace(
-        state=JobState.FAILED,
-        finished_at=now,
-        error=_text(failure.to_document()),
-        error_class=failure.error_class,
-    )
+def _fail(
+    job: Job, failure: Failure, now: Instant, remark: Mapping[str, object] | None = None
+) -> Decision:
+    change = _ended(job, JobState.FAILED, now, error=failure.text, error_class=failure.error_class)
     return Decision(job.id, job.revision, change, _entry(job, Kind.FAILED, now, failure, remark))
 
 
@@ -210,16 +194,14 @@ def _snooze(job: Job, stage: StagePlan, event: Snoozed, now: Instant, roll: floa
     if job.snoozes >= stage.max_snoozes:
         return _after_failure(job, stage, SNOOZED_TOO_OFTEN, now, roll)
     run_at = later(now, max(event.after_us, 0))
-    change = _released(job)._replace(
-        state=JobState.QUEUED, run_at=run_at, attempt=job.attempt - 1, snoozes=job.snoozes + 1
-    )
+    change = _put_back(job, run_at=run_at, attempt=job.attempt - 1, snoozes=job.snoozes + 1)
     remark = {"delay_us": event.after_us, "reason": event.reason}
     return Decision(job.id, job.revision, change, _entry(job, Kind.SNOOZED, now, None, remark))
 
 
 def _hand_back(job: Job, event: Interrupted, now: Instant) -> Decision:
-    change = _released(job)._replace(
-        state=JobState.QUEUED,
+    change = _put_back(
+        job,
         run_at=later(now, event.after_us),
         attempt=job.attempt - 1,
         interruptions=job.interruptions + 1,
@@ -228,14 +210,13 @@ def _hand_back(job: Job, event: Interrupted, now: Instant) -> Decision:
 
 
 def _suspend(job: Job, event: Suspended, now: Instant) -> Decision:
-    change = _released(job)._replace(
-        state=JobState.WAITING, run_at=FAR_FUTURE if event.until is None else event.until
-    )
+    until = FAR_FUTURE if event.until is None else event.until
+    change = _put_back(job, run_at=until, attempt=job.attempt, state=JobState.WAITING)
     return Decision(job.id, job.revision, change, _entry(job, Kind.SUSPENDED, now))
 
 
 def _cancel(job: Job, event: CancelRequested, now: Instant) -> Decision:
-    change = _released(job)._replace(state=JobState.CANCELLED, finished_at=now)
+    change = _ended(job, JobState.CANCELLED, now)
     remark = {"by": event.by, "reason": event.reason}
     return Decision(job.id, job.revision, change, _entry(job, Kind.CANCELLED, now, None, remark))
 
@@ -247,10 +228,11 @@ def _expire(
     late_result: str | None = None,
     remark: Mapping[str, object] | None = None,
 ) -> Decision:
-    change = _released(job)._replace(
-        state=JobState.FAILED,
-        finished_at=now,
-        error=_text(DEADLINE.to_document()),
+    change = _ended(
+        job,
+        JobState.FAILED,
+        now,
+        error=DEADLINE.text,
         error_class=_TIMED_OUT,
         late_result=late_result,
     )
@@ -270,22 +252,79 @@ def _keep_as_late(job: Job, done: Done, now: Instant) -> Decision | Ignored:
 
 
 def _revive(job: Job, plan: Plan, event: RetryRequested, now: Instant) -> Decision:
-    change = _released(job)._replace(
-        state=JobState.QUEUED,
+    change = _put_back(job, run_at=now, attempt=0, snoozes=0)._replace(
         stage=plan.first.name if event.from_start else job.stage,
         run=job.run + 1 if event.from_start else job.run,
-        attempt=0,
-        run_at=now,
         deadline_at=deadline.renewed(job, now),
-        finished_at=None,
-        snoozes=0,
         retries=job.retries + 1,
-        error=None,
-        error_class=None,
-        late_result=None,
     )
     remark = {"by": event.by, "reason": event.reason, "from_start": event.from_start}
     return Decision(job.id, job.revision, change, _entry(job, Kind.REVIVED, now, None, remark))
+
+
+def _put_back(
+    job: Job,
+    *,
+    run_at: Instant,
+    attempt: int,
+    state: JobState = JobState.QUEUED,
+    snoozes: int | None = None,
+    interruptions: int | None = None,
+) -> Change:
+    """Return the columns of a job that goes on later: no lease, no end."""
+    return Change(
+        state,
+        job.stage,
+        job.run,
+        attempt,
+        job.token,
+        run_at,
+        job.deadline_at,
+        None,
+        None,
+        job.attempt_at,
+        None,
+        job.snoozes if snoozes is None else snoozes,
+        job.interruptions if interruptions is None else interruptions,
+        job.retries,
+        None,
+        None,
+        None,
+        None,
+    )
+
+
+def _ended(
+    job: Job,
+    state: JobState,
+    now: Instant,
+    *,
+    result: str | None = None,
+    error: str | None = None,
+    error_class: str | None = None,
+    late_result: str | None = None,
+) -> Change:
+    """Return the columns of a job that ends at `now`."""
+    return Change(
+        state,
+        job.stage,
+        job.run,
+        job.attempt,
+        job.token,
+        job.run_at,
+        job.deadline_at,
+        None,
+        None,
+        job.attempt_at,
+        now,
+        job.snoozes,
+        job.interruptions,
+        job.retries,
+        result,
+        error,
+        error_class,
+        late_result,
+    )
 
 
 def _same(job: Job) -> Change:
@@ -309,10 +348,6 @@ def _same(job: Job) -> Change:
         job.error_class,
         job.late_result,
     )
-
-
-def _released(job: Job) -> Change:
-    return _same(job)._replace(holder=None, lease_until=None)
 
 
 def _entry(
@@ -339,10 +374,6 @@ def _entry(
         failure.http_status,
         detail,
     )
-
-
-def _text(document: Mapping[str, object]) -> str:
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
 
 def _ignored(job: Job, event: Event, why: str) -> Ignored:

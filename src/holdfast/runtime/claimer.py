@@ -224,7 +224,7 @@ class Claimer:
         if due_at is None:
             return poll_at
         # A job that is due and was not claimed is locked or past its deadline: not now, then.
-        return min(poll_at, max(due_at, later(now, AGAIN_US)))
+        return min(poll_at, due_at if due_at > now else later(now, AGAIN_US))
 
 
 class Pace:

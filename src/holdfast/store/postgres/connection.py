@@ -70,11 +70,15 @@ class Connections:
         name: str,
         size: int,
         statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+        generic_plans: bool = False,
     ) -> None:
         self.location = without_credentials(url)
         self.url = url
         self._name = name
         self._statement_timeout_s = statement_timeout_s
+        # The services' statements are few and lean on one index each: planning them anew for
+        # every call costs more than it could gain.
+        self._plan_cache_mode = "force_generic_plan" if generic_plans else "auto"
         self._opened_in: int | None = None
         self._free = threading.BoundedSemaphore(size)
         self._idle: list[BoundedConnection] = []
@@ -158,6 +162,7 @@ class Connections:
                 f"-c statement_timeout={int(self._statement_timeout_s * 1000)}"
                 f" -c lock_timeout={LOCK_TIMEOUT_MS}"
                 " -c idle_in_transaction_session_timeout=60000 -c jit=off"
+                f" -c plan_cache_mode={self._plan_cache_mode}"
             ),
             **_KEEPALIVE,
         }

@@ -22,6 +22,7 @@ class PostgresListener:
         self._connect = connect
         self._connection: Connection | None = None
         self._closing, self._close_now = os.pipe()
+        self._released = False
 
     def wait(self, timeout_s: float) -> bool:
         """Return True when something was announced, False after `timeout_s` of silence.
@@ -29,10 +30,13 @@ class PostgresListener:
         A query follows every silence, because a listening connection that died without a word
         would otherwise be silent for ever.
         """
+        if self._released:
+            return False
         connection = self._listening()
         try:
             readable, _, _ = select.select([connection.fileno(), self._closing], [], [], timeout_s)
             if self._closing in readable:
+                self._release()
                 return False
             if not readable:
                 connection.execute("select 1")
@@ -42,8 +46,9 @@ class PostgresListener:
             raise StoreUnavailable("the listening connection", reason=str(error)) from error
 
     def close(self) -> None:
-        """Stop listening: a `wait` under way returns at once."""
-        os.write(self._close_now, b".")
+        """Stop listening: a `wait` under way returns at once, and gives everything back."""
+        if not self._released:
+            os.write(self._close_now, b".")
 
     def _listening(self) -> Connection:
         if self._connection is None or self._connection.closed:
@@ -56,7 +61,12 @@ class PostgresListener:
         if connection is not None:
             connection.close()
 
+    def _release(self) -> None:
+        if not self._released:
+            self._released = True
+            self._drop()
+            os.close(self._closing)
+            os.close(self._close_now)
+
     def __del__(self) -> None:
-        self._drop()
-        os.close(self._closing)
-        os.close(self._close_now)
+        self._release()

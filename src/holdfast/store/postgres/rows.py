@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from holdfast.core.job import Job
@@ -19,6 +19,14 @@ def plain_array(values: Iterable[object]) -> str:
     Building the literal is several times faster than adapting a list element by element.
     """
     return "{" + ",".join(["NULL" if value is None else str(value) for value in values]) + "}"
+
+
+def text_column(values: Sequence[str | None]) -> str:
+    """Return the array literal of a column of texts, quick where all are the same."""
+    first = values[0]
+    if values.count(first) == len(values):
+        return "{" + ",".join([_quoted(first)] * len(values)) + "}"
+    return text_array(values)
 
 
 def text_array(values: Iterable[str | None]) -> str:

@@ -39,8 +39,9 @@ from holdfast.store.postgres.connection import (
     Connection,
     Connections,
 )
+from holdfast.store.postgres.lanes import HEADS_FROM, Lanes
 from holdfast.store.postgres.listener import PostgresListener
-from holdfast.store.postgres.rows import JOB_COLUMNS, plain_array, text_array
+from holdfast.store.postgres.rows import JOB_COLUMNS, plain_array, text_array, text_column
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
@@ -93,12 +94,18 @@ class PostgresStore:
         name: str = "client",
         size: int = CONNECTIONS,
         statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+        generic_plans: bool = False,
     ) -> None:
         self._connections = Connections(
-            url, name=name, size=size, statement_timeout_s=statement_timeout_s
+            url,
+            name=name,
+            size=size,
+            statement_timeout_s=statement_timeout_s,
+            generic_plans=generic_plans,
         )
         self.url = self._connections.location
         self._locked_until = 0.0
+        self._lanes = Lanes()
 
     def migrate(self) -> list[str]:
         return migrations.migrate(self._connections.connect)
@@ -111,7 +118,11 @@ class PostgresStore:
 
     def reserve(self, name: str) -> PostgresStore:
         return PostgresStore(
-            self._connections.url, name=name, size=1, statement_timeout_s=SERVICE_TIMEOUT_S
+            self._connections.url,
+            name=name,
+            size=1,
+            statement_timeout_s=SERVICE_TIMEOUT_S,
+            generic_plans=True,
         )
 
     def close(self) -> None:
@@ -198,17 +209,21 @@ class PostgresStore:
         now: Instant,
     ) -> list[Job]:
         lease_until = later(now, lease_us)
-        values = {
-            **_route_arrays(routes),
-            "limit": limit,
-            "holder": holder,
-            "now": now,
-            "lease_until": lease_until,
-        }
-        # Not repeated after an outage: rows leased by a claim whose reply was lost are found by
-        # `held_by`, and a silent second claim would hide them.
-        rows = self._run(lambda own: _fetch(own, "claim", values), after_outage=False)
-        return claimed_jobs(rows, holder=holder, lease_until=lease_until, now=now)
+        fixed = {"limit": limit, "holder": holder, "now": now, "lease_until": lease_until}
+        while True:
+            values = {**self._lanes.values(routes, limit=limit), **fixed}
+            # Not repeated after an outage: rows leased by a claim whose reply was lost are found
+            # by `held_by`, and a silent second claim would hide them.
+            rows = self._run(lambda own: _fetch(own, "claim", values), after_outage=False)
+            jobs = claimed_jobs(rows, holder=holder, lease_until=lease_until, now=now)
+            if jobs or not self._lanes.has_heads():
+                break
+            self._lanes.rewind()
+        if len(jobs) < limit:
+            self._lanes.rewind()
+        elif limit >= HEADS_FROM:
+            self._lanes.note(jobs)
+        return jobs
 
     def next_due(self, routes: Sequence[Route]) -> Instant | None:
         return cast("Instant | None", self._rows("next_due", _route_arrays(routes))[0][0])
@@ -273,7 +288,8 @@ class PostgresStore:
             "before": before,
             "limit": limit,
         }
-        return self._jobs("find", values)
+        rows = self._run(lambda own: _fetch(own, "find", values, prepare=False))
+        return [job_from_row(row) for row in rows]
 
     def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:
         rows = self._rows("checkpoints", {"ids": plain_array(job_ids)})
@@ -410,9 +426,12 @@ def _text(statement: str) -> LiteralString:
     return cast("LiteralString", _SQL[statement])  # type: ignore[redundant-cast]
 
 
-def _fetch(connection: Connection, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+def _fetch(
+    connection: Connection, statement: str, values: dict[str, Any], *, prepare: bool | None = None
+) -> list[tuple[Any, ...]]:
+    """Run a statement; with `prepare=False` it is planned anew for these very values."""
     cursor = connection.cursor(binary=True, row_factory=tuple_row)
-    return cursor.execute(_text(statement), values).fetchall()
+    return cursor.execute(_text(statement), values, prepare=prepare).fetchall()
 
 
 def _twins(connection: Connection, *, owner: str, pipeline: str, key: str | None) -> list[Twin]:
@@ -430,7 +449,7 @@ def _route_arrays(routes: Sequence[Route]) -> dict[str, str]:
 
 def _arrays(columns: dict[str, Any]) -> dict[str, str]:
     return {
-        name: plain_array(values) if name in _PLAIN_COLUMNS else text_array(values)
+        name: plain_array(values) if name in _PLAIN_COLUMNS else text_column(values)
         for name, values in columns.items()
     }
 

@@ -48,7 +48,8 @@ create table holdfast.job (
     late_result   text
 ) with (
     fillfactor = 80,
-    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_scale_factor = 0.01,
+    autovacuum_vacuum_cost_delay = 0,
     autovacuum_vacuum_insert_scale_factor = 0.05,
     autovacuum_analyze_scale_factor = 0.05
 );

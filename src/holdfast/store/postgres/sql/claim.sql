@@ -1,12 +1,13 @@
--- claim: lease due jobs of the given routes, most urgent first, then longest due; uses job_due.
--- Lanes are read one after the other, so that no more rows are locked than are taken.
+-- claim: lease due jobs of the given lanes, in the order given, longest due first; uses job_due.
+-- Lanes are read one after the other, so that no more rows are locked than are taken, and each
+-- from its head on: what lies before was claimed, and its dead entries need not be read again.
 with lane as materialized (
-    select route.queue, route.pipeline, route.stage, level.priority
-      from unnest(%(queues)s::text[], %(pipelines)s::text[], %(stages)s::text[])
-           with ordinality as route (queue, pipeline, stage, position)
-     cross join unnest('{0,1,2,3}'::smallint[]) as level (priority)
-     where not exists (select from holdfast.queue where queue.name = route.queue)
-     order by level.priority, route.position
+    select lane.*
+      from unnest(%(queues)s::text[], %(pipelines)s::text[], %(stages)s::text[],
+                  %(priorities)s::smallint[], %(heads_at)s::bigint[], %(heads_id)s::uuid[])
+           with ordinality as lane (queue, pipeline, stage, priority, head_at, head_id, position)
+     where not exists (select from holdfast.queue where queue.name = lane.queue)
+     order by lane.position
 ), due as (
     select candidate.id
       from lane
@@ -18,6 +19,7 @@ with lane as materialized (
            and job.pipeline = lane.pipeline
            and job.stage = lane.stage
            and job.priority = lane.priority
+           and (job.run_at, job.id) >= (lane.head_at, lane.head_id)
            and job.run_at <= %(now)s
            and (job.deadline_at is null or job.deadline_at > %(now)s)
          order by job.run_at, job.id
