@@ -160,6 +160,24 @@ def test_retry_after_is_read_as_seconds_or_as_a_date_and_clamped(value, microsec
         ({"x-ratelimit-reset": "tomorrow"}, None),
         ({"x-ratelimit-reset": ""}, None),
         ({"x-ratelimit-limit": "60"}, None),
+        ({"x-ratelimit-reset-requests-note": "5"}, 5_000_000),
+        ({"x-rate-limit-reset": "7"}, 7_000_000),
+        ({"x-ms-retry-after-ms": "40", "retry-after": "9"}, 40_000),
+        ({"anthropic-ratelimit-requests-reset": "2015-10-21T07:28:09Z"}, 9_000_000),
+        ({"anthropic-ratelimit-requests-reset": "2015-10-21T09:28:09+02:00"}, 9_000_000),
+        ({"anthropic-ratelimit-requests-reset": "2015-10-21T07:00:00Z"}, 0),
+        ({"anthropic-ratelimit-requests-reset": "2015-10-21T07:28:09"}, None),
+        (
+            {
+                "anthropic-ratelimit-requests-reset": "2015-10-21T07:28:09Z",
+                "anthropic-ratelimit-requests-remaining": "3",
+            },
+            None,
+        ),
+        ({"ratelimit": '"burst";r=0;t=12, "daily";r=9;t=80000'}, 12_000_000),
+        ({"ratelimit": '"burst";r=0;t=12, "daily";r=0;t=60'}, 60_000_000),
+        ({"ratelimit": '"burst";r=10;t=12'}, None),
+        ({"ratelimit": "r=0"}, None),
     ],
 )
 def test_the_wait_comes_from_the_most_exact_header(headers, microseconds):

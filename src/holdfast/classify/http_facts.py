@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Final
@@ -35,7 +35,11 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 _SPAN: Final = re.compile(
     r"(?:([0-9]+)h)?(?:([0-9]+)m(?!s))?(?:([0-9]+(?:\.[0-9]+)?)s)?(?:([0-9]+)ms)?"
 )
-_RESET_PREFIXES: Final = ("x-ratelimit-reset", "ratelimit-reset")
+# x-ratelimit-reset, x-ratelimit-reset-tokens, anthropic-ratelimit-tokens-reset, ratelimit-reset.
+_RESET_NAME: Final = re.compile(r"(?:[a-z]+-)?rate-?limit-(?:[a-z-]+-)?reset(?:-[a-z-]+)?")
+# The wait in a RateLimit field, of a policy with nothing left: "default";r=0;t=30.
+_SPENT_POLICY: Final = re.compile(r";\s*r=0\s*;\s*t=([0-9]{1,9})\b")
+_MILLISECOND_NAMES: Final = ("retry-after-ms", "x-ms-retry-after-ms")
 # A reset larger than this is an instant since the epoch; no limit resets after thirty years.
 _SMALLEST_EPOCH_S: Final = 1_000_000_000
 
@@ -82,17 +86,20 @@ def retry_after_us_of(exception: BaseException, *, now: Instant) -> int | None:
     headers = headers_of(exception)
     if not headers:
         return None
-    milliseconds = headers.get("retry-after-ms", "").strip()
-    if _NUMBER.fullmatch(milliseconds):
-        return _clamped(float(milliseconds) * 1_000)
+    for name in _MILLISECOND_NAMES:
+        milliseconds = headers.get(name, "").strip()
+        if _NUMBER.fullmatch(milliseconds):
+            return _clamped(float(milliseconds) * 1_000)
     asked_us = parse_retry_after(headers.get("retry-after", ""), now=now)
     if asked_us is not None or status_of(exception) not in _RATE_LIMIT_STATUSES:
         return asked_us
-    resets = (
+    resets = [
         _parse_reset(value, now=now)
         for name, value in headers.items()
-        if name.startswith(_RESET_PREFIXES) and _is_exhausted(name, headers)
-    )
+        if _RESET_NAME.fullmatch(name) and _is_exhausted(name, headers)
+    ]
+    policies = _SPENT_POLICY.finditer(headers.get("ratelimit", ""))
+    resets += [_clamped(float(policy[1]) * SECOND_US) for policy in policies]
     return max((reset_us for reset_us in resets if reset_us is not None), default=None)
 
 
@@ -119,9 +126,18 @@ def _parse_reset(value: str, *, now: Instant) -> int | None:
         return _clamped(seconds * SECOND_US)
     span = _SPAN.fullmatch(text)
     if not text or span is None:
-        return None
+        return _parse_instant(text, now=now)
     hours, minutes, seconds, milliseconds = (float(part or 0) for part in span.groups())
     return _clamped((hours * 3600 + minutes * 60 + seconds + milliseconds / 1000) * SECOND_US)
+
+
+def _parse_instant(text: str, *, now: Instant) -> int | None:
+    """The wait until an instant as RFC 3339 writes it; None when it is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+        return _clamped(from_datetime(moment) - now)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _is_exhausted(reset_name: str, headers: Mapping[str, str]) -> bool:

@@ -1,0 +1,504 @@
+"""The SDKs of OpenAI, Anthropic and Gemini against servers that fail in their dialects."""
+
+import asyncio
+
+import anthropic
+import httpx2
+import openai
+import pydantic
+import pytest
+from google import genai
+from google.genai import types
+
+from holdfast.classify import classify
+from holdfast.classify.refusal import raise_if_refused, refusal_of
+from holdfast.core.failure import Category
+from holdfast.errors import GiveUp
+from tests.classify import rows
+from tests.classify.rows import NOW, caught, retried, row_of
+from tests.classify.servers import (
+    LOOPBACK,
+    NOT_JSON,
+    TRUNCATED,
+    Server,
+    closes,
+    deaf_port,
+    event_stream,
+    hangs,
+    http_answer,
+    resets,
+    untrusted_tls,
+    unused_port,
+)
+
+SHORT_S = 0.2
+ASKED = [{"role": "user", "content": "hello"}]
+
+
+class Reply(pydantic.BaseModel):
+    grade: int
+
+
+def ask_openai(url, *, timeout=5.0, stream=False):
+    with openai.OpenAI(base_url=url, api_key="k", max_retries=0, timeout=timeout) as client:
+        answer = client.chat.completions.create(model="m", messages=ASKED, stream=stream)
+        return list(answer) if stream else answer
+
+
+def ask_anthropic(url, *, timeout=5.0, stream=False):
+    with anthropic.Anthropic(base_url=url, api_key="k", max_retries=0, timeout=timeout) as client:
+        answer = client.messages.create(model="m", messages=ASKED, max_tokens=9, stream=stream)
+        return list(answer) if stream else answer
+
+
+def ask_gemini(url, *, timeout=5.0, stream=False):
+    options = types.HttpOptions(base_url=url, timeout=int(timeout * 1_000))
+    client = genai.Client(api_key="k", http_options=options)
+    try:
+        if stream:
+            return list(client.models.generate_content_stream(model="m", contents="hello"))
+        return client.models.generate_content(model="m", contents="hello")
+    finally:
+        client.close()
+
+
+ASKS = {"openai": ask_openai, "anthropic": ask_anthropic, "gemini": ask_gemini}
+
+
+@pytest.fixture(params=ASKS)
+def ask(request):
+    return ASKS[request.param]
+
+
+@pytest.mark.parametrize("status", sorted(rows.STATUSES))
+def test_a_status(ask, status):
+    with Server(http_answer(status, {"error": {"message": "no"}})) as server:
+        error = caught(ask, server.url)
+
+    assert row_of(error) == rows.STATUSES[status]
+    assert classify(error, now=NOW).http_status == status
+
+
+def test_one_call_is_one_request(ask):
+    with Server(http_answer(503)) as server:
+        caught(ask, server.url)
+
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_wait_that_the_provider_asks_for(ask, status):
+    with Server(http_answer(status, {}, headers={"retry-after": "7"})) as server:
+        error = caught(ask, server.url)
+
+    assert classify(error, now=NOW).retry_after_us == 7_000_000
+
+
+def test_nobody_listens(ask):
+    assert row_of(caught(ask, f"http://{LOOPBACK}:{unused_port()}")) == rows.UNSENT
+
+
+@pytest.mark.parametrize("behave", [resets, closes, TRUNCATED], ids=["reset", "close", "truncated"])
+def test_a_connection_that_breaks(ask, behave):
+    with Server(behave) as server:
+        assert row_of(caught(ask, server.url)) == rows.NETWORK
+
+
+def test_an_answer_that_does_not_come_in_time(ask):
+    with Server(hangs) as server:
+        assert row_of(caught(ask, server.url, timeout=SHORT_S)) == rows.TIMEOUT
+
+
+def test_a_connection_that_is_not_made_in_time(ask):
+    with deaf_port() as port:
+        error = caught(ask, f"http://{LOOPBACK}:{port}", timeout=SHORT_S)
+
+    assert row_of(error) == rows.TIMEOUT_UNSENT
+
+
+def test_a_certificate_that_nobody_vouches_for(ask):
+    with Server(http_answer(200), tls=untrusted_tls()) as server:
+        assert row_of(caught(ask, server.url)) == rows.AUTH
+
+
+def test_a_timeout_is_not_taken_for_the_connection_error_it_also_is():
+    with Server(hangs) as server:
+        errors = [
+            caught(ask_openai, server.url, timeout=SHORT_S),
+            caught(ask_anthropic, server.url, timeout=SHORT_S),
+        ]
+
+    assert isinstance(errors[0], openai.APITimeoutError | openai.APIConnectionError)
+    assert isinstance(errors[1], anthropic.APITimeoutError | anthropic.APIConnectionError)
+    assert [row_of(error) for error in errors] == [rows.TIMEOUT] * 2
+
+
+@pytest.mark.parametrize("library", [openai, anthropic], ids=lambda library: library.__name__)
+def test_connection_errors_without_a_cause_are_judged_by_their_class(library):
+    request = httpx2.Request("GET", "http://localhost")
+
+    assert row_of(library.APITimeoutError(request=request)) == rows.TIMEOUT
+    assert row_of(library.APIConnectionError(request=request)) == rows.NETWORK
+
+
+@pytest.mark.parametrize("status", [429, 403])
+def test_money_that_is_used_up_is_no_rate_limit(status):
+    body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+    with Server(http_answer(429, body, headers={"retry-after": "1"})) as server:
+        error = caught(ask_openai, server.url)
+
+    assert isinstance(error, openai.RateLimitError)
+    assert row_of(error) == rows.AUTH
+    assert classify(error, now=NOW).category is Category.CRITICAL
+    assert classify(error, now=NOW).retry_after_us is None
+
+
+@pytest.mark.parametrize(
+    "code", ["content_policy_violation", "content_filter", "moderation_blocked"]
+)
+def test_a_request_that_moderation_blocks(code):
+    with Server(http_answer(400, {"error": {"message": "no", "code": code}})) as server:
+        error = caught(ask_openai, server.url)
+
+    assert isinstance(error, openai.BadRequestError)
+    assert row_of(error) == rows.POLICY
+
+
+def test_the_wait_until_the_limits_of_openai_start_anew():
+    headers = {
+        "x-ratelimit-remaining-requests": "5",
+        "x-ratelimit-reset-requests": "6m0s",
+        "x-ratelimit-remaining-tokens": "0",
+        "x-ratelimit-reset-tokens": "1.5s",
+    }
+    with Server(http_answer(429, {}, headers=headers)) as server:
+        error = caught(ask_openai, server.url)
+
+    assert classify(error, now=NOW).retry_after_us == 1_500_000
+
+
+def test_the_wait_until_the_limits_of_anthropic_start_anew():
+    headers = {
+        "anthropic-ratelimit-requests-remaining": "7",
+        "anthropic-ratelimit-requests-reset": "2015-10-21T08:00:00Z",
+        "anthropic-ratelimit-tokens-remaining": "0",
+        "anthropic-ratelimit-tokens-reset": "2015-10-21T07:28:30Z",
+    }
+    with Server(http_answer(429, {}, headers=headers)) as server:
+        error = caught(ask_anthropic, server.url)
+
+    assert classify(error, now=NOW).retry_after_us == 30_000_000
+
+
+LIMITED_STREAM = retried("RATE_LIMITED", known=False, blames=False)
+
+
+@pytest.mark.parametrize(
+    ("code", "row"),
+    [
+        ("rate_limit_exceeded", LIMITED_STREAM),
+        ("internal_error", rows.UPSTREAM),
+        ("server_error", rows.UPSTREAM),
+        ("insufficient_quota", rows.AUTH),
+        ("content_filter", rows.POLICY),
+        ("invalid_request_error", rows.INVALID),
+    ],
+)
+def test_an_error_in_the_middle_of_a_stream_of_openai(code, row):
+    events = event_stream(("", {"error": {"message": "sorry", "code": code, "type": "other"}}))
+    with Server(events) as server:
+        error = caught(ask_openai, server.url, stream=True)
+
+    assert type(error) is openai.APIError
+    assert row_of(error) == row
+
+
+@pytest.mark.parametrize(
+    ("kind", "row"),
+    [
+        ("overloaded_error", rows.UPSTREAM),
+        ("api_error", rows.UPSTREAM),
+        ("rate_limit_error", LIMITED_STREAM),
+        ("timeout_error", rows.TIMEOUT),
+        ("authentication_error", rows.AUTH),
+        ("billing_error", rows.AUTH),
+        ("permission_error", rows.AUTH),
+        ("not_found_error", rows.NOT_FOUND),
+        ("invalid_request_error", rows.INVALID),
+    ],
+)
+def test_an_error_in_the_middle_of_a_stream_of_anthropic(kind, row):
+    error = {"type": "error", "error": {"type": kind, "message": "sorry"}}
+    with Server(event_stream(("error", error))) as server:
+        error = caught(ask_anthropic, server.url, stream=True)
+
+    assert error.status_code == 200
+    assert row_of(error) == row
+
+
+def completion(content, finish_reason="stop", **message):
+    return {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": finish_reason,
+                "message": {"role": "assistant", "content": content, **message},
+            }
+        ],
+    }
+
+
+def parse_with_openai(url):
+    with openai.OpenAI(base_url=url, api_key="k", max_retries=0) as client:
+        return client.chat.completions.parse(model="m", messages=ASKED, response_format=Reply)
+
+
+def test_a_models_answer_that_does_not_fit_is_asked_for_a_few_times():
+    with Server(http_answer(200, completion('{"grade": "good"}'))) as server:
+        error = caught(parse_with_openai, server.url)
+
+    assert isinstance(error, pydantic.ValidationError)
+    assert row_of(error) == rows.OUTPUT_INVALID
+
+
+def test_a_models_answer_that_was_cut_off():
+    with Server(http_answer(200, completion('{"gra', finish_reason="length"))) as server:
+        error = caught(parse_with_openai, server.url)
+
+    assert isinstance(error, openai.LengthFinishReasonError)
+    assert row_of(error) == rows.OUTPUT_INVALID
+
+
+def test_a_models_answer_that_was_filtered():
+    with Server(http_answer(200, completion("", finish_reason="content_filter"))) as server:
+        error = caught(parse_with_openai, server.url)
+
+    assert isinstance(error, openai.ContentFilterFinishReasonError)
+    assert row_of(error) == rows.POLICY
+
+
+@pytest.mark.parametrize("library", [openai, anthropic], ids=lambda library: library.__name__)
+def test_an_answer_that_is_not_what_the_sdk_expects(library):
+    make = library.OpenAI if library is openai else library.Anthropic
+    with Server(http_answer(200, {"id": 7})) as server:
+        options = {"api_key": "k", "max_retries": 0, "_strict_response_validation": True}
+        with make(base_url=server.url, **options) as client:
+            error = caught(client.models.retrieve, "m")
+
+    assert isinstance(error, library.APIResponseValidationError)
+    assert row_of(error) == rows.OUTPUT_INVALID
+
+
+def test_gemini_answers_what_is_no_json():
+    with Server(NOT_JSON) as server:
+        error = caught(ask_gemini, server.url)
+
+    assert row_of(error) == rows.ANSWER_INVALID
+
+
+def test_a_key_that_is_missing(monkeypatch):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_ADMIN_KEY"):
+        monkeypatch.delenv(name, raising=False)
+
+    assert row_of(caught(openai.OpenAI)) == rows.MISCONFIGURED
+
+
+def gemini_error(status, reason, *details):
+    return http_answer(
+        status, {"error": {"code": status, "message": "no", "status": reason, "details": details}}
+    )
+
+
+def quota_of(quota_id):
+    return {
+        "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+        "violations": [{"quotaId": quota_id}],
+    }
+
+
+RETRY_INFO = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "37.5s"}
+
+
+def test_a_quota_of_gemini_for_the_minute_passes():
+    details = quota_of("GenerateRequestsPerMinutePerProjectPerModel"), RETRY_INFO
+    with Server(gemini_error(429, "RESOURCE_EXHAUSTED", *details)) as server:
+        error = caught(ask_gemini, server.url)
+
+    assert row_of(error) == rows.RATE_LIMITED
+    assert classify(error, now=NOW).retry_after_us == 37_500_000
+
+
+def test_a_quota_of_gemini_for_the_day_does_not_pass_soon():
+    details = quota_of("GenerateRequestsPerDayPerProjectPerModel-FreeTier"), RETRY_INFO
+    with Server(gemini_error(429, "RESOURCE_EXHAUSTED", *details)) as server:
+        error = caught(ask_gemini, server.url)
+
+    assert row_of(error) == rows.AUTH
+    assert classify(error, now=NOW).retry_after_us is None
+
+
+def test_gemini_calls_a_wrong_key_a_bad_request():
+    info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}
+    with Server(gemini_error(400, "INVALID_ARGUMENT", info)) as server:
+        assert row_of(caught(ask_gemini, server.url)) == rows.AUTH
+
+
+@pytest.mark.parametrize(
+    "details", ["no list", [1, None], [{"violations": "x"}], [{"retryDelay": 5}]]
+)
+def test_details_of_gemini_in_another_shape_change_nothing(details):
+    answer = http_answer(429, {"error": {"code": 429, "details": details}})
+    with Server(answer) as server:
+        assert row_of(caught(ask_gemini, server.url)) == rows.RATE_LIMITED
+
+
+@pytest.mark.parametrize(
+    ("behave", "row"),
+    [(http_answer(503), rows.UPSTREAM), (resets, rows.NETWORK), (hangs, rows.TIMEOUT)],
+    ids=["503", "reset", "hang"],
+)
+@pytest.mark.parametrize("transport", ["aiohttp", "httpx2"])
+# The SDK derives from a class that aiohttp does not want derived from.
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession:DeprecationWarning")
+def test_gemini_without_blocking_over_either_transport(transport, behave, row):
+    async def ask(url):
+        options = {"base_url": url, "timeout": int(SHORT_S * 1_000)}
+        own = httpx2.AsyncClient(timeout=SHORT_S) if transport == "httpx2" else None
+        client = genai.Client(
+            api_key="k", http_options=types.HttpOptions(**options, httpx_async_client=own)
+        )
+        try:
+            await client.aio.models.generate_content(model="m", contents="hello")
+        finally:
+            await client.aio.aclose()
+            if own is not None:
+                await own.aclose()
+
+    with Server(behave) as server:
+        error = caught(asyncio.run, ask(server.url))
+
+    assert row_of(error) == row
+
+
+REFUSALS = {
+    "chat completion, filtered": (ask_openai, completion("", finish_reason="content_filter")),
+    "chat completion, refused": (ask_openai, completion(None, refusal="I cannot help with that")),
+    "anthropic": (
+        ask_anthropic,
+        {
+            "id": "m",
+            "type": "message",
+            "role": "assistant",
+            "model": "m",
+            "content": [],
+            "stop_reason": "refusal",
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        },
+    ),
+    "gemini, prompt": (ask_gemini, {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}),
+    **{
+        f"gemini, {reason}": (ask_gemini, {"candidates": [{"finishReason": reason}]})
+        for reason in ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
+    },
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_refusal_that_arrives_as_a_success(name):
+    ask, body = REFUSALS[name]
+    with Server(http_answer(200, body)) as server:
+        answer = ask(server.url)
+
+    for response in (answer, body):
+        failure = refusal_of(response)
+        assert failure is not None
+        assert failure.error_class == "CONTENT_POLICY"
+        assert (failure.retryable, failure.outcome_known) == (False, True)
+        assert failure.blames_upstream is False
+        with pytest.raises(GiveUp) as caught_error:
+            raise_if_refused(response)
+        assert row_of(caught_error.value) == rows.POLICY
+
+
+def ask_openai_responses(url):
+    with openai.OpenAI(base_url=url, api_key="k", max_retries=0) as client:
+        return client.responses.create(model="m", input="hello")
+
+
+def openai_response(output, **changes):
+    return {
+        "id": "r",
+        "object": "response",
+        "created_at": 0,
+        "model": "m",
+        "status": "completed",
+        "output": output,
+        "parallel_tool_calls": False,
+        "tool_choice": "auto",
+        "tools": [],
+    } | changes
+
+
+def message(part):
+    return {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [part],
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        openai_response([message({"type": "refusal", "refusal": "I will not"})]),
+        openai_response([], status="incomplete", incomplete_details={"reason": "content_filter"}),
+    ],
+    ids=["refused", "filtered"],
+)
+def test_a_refusal_in_a_response_of_openai(body):
+    with Server(http_answer(200, body)) as server:
+        answer = ask_openai_responses(server.url)
+
+    assert refusal_of(answer).error_class == "CONTENT_POLICY"
+    assert refusal_of(body).error_class == "CONTENT_POLICY"
+
+
+ANSWERS = {
+    "openai": (ask_openai, completion("fine")),
+    "openai, cut off": (ask_openai, completion("fi", finish_reason="length")),
+    "openai response": (
+        ask_openai_responses,
+        openai_response([message({"type": "output_text", "text": "fine", "annotations": []})]),
+    ),
+    "anthropic": (ask_anthropic, REFUSALS["anthropic"][1] | {"stop_reason": "end_turn"}),
+    "gemini": (
+        ask_gemini,
+        {"candidates": [{"finishReason": "STOP", "content": {"parts": [{"text": "fine"}]}}]},
+    ),
+    "gemini, cut off": (ask_gemini, {"candidates": [{"finishReason": "MAX_TOKENS"}]}),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_an_answer_is_no_refusal(name):
+    ask, body = ANSWERS[name]
+    with Server(http_answer(200, body)) as server:
+        answer = ask(server.url)
+
+    assert refusal_of(answer) is None
+    assert refusal_of(body) is None
+    raise_if_refused(answer)
+
+
+@pytest.mark.parametrize(
+    "response", [None, "refusal", 7, {}, [], {"choices": "x"}, {"output": [1]}]
+)
+def test_what_no_model_answered_is_no_refusal(response):
+    assert refusal_of(response) is None
