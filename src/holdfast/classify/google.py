@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from holdfast.classify.grpc import verdict_of_code
+from holdfast.classify.grpc import retry_after_us_of_call, verdict_of_code
 from holdfast.classify.http_facts import read, status_of
 from holdfast.classify.http_status import verdict_of_response, verdict_of_status
 from holdfast.classify.rule import Rule, Verdict, named
@@ -69,13 +69,15 @@ def _retry_delay_us(detail: Mapping[str, object]) -> int | None:
     return min(int(float(found[1]) * SECOND_US), MAX_RETRY_AFTER_US) if found else None
 
 
-def _verdict_of_api_core(error: BaseException, _now: Instant) -> Verdict | None:
-    """By the gRPC code, which tells a passed deadline from a gateway's; else by the status."""
+def _verdict_of_api_core(error: BaseException, now: Instant) -> Verdict | None:
+    """By the answer's status if there was one, else by the gRPC code the error stands for."""
+    if read(error, ("response", "status_code")) is not None:
+        return verdict_of_response(error, now)
     verdict = verdict_of_code(str(read(error, ("grpc_status_code", "name"))))
+    if verdict is RATE_LIMITED:
+        return replace(verdict, retry_after_us=retry_after_us_of_call(read(error, ("response",))))
     status = read(error, ("code",))
-    if verdict is None and isinstance(status, int):
-        verdict = verdict_of_status(int(status))
-    return verdict
+    return verdict or (verdict_of_status(int(status)) if isinstance(status, int) else None)
 
 
 def _verdict_of_refresh(error: BaseException, _now: Instant) -> Verdict:

@@ -66,22 +66,23 @@ def verdict_of_code(name: str) -> Verdict | None:
 def _verdict_of_call(error: BaseException, _now: Instant) -> Verdict | None:
     verdict = verdict_of_code(str(read(_said(error, "code"), ("name",))))
     if verdict is RATE_LIMITED:
-        return replace(RATE_LIMITED, retry_after_us=_retry_after_us_of(error))
+        return replace(RATE_LIMITED, retry_after_us=retry_after_us_of_call(error))
     if verdict is NETWORK and str(_said(error, "details")).startswith(_NEVER_CONNECTED):
         return UNSENT
     return verdict
 
 
-def _said(error: BaseException, name: str) -> object:
-    answer = read(error, (name,))
+def _said(call: object, name: str) -> object:
+    answer = read(call, (name,))
     try:
         return answer() if callable(answer) else answer
     except Exception:  # noqa: BLE001 - a call object may raise anything
         return None
 
 
-def _retry_after_us_of(error: BaseException) -> int | None:
-    metadata = _said(error, "trailing_metadata")
+def retry_after_us_of_call(call: object) -> int | None:
+    """The wait that the trailing metadata of a call ask for; None when they do not."""
+    metadata = _said(call, "trailing_metadata")
     try:
         details = dict(metadata or ())[_DETAILS_KEY]  # type: ignore[call-overload]
         return _retry_delay_us(details) if len(details) <= _MAX_DETAILS else None
