@@ -125,6 +125,7 @@ class Crew:
         *,
         name: str = "w1",
         limit: int = 5,
+        seed: int = 1,
         stages: Sequence[str] | None = None,
         queues: Sequence[str] = ("default",),
     ) -> None:
@@ -133,7 +134,7 @@ class Crew:
         self.app, self.clock, self.id = app, clock, WorkerId(name)
         self.store = FaultyStore(app.store)
         self.in_flight = InFlight()
-        self.chance = Chance(seed=1)
+        self.chance = Chance(seed)
         self.is_healthy = True
         self.reporter = Reporter(
             self.store,
