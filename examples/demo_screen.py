@@ -293,10 +293,9 @@ def summary(tally: Tally, *, elapsed_s: float) -> Iterator[str]:
 
 def hints(tally: Tally, *, database_url: str | None) -> Iterator[tuple[str, str]]:
     """Return what to try next: commands, and what each shows."""
-    named = database_url or "sqlite:///holdfast.db"
-    if not named.startswith("sqlite:"):
-        named = "postgresql://…"  # it may hold a password
-    yield f"export HOLDFAST_DATABASE_URL={named}", "where the commands below look"
+    if database_url:
+        named = database_url if database_url.startswith("sqlite:") else "postgresql://…"
+        yield f"export HOLDFAST_DATABASE_URL={named}", "where the commands below look"
     yield ".venv/bin/holdfast jobs list --state failed", "what failed, and why"
     if tally.latest is not None:
         yield f".venv/bin/holdfast jobs show {tally.latest}", "all that happened to one job"

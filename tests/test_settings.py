@@ -5,6 +5,7 @@ import pytest
 
 from holdfast.errors import InvalidSetting
 from holdfast.settings import (
+    DEFAULT_DATABASE_URL,
     Flag,
     Settings,
     load,
@@ -56,7 +57,7 @@ def test_what_is_no_duration_is_refused(text: object):
 def test_without_anything_given_the_defaults_hold(tmp_path: Path):
     found = settings(tmp_path)
 
-    assert (found.database_url, found.app, found.queues) == (None, None, ())
+    assert (found.database_url, found.app, found.queues) == (DEFAULT_DATABASE_URL, None, ())
     assert (found.log_level, found.log_format) == ("info", "auto")
     assert (found.worker.concurrency, found.worker.lease) == (10, 30.0)
     assert {origin.kind for _, _, origin in found.shown()} == {"default"}
@@ -119,7 +120,7 @@ def test_the_prefixed_variable_wins_over_the_knob(tmp_path: Path):
 def test_the_database_of_another_program_is_not_taken(tmp_path: Path):
     found = settings(tmp_path, {"DATABASE_URL": "mysql://u:p@h/shop"})
 
-    assert found.database_url is None
+    assert found.database_url == DEFAULT_DATABASE_URL
 
 
 def test_an_empty_variable_counts_as_not_given(tmp_path: Path):

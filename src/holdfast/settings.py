@@ -44,6 +44,8 @@ _SCHEMES: Final = frozenset({"sqlite", "postgresql", "postgres"})
 
 DURATION_FORM: Final = "a duration such as 500ms, 30s or 5m"
 
+DEFAULT_DATABASE_URL: Final = "sqlite:///holdfast.db"
+
 
 class Origin(NamedTuple):
     """Where a value came from: `flag`, `environment`, `file` or `default`, and its name there."""
@@ -66,7 +68,7 @@ class Flag(NamedTuple):
 class Settings:
     """All settings. The database URL may hold a password, so it is never shown as it is."""
 
-    database_url: str | None = field(default=None, repr=False)
+    database_url: str = field(default=DEFAULT_DATABASE_URL, repr=False)
     app: str | None = None
     queues: tuple[str, ...] = ()
     log_level: str = "info"
@@ -80,8 +82,7 @@ class Settings:
 
     def shown(self) -> Iterator[tuple[str, object, Origin]]:
         """Yield name, value and origin of every setting; passwords are masked."""
-        url = self.database_url
-        yield "database_url", None if url is None else masked(url), self.origin("database_url")
+        yield "database_url", masked(self.database_url), self.origin("database_url")
         for name in ("app", "queues", "log_level", "log_format"):
             value = getattr(self, name)
             yield name, list(value) if isinstance(value, tuple) else value, self.origin(name)

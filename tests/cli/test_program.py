@@ -126,11 +126,16 @@ def test_a_url_on_the_command_line_wins_over_an_app_in_the_environment(
 def test_without_a_database_the_ways_to_name_one_are_said(holdfast: Command):
     result = holdfast("jobs", "list")
 
-    assert result.exit_code == 2
-    assert result.stderr == (
-        "Error: no database is named; give -A module:app or --database-url, "
-        "or set HOLDFAST_DATABASE_URL\n"
-    )
+    assert result.exit_code == 5
+    assert "sqlite:///holdfast.db" in result.stderr
+    assert "name another with -A, --database-url or HOLDFAST_DATABASE_URL" in result.stderr
+
+
+def test_without_a_name_the_database_is_the_one_of_make_run(holdfast: Command):
+    assert holdfast("migrate").exit_code == 0
+    result = holdfast("jobs", "list")
+
+    assert (result.exit_code, result.stderr) == (0, "There are no jobs.\n")
 
 
 def test_the_version_is_printed(holdfast: Command):

@@ -69,11 +69,6 @@ class Invocation:
             raise UsageError("give -A or --database-url, not both: the app names its own database")
         if settings.app is not None and "database_url" not in self.flags:
             return self._located(settings.app)
-        if settings.database_url is None:
-            raise UsageError(
-                "no database is named; give -A module:app or --database-url, "
-                "or set HOLDFAST_DATABASE_URL"
-            )
         if not may_create:
             refuse_missing_file(settings.database_url)
         self.log(QUIET)
@@ -115,7 +110,9 @@ def refuse_missing_file(url: str) -> None:
     """Keep a mistyped path from becoming an empty database."""
     if url.startswith(_SQLITE_FILE) and not Path(url.removeprefix(_SQLITE_FILE)).exists():
         raise StoreUnavailable(
-            url, reason="there is no such file (holdfast migrate would create it)"
+            url,
+            reason="there is no such file (name another with -A, --database-url or "
+            "HOLDFAST_DATABASE_URL; holdfast migrate would create it)",
         )
 
 

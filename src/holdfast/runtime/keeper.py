@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from holdfast.core.instant import Instant, later
+from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.job import WorkerId
 from holdfast.core.lease import Lease
 from holdfast.runtime import failpoint
@@ -17,6 +17,8 @@ from holdfast.runtime.in_flight import InFlight
 from holdfast.store.contract import Store, WorkerRow
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
+SEEN_EVERY_US: Final = 20 * SECOND_US
+"""A worker that is alive says so at least this often, however long its leases are."""
 FORGET_AFTER_US: Final = 24 * 3600 * 1_000_000
 
 
@@ -66,7 +68,7 @@ class Keeper:
                 self._abandon("no lease could be renewed for the length of a lease")
             raise
         self._renewed_at_s = monotonic_s()
-        return later(now, self._lease_us // 3)
+        return later(now, min(self._lease_us // 3, SEEN_EVERY_US))
 
     def _renew(self, held: dict[Lease, Attempt], *, now: Instant) -> None:
         failpoint.reach("renew.before")
