@@ -120,7 +120,7 @@ def test_on_a_terminal_a_live_table_is_drawn_in_place(app: Holdfast, database_ur
 
     session = on_terminal(
         ["jobs", "watch", handle.id, "--every", "50ms"],
-        environment(database_url),
+        environment(database_url, COLUMNS="120"),
         act=lambda: run_inline(app, until=handle),
     )
 
