@@ -47,8 +47,9 @@ def on_terminal(
     *,
     act: Callable[[], object] = lambda: None,
     keys: str = "",
+    seen: str = "",
 ) -> Session:
-    """Run a command on a terminal; once it has drawn something, act and press keys."""
+    """Run a command on a terminal; once it has drawn `seen`, act and press keys."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "holdfast", *arguments],
@@ -67,7 +68,7 @@ def on_terminal(
                 except OSError:  # the other side is closed
                     break
                 written += read
-            if written and not acted:
+            if written and seen.encode() in written and not acted:
                 act()
                 os.write(ours, keys.encode())
                 acted = True

@@ -122,6 +122,7 @@ def test_on_a_terminal_a_live_table_is_drawn_in_place(app: Holdfast, database_ur
         ["jobs", "watch", handle.id, "--every", "50ms"],
         environment(database_url, COLUMNS="120"),
         act=lambda: run_inline(app, until=handle),
+        seen="due",
     )
 
     assert session.exit_code == 0
