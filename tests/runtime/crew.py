@@ -32,6 +32,7 @@ class FaultyStore:
     def __init__(self, store: Any) -> None:
         self._store = store
         self._refused: dict[str, tuple[Callable[..., bool], Exception]] = {}
+        self._skipped: dict[str, object] = {}
         self._lost_replies: set[str] = set()
         self._first: dict[str, Callable[[], object]] = {}
         self.calls: list[str] = []
@@ -53,8 +54,13 @@ class FaultyStore:
         """Let something else happen right before the next call of the method."""
         self._first[method] = action
 
+    def skip(self, method: str, answer: object) -> None:
+        """Let the method, until it is restored, do nothing and answer this."""
+        self._skipped[method] = answer
+
     def restore(self) -> None:
         self._refused.clear()
+        self._skipped.clear()
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(self._store, name)
@@ -66,6 +72,8 @@ class FaultyStore:
             applies, error = self._refused.get(name, (lambda *_, **__: False, ValueError()))
             if applies(*args, **kwargs):
                 raise error
+            if name in self._skipped:
+                return self._skipped[name]
             self._first.pop(name, lambda: None)()
             answer = real(*args, **kwargs)
             if name in self._lost_replies:

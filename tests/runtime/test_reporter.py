@@ -7,6 +7,7 @@ from holdfast.core.decision import Kind
 from holdfast.core.instant import FAR_FUTURE, SECOND_US
 from holdfast.errors import StoreUnavailable
 from holdfast.runtime import reporter as reporting
+from holdfast.runtime.attempt import Fate
 from holdfast.testing import Script, failing
 from tests.runtime.crew import LEASE_US, Crew, pipeline_of
 
@@ -394,3 +395,99 @@ def test_an_outcome_that_cannot_be_read_is_a_bug_of_the_handler(make_crew):
     crew.work()
 
     assert job.get().error["error_class"] == "BUG"
+
+
+def late_attempt(crew):
+    """An attempt that was given up, and whose job has passed its deadline."""
+    crew.claim()
+    attempt = crew.lane.waiting.popleft()
+    attempt.fate, attempt.ended = Fate.TIMED_OUT, True
+    crew.clock.advance(61)
+    crew.sweep()
+    return attempt
+
+
+def test_what_a_handler_returns_after_its_attempt_was_given_up_is_kept_as_late(
+    make_crew, announced
+):
+    app, crew = make_crew(Script())
+    job = app.submit("p", deadline=60)
+    attempt = late_attempt(crew)
+    crew.reporter.report_late(attempt, {"pages": 3})
+    assert crew.reporter.wake.is_set()
+    crew.report()
+
+    assert job.get().late_result == {"pages": 3}
+    assert job.get().state is JobState.FAILED
+    assert announced == [Kind.EXPIRED, Kind.LATE]
+
+
+def test_a_late_result_waits_for_the_database(make_crew):
+    app, crew = make_crew(Script())
+    job = app.submit("p", deadline=60)
+    attempt = late_attempt(crew)
+    crew.reporter.report_late(attempt, 1)
+    crew.store.refuse("apply")
+    with pytest.raises(StoreUnavailable):
+        crew.report()
+    crew.store.restore()
+    crew.store.skip("apply", set())
+    assert crew.report() == reporting.AGAIN_US
+    crew.store.restore()
+    crew.report()
+
+    assert job.get().late_result == 1
+
+
+def test_what_comes_late_for_a_job_that_others_run_by_now_is_nothing(make_crew):
+    app, crew = make_crew(Script())
+    job = app.submit("p")
+    crew.claim()
+    attempt = crew.lane.waiting.popleft()
+    crew.clock.advance(31)
+    crew.sweep()
+    row = job.get().job
+    crew.reporter.report_late(attempt, "late")
+    crew.report()
+
+    assert job.get().job == row
+
+
+def test_what_comes_late_and_is_no_result_is_nothing(make_crew):
+    app, crew = make_crew(Script())
+    job = app.submit("p", deadline=60)
+    attempt = late_attempt(crew)
+    crew.reporter.report_late(attempt, object())
+    crew.report()
+
+    assert job.get().late_result is None
+
+
+def test_an_attempt_stopped_right_before_the_deadline_is_left_to_the_sweeper(make_crew):
+    """The clocks of the lane and the store may differ by a moment."""
+    app, crew = make_crew(Script(TimeoutError()))
+    job = app.submit("p", deadline=60)
+    crew.claim()
+    [attempt] = crew.lane.waiting
+    crew.clock.advance(59)
+    attempt.fate = Fate.TIMED_OUT
+    crew.lane.run()
+    attempt.ends_with_job = True
+    crew.report()
+    assert job.get().state is JobState.PROCESSING
+
+    crew.clock.advance(2)
+    crew.sweep()
+    assert job.get().error["error_class"] == "TIMEOUT"
+
+
+def test_while_many_end_at_a_time_it_waits_a_moment_for_more(make_crew):
+    many = reporting.LINGER_FROM + 4
+    app, crew = make_crew(Script(then=1), limit=many)
+    for _ in range(many):
+        app.submit("p")
+    crew.claim()
+    crew.lane.run(reporting.LINGER_FROM)
+    crew.report()
+
+    assert len(crew.in_flight) == 4

@@ -251,6 +251,19 @@ def test_an_event_that_never_meets_the_job_at_rest_is_given_up(app):
         crew.store.do_first("apply", disturb)
 
     crew.store.do_first("apply", disturb)
-    with pytest.raises(StaleRevision):
+    with pytest.raises(StaleRevision, match="at revision 8, not at revision 7"):
         settler.settle(job.id, lambda _: CancelRequested("ada"), now=crew.clock.now())
     assert crew.store.calls.count("apply") == settle.TRIES
+
+
+def test_a_job_that_somebody_has_locked_is_said_to_be_locked(app):
+    job = app.submit("p")
+    crew = Crew(app)
+    settler = settle.Settler(
+        crew.store, plans=PlanCache(crew.store), chance=Chance(1), announcer=Announcer()
+    )
+    crew.store.skip("apply", set())
+
+    with pytest.raises(StoreUnavailable, match=f"locked job {job.id}"):
+        settler.settle(job.id, lambda _: CancelRequested("ada"), now=crew.clock.now())
+    assert job.get().state is JobState.QUEUED

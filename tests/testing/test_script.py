@@ -24,9 +24,13 @@ def test_exceptions_and_their_classes_are_raised(outcome):
 
 
 def test_a_function_is_called_with_what_the_script_was_called_with():
-    script = Script(lambda left, *, right: left + right)
+    seen = []
+    script = Script(lambda left, *, right: left + right, seen.append, "text".replace)
 
     assert script(1, right=2) == 3
+    script("this")
+    assert seen == ["this"]
+    assert script("t", "T") == "TexT"
 
 
 def test_the_last_word_is_repeated():

@@ -138,9 +138,11 @@ class Reporter:
         if len(self._batch) < BATCH:
             self._collect()
         if not self._batch:
-            self._keep_late_results()
+            late = self._keep_late_results()
             self._idle = True
-            return now if self._outcomes else FAR_FUTURE
+            if self._outcomes:
+                return now
+            return later(now, AGAIN_US) if late else FAR_FUTURE
         lingered = len(self._batch) >= LINGER_FROM
         if lingered and len(self._batch) < min(BATCH, len(self._in_flight)):
             sleep_s(LINGER_S)
@@ -250,16 +252,20 @@ class Reporter:
             # The reply to an earlier apply was lost, the write was not.
             self._finish(ours)
 
-    def _keep_late_results(self) -> None:
+    def _keep_late_results(self) -> bool:
+        """Keep what came late; True when somebody has locked a job and it has to be tried again."""
         while self._late:
             outcome = self._late[0]
             attempt, event = outcome.attempt, outcome.event
             job = self._store.get([attempt.job.id]).get(attempt.job.id)
             if job is not None and _came_late(job, attempt, event):
                 decision = decide(job, event, attempt.plan, outcome.at, self._chance.roll())
-                if isinstance(decision, Decision) and self._store.apply([decision]):
+                if isinstance(decision, Decision):
+                    if not self._store.apply([decision]):
+                        return True
                     self._announcer.announce([Applied(job, decision)])
             self._late.popleft()
+        return False
 
     def _apply_one_by_one(self, decided: Sequence[_Decided], error: Exception) -> None:
         if len(decided) > 1:

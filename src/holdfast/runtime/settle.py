@@ -12,14 +12,21 @@ from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant
 from holdfast.core.job import Job
 from holdfast.core.lifecycle import decide, evolve
-from holdfast.errors import StaleRevision, UnavailableError, UnknownJob
+from holdfast.errors import (
+    HoldfastError,
+    StaleRevision,
+    StoreUnavailable,
+    UnavailableError,
+    UnknownJob,
+)
 from holdfast.runtime.announce import Announcer, Applied
-from holdfast.runtime.clock import Chance
+from holdfast.runtime.clock import Chance, sleep_s
 from holdfast.runtime.plans import PlanCache
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
 TRIES: Final = 8
+LOCKED_WAIT_S: Final = 0.02
 
 
 class Settled(NamedTuple):
@@ -68,22 +75,35 @@ class Settler:
 
     def settle(self, job_id: JobId, make: Callable[[Job], Event], *, now: Instant) -> Settled:
         """Read a job, decide and apply, again and again while others change it meanwhile."""
-        expected = 0
-        for _ in range(TRIES):
+        seen: Job | None = None
+        for number in range(TRIES):
             job = self._store.get([job_id]).get(job_id)
             if job is None:
                 raise UnknownJob(job_id)
+            if seen is not None and job.revision == seen.revision:
+                # It has not moved, so somebody sits on the row.
+                sleep_s(number * LOCKED_WAIT_S)
+            seen = job
             plan = self._plans.of(job)
             if plan is None:
                 raise AssertionError(f"the plan {job.plan} of job {job.id} is not stored")
-            expected = job.revision
             decision = decide(job, make(job), plan, now, self._chance.roll())
             if isinstance(decision, Ignored):
                 return Settled(job, decision)
             if self._store.apply([decision]):
                 self._announcer.announce([Applied(job, decision)])
                 return Settled(evolve(job, decision), None)
-        raise StaleRevision(job_id, expected=expected, found=None)
+        raise self._never_at_rest(job_id, seen)
+
+    def _never_at_rest(self, job_id: JobId, seen: Job | None) -> HoldfastError:
+        job = self._store.get([job_id]).get(job_id)
+        if job is None or seen is None:
+            return UnknownJob(job_id)
+        if job.revision == seen.revision:
+            return StoreUnavailable(
+                self._store.url, reason=f"another transaction has locked job {job_id}"
+            )
+        return StaleRevision(job_id, expected=seen.revision, found=job.revision)
 
     def _decide(self, job: Job, event: Event, *, now: Instant) -> Decision | Ignored | None:
         try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final, NamedTuple
 
 from holdfast.runtime.attempt import JobContext
 
 _NOTHING: Final = object()
+_CALLED: Final = (FunctionType, MethodType, BuiltinFunctionType)
 
 
 class Call(NamedTuple):
@@ -21,8 +22,8 @@ class Call(NamedTuple):
 class Script:
     """Plays outcomes in order, one per call, and records the calls.
 
-    An exception, or the class of one, is raised: also `RetryLater` and `GiveUp`. A function is
-    called with what the script was called with. Anything else is returned. When the outcomes
+    An exception, or the class of one, is raised: also `RetryLater` and `GiveUp`. A function or
+    method is called with what the script was called with. Anything else is returned. When the outcomes
     are used up `then` is played for every further call; without it, a further call is an
     `AssertionError`.
 
@@ -55,7 +56,7 @@ class Script:
             raise outcome.with_traceback(None)
         if isinstance(outcome, type) and issubclass(outcome, BaseException):
             raise outcome
-        return outcome(*args, **kwargs) if isinstance(outcome, FunctionType) else outcome
+        return outcome(*args, **kwargs) if isinstance(outcome, _CALLED) else outcome
 
     def handler(self, job: JobContext) -> Any:  # noqa: ANN401 - whatever the script says
         """Play the next outcome as a plain handler."""
