@@ -23,9 +23,9 @@ class Script:
     """Plays outcomes in order, one per call, and records the calls.
 
     An exception, or the class of one, is raised: also `RetryLater` and `GiveUp`. A function or
-    method is called with what the script was called with. Anything else is returned. When the outcomes
-    are used up `then` is played for every further call; without it, a further call is an
-    `AssertionError`.
+    method is called with what the script was called with. Anything else is returned. When the
+    outcomes are used up `then` is played for every further call; without it, a further call is
+    an `AssertionError`.
 
         gateway = Script(TimeoutError("slow"), GiveUp("NOT_FOUND"))
         convert.stage(name="to_xml")(gateway.handler)
