@@ -58,9 +58,6 @@ class Sweeper:
     def tick(self, now: Instant) -> Instant:
         """Sweep everything that is over at `now`."""
         for select, instant_of, event in self._kinds:
-            if isinstance(event, LeaseExpired) and not self._clock.steady_for(self._lease_us):
-                # The store's clock was set: leases that live are renewed by it first.
-                continue
             self._sweep(select, instant_of, event, now=now)
         if now - self._warned_at >= WARN_EVERY_US:
             self._warned_at = now
@@ -78,7 +75,7 @@ class Sweeper:
         after: Position | None = None
         while True:
             jobs = select(now=now, after=after, limit=CHUNK)
-            if not jobs:
+            if not jobs or (isinstance(event, LeaseExpired) and not self._time_is_sure()):
                 return
             failpoint.reach("sweep.before")
             self._settler.settle_many(((job, event) for job in jobs), now=now)
@@ -87,6 +84,15 @@ class Sweeper:
                 return
             # Go on behind the last row, so that rows which cannot be settled block no others.
             after = Position(Instant(instant_of(jobs[-1]) or 0), jobs[-1].id)
+
+    def _time_is_sure(self) -> bool:
+        """Tell whether leases may be judged: not right after the store's clock was set.
+
+        Those that live are renewed by the new time first. Before a lease is taken the clock is
+        read again, because it may have been set since it was last looked at.
+        """
+        self._clock.learn()
+        return self._clock.steady_for(self._lease_us)
 
     def _warn_of_neglect(self, now: Instant) -> None:
         """Point out due jobs that this worker has no handler for and nobody else takes."""
