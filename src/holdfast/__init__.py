@@ -4,7 +4,7 @@ from holdfast.classify import Rule, Verdict
 from holdfast.core.failure import Category, Failure
 from holdfast.core.job import JobState
 from holdfast.core.retry import Jitter, Retry
-from holdfast.engine import Holdfast, JobHandle
+from holdfast.engine import Holdfast
 from holdfast.errors import (
     ConflictError,
     GiveUp,
@@ -13,6 +13,7 @@ from holdfast.errors import (
     UnavailableError,
     UsageError,
 )
+from holdfast.handle import JobHandle
 from holdfast.pipeline import Pipeline, Upstream
 from holdfast.runtime.attempt import JobContext, Wait
 from holdfast.runtime.worker import Worker, WorkerOptions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, Self
@@ -15,39 +15,35 @@ from holdfast.core.event import Answered, CancelRequested, Event, RetryRequested
 from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.ids import JobId
 from holdfast.core.instant import SECOND_US
-from holdfast.core.job import ACTIVE, DEFAULT_OWNER, DEFAULT_PRIORITY, ENDED, Job, JobState
+from holdfast.core.job import ACTIVE, DEFAULT_OWNER, DEFAULT_PRIORITY, Job, JobState
 from holdfast.errors import (
-    ConflictError,
     InvalidValue,
     UnknownJob,
     UnknownPipeline,
     UsageError,
-    VersionConflict,
     WrongState,
 )
+from holdfast.handle import JobHandle
 from holdfast.pipeline import Pipeline, Span, checked_name
 from holdfast.runtime.announce import Announcer, Subscriber
-from holdfast.runtime.clock import Chance, Clock, StoreClock, monotonic_s, sleep_s
+from holdfast.runtime.clock import Chance, Clock, StoreClock
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.settle import Settled, Settler
 from holdfast.runtime.stage import BoundStage
 from holdfast.runtime.worker import Worker, WorkerOptions
 from holdfast.store.contract import (
     JobFilter,
-    NewJob,
     QueueCounts,
     Store,
-    Twin,
     Violation,
     WorkerRow,
 )
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.submission import RowMaker, Submit, Submitted, checked_text, resolve
+from holdfast.submission import Submit, Submitted, checked_text
+from holdfast.submitter import BULK, Submitter
 from holdfast.view import HistoryLine, JobView, history
 
-BULK: Final = 1_000
-WAIT_POLL_S: Final = 0.05
 LEARN_EVERY_US: Final = 60 * SECOND_US
 PAGE: Final = 100
 LONGEST_PAGE: Final = 10_000
@@ -68,35 +64,6 @@ def open_store(url: str) -> Store:
         value=f"{scheme}:…",
         limit="like sqlite:///holdfast.db or postgresql://host/database",
     )
-
-
-class JobHandle:
-    """A submitted job: its id, whether this submission made it, and how to follow it."""
-
-    __slots__ = ("_app", "created", "id")
-
-    def __init__(self, app: Holdfast, job_id: JobId, *, created: bool) -> None:
-        self._app = app
-        self.id = job_id
-        self.created = created
-
-    def __repr__(self) -> str:
-        return f"JobHandle({self.id!r}, created={self.created})"
-
-    def get(self) -> JobView:
-        """Read the job."""
-        return self._app.job(self.id)
-
-    def wait(self, timeout: float | None = None) -> JobView:
-        """Return the job once it has ended; raise `TimeoutError` when that takes too long."""
-        until_s = None if timeout is None else monotonic_s() + timeout
-        while True:
-            view = self.get()
-            if view.state in ENDED:
-                return view
-            if until_s is not None and monotonic_s() >= until_s:
-                raise TimeoutError(f"job {self.id} is {view.label} after {timeout} s")
-            sleep_s(WAIT_POLL_S)
 
 
 class Holdfast:
@@ -124,8 +91,10 @@ class Holdfast:
             self._closed_store.read_clock, learn_every_us=LEARN_EVERY_US
         )
         self.announcer = Announcer()
-        self._rows = RowMaker(self.chance)
         self._plans = PlanCache(self._closed_store)
+        self._submitter = Submitter(
+            self._closed_store, plans=self._plans, clock=self.clock, chance=self.chance
+        )
         self._settler = Settler(
             self._closed_store, plans=self._plans, chance=self.chance, announcer=self.announcer
         )
@@ -203,9 +172,9 @@ class Holdfast:
             trace=trace,
         )
         found = self._pipeline(pipeline)
-        row = self._row(found, submit, connection)
-        job_id, created = self._insert_one(row, submit, connection)
-        return JobHandle(self, job_id, created=created)
+        self._open()
+        job_id, created = self._submitter.one(found, submit, connection=connection)
+        return JobHandle(job_id, created=created, read=self.job)
 
     def submit_many(
         self,
@@ -216,24 +185,8 @@ class Holdfast:
     ) -> list[Submitted]:
         """Make many jobs in few statements, in order; one that is refused spares the others."""
         found = self._pipeline(pipeline)
-        given = list(submits)
-        results: dict[int, Submitted] = {}
-        rows: dict[int, NewJob] = {}
-        for position, submit in enumerate(given):
-            try:
-                row = self._row(found, submit, connection)
-            except UsageError as error:
-                results[position] = Submitted(None, created=False, error=error)
-                continue
-            if submit.rerun or len(rows) == BULK:
-                results |= self._insert_many(rows, given, connection)
-                rows = {}
-            if submit.rerun:
-                results[position] = _result(self._insert_one, row, submit, connection)
-            else:
-                rows[position] = row
-        results |= self._insert_many(rows, given, connection)
-        return [results[position] for position in range(len(given))]
+        self._open()
+        return self._submitter.many(found, submits, connection=connection)
 
     def job(self, job_id: str) -> JobView:
         """Read a job, or raise `UnknownJob`."""
@@ -398,47 +351,6 @@ class Holdfast:
             raise UnknownPipeline(name, known=self._pipelines)
         return found
 
-    def _row(self, pipeline: Pipeline, submit: Submit, connection: object) -> NewJob:
-        self._open()
-        now = self.clock.now()
-        row = self._rows.row(pipeline, submit, now=now)
-        self._plans.save(pipeline.bound().plan, now=now, connection=connection)
-        return row
-
-    def _insert_one(self, row: NewJob, submit: Submit, connection: object) -> tuple[JobId, bool]:
-        twin = self.store.insert([row], connection=connection)[0]
-        if twin is None:
-            return row.id, True
-        twins = self._twins(row, connection)
-        if not submit.rerun:
-            return resolve(row, submit, twins), False
-        standing = self.store.insert_rerun(
-            row._replace(rerun_of=twins[0].job_id), connection=connection
-        )
-        if standing is not None:
-            raise VersionConflict(standing.job_id, requested=row.version, found=standing.version)
-        return row.id, True
-
-    def _insert_many(
-        self, rows: Mapping[int, NewJob], given: Sequence[Submit], connection: object
-    ) -> dict[int, Submitted]:
-        """Insert rows by one statement, and say what each has become."""
-        twins = self.store.insert(list(rows.values()), connection=connection)
-        return {
-            position: Submitted(row.id, created=True)
-            if twin is None
-            else _result(self._known, row, given[position], connection)
-            for (position, row), twin in zip(rows.items(), twins, strict=True)
-        }
-
-    def _known(self, row: NewJob, submit: Submit, connection: object) -> tuple[JobId, bool]:
-        return resolve(row, submit, self._twins(row, connection)), False
-
-    def _twins(self, row: NewJob, connection: object) -> list[Twin]:
-        return self.store.twins(
-            owner=row.owner, pipeline=row.pipeline, key=row.key or "", connection=connection
-        )
-
     def _get(self, job_id: str) -> Job:
         checked = _checked_id(job_id)
         job = self.store.get([checked]).get(checked)
@@ -469,19 +381,6 @@ class Holdfast:
             limit=limit,
             now=self.clock.now(),
         )
-
-
-def _result(
-    submit_one: Callable[[NewJob, Submit, object], tuple[JobId, bool]],
-    row: NewJob,
-    submit: Submit,
-    connection: object,
-) -> Submitted:
-    """Return what became of one of many; an outage is nobody's fault and is raised."""
-    try:
-        return Submitted(*submit_one(row, submit, connection))
-    except (UsageError, ConflictError) as error:
-        return Submitted(None, created=False, error=error)
 
 
 def _asked(action: str, by: str, reason: str | None) -> tuple[str, str | None]:

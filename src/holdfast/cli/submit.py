@@ -16,8 +16,8 @@ from holdfast.cli.program import Command
 from holdfast.cli.submit_file import FIELDS, submit_file
 from holdfast.cli.words import remark
 from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY, PRIORITIES, JobState
-from holdfast.engine import JobHandle
 from holdfast.errors import UnknownPipeline, UsageError
+from holdfast.handle import JobHandle
 from holdfast.printable import json_text
 from holdfast.submission import Submit
 

@@ -12,8 +12,9 @@ from typing import Any, Final, NamedTuple
 from holdfast.core.decision import Kind
 from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
 from holdfast.core.job import ACTIVE, ENDED, Job, JobState, WorkerId
-from holdfast.engine import Holdfast, JobHandle
+from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
+from holdfast.handle import JobHandle
 from holdfast.runtime.announce import Applied
 from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report
 from holdfast.runtime.claimer import Claimer, Leased

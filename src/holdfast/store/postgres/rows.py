@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 from holdfast.core.job import Job
 
@@ -11,6 +11,29 @@ _TEXT_CAST: Final = frozenset({"id", "rerun_of"})
 JOB_COLUMNS: Final = ", ".join(
     f"job.{name}::text" if name in _TEXT_CAST else f"job.{name}" for name in Job._fields
 )
+
+
+_PLAIN_COLUMNS: Final = frozenset(
+    {
+        "id",
+        "priority",
+        "version",
+        "rerun_of",
+        "created_at",
+        "run_at",
+        "deadline_at",
+        "run",
+        "attempt",
+        "token",
+        "lease_until",
+        "attempt_at",
+        "finished_at",
+        "snoozes",
+        "interruptions",
+        "retries",
+    }
+)
+"""Columns of numbers and ids, whose values need no quoting."""
 
 
 def plain_array(values: Iterable[object]) -> str:
@@ -40,3 +63,11 @@ def _quoted(value: str | None) -> str:
     if "\\" in value or '"' in value:
         value = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{value}"'
+
+
+def arrays(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:
+    """Return the array literal of each column."""
+    return {
+        name: plain_array(values) if name in _PLAIN_COLUMNS else text_column(values)
+        for name, values in columns.items()
+    }

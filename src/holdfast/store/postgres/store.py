@@ -6,20 +6,18 @@ import json
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, LiteralString, TypeVar, cast
+from functools import partial
+from typing import Any, Final, TypeVar, cast
 
-import psycopg
 from psycopg import errors as pg_errors
-from psycopg.pq import TransactionStatus
-from psycopg.rows import tuple_row
 
-from holdfast.core.decision import Change, Decision, Kind
+from holdfast.core.decision import Decision, Kind
 from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant, later
 from holdfast.core.job import Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
-from holdfast.errors import StoreUnavailable, UnknownJob, UsageError
+from holdfast.errors import StoreUnavailable, UnknownJob
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -41,14 +39,15 @@ from holdfast.store.postgres.connection import (
 )
 from holdfast.store.postgres.lanes import HEADS_FROM, Lanes
 from holdfast.store.postgres.listener import PostgresListener
-from holdfast.store.postgres.rows import JOB_COLUMNS, plain_array, text_array, text_column
+from holdfast.store.postgres.rows import arrays, plain_array, text_array
+from holdfast.store.postgres.statements import SQL, borrowed, fetch, text
+from holdfast.store.postgres.writes import write, write_unlocked
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
     ledger_entry_from_row,
     twin_from_row,
 )
-from holdfast.store.sqlfiles import SqlFiles
 
 CONNECTIONS: Final = 8
 REPEATS: Final = 5
@@ -58,28 +57,6 @@ SERVICE_TIMEOUT_S: Final = 10.0
 """What a worker's services run takes milliseconds, and two tries must fit into a lease."""
 _SAMPLE: Final = 5
 _BEFORE_ALL: Final = Position(Instant(-1), "00000000-0000-0000-0000-000000000000")
-_PLAIN_COLUMNS: Final = frozenset(
-    {
-        "id",
-        "priority",
-        "version",
-        "rerun_of",
-        "created_at",
-        "run_at",
-        "deadline_at",
-        "run",
-        "attempt",
-        "token",
-        "lease_until",
-        "attempt_at",
-        "finished_at",
-        "snoozes",
-        "interruptions",
-        "retries",
-    }
-)
-
-_SQL: Final = SqlFiles(__package__ or "", {"job_columns": JOB_COLUMNS})
 
 _T = TypeVar("_T")
 
@@ -141,25 +118,23 @@ class PostgresStore:
         if not jobs:
             return []
         if connection is not None:
-            return self._insert(_borrowed(connection), jobs)
+            return self._insert(borrowed(connection), jobs)
         # Ids are chosen by the caller, so an insert whose reply was lost may simply be repeated.
         return self._run(lambda own: self._insert(own, jobs), atomic=len(jobs) > 1)
 
     def _insert(self, connection: Connection, jobs: Sequence[NewJob]) -> list[Twin | None]:
         if len(jobs) == 1:
-            rows = _fetch(connection, "insert_one", jobs[0]._asdict())
+            rows = fetch(connection, "insert_one", jobs[0]._asdict())
         else:
             columns = dict(zip(NewJob._fields, zip(*jobs, strict=True), strict=True))
-            rows = _fetch(connection, "insert", _arrays(columns))
+            rows = fetch(connection, "insert", arrays(columns))
         stored = {row[0] for row in rows}
         if len(stored) == len(jobs):
             return [None] * len(jobs)
         missing = [job for job in jobs if job.id not in stored]
         stored.update(
             row[0]
-            for row in _fetch(
-                connection, "present", {"ids": plain_array(job.id for job in missing)}
-            )
+            for row in fetch(connection, "present", {"ids": plain_array(job.id for job in missing)})
         )
         twins = self._twins_of([job for job in missing if job.id not in stored], connection)
         return [None if job.id in stored else twins[job.id] for job in jobs]
@@ -172,19 +147,19 @@ class PostgresStore:
         }
         return {
             jobs[position - 1].id: twin_from_row(row)
-            for position, *row in _fetch(connection, "twins_of_many", columns)
+            for position, *row in fetch(connection, "twins_of_many", columns)
         }
 
     def insert_rerun(self, job: NewJob, *, connection: object = None) -> Twin | None:
         if connection is not None:
-            return self._insert_rerun(_borrowed(connection), job)
+            return self._insert_rerun(borrowed(connection), job)
         return self._run(lambda own: self._insert_rerun(own, job), atomic=True)
 
     def _insert_rerun(self, connection: Connection, job: NewJob) -> Twin | None:
         # The first job's row serves as the lock of its key, so that versions only rise.
-        if not _fetch(connection, "lock_job", {"id": job.rerun_of}):
+        if not fetch(connection, "lock_job", {"id": job.rerun_of}):
             raise UnknownJob(str(job.rerun_of))
-        rows = _fetch(connection, "reruns", {"first": job.rerun_of})
+        rows = fetch(connection, "reruns", {"first": job.rerun_of})
         twins = [twin_from_row(row) for row in rows]
         if any(twin.job_id == job.id for twin in twins):
             return None
@@ -196,7 +171,7 @@ class PostgresStore:
         self, *, owner: str, pipeline: str, key: str, connection: object = None
     ) -> list[Twin]:
         if connection is not None:
-            return _twins(_borrowed(connection), owner=owner, pipeline=pipeline, key=key)
+            return _twins(borrowed(connection), owner=owner, pipeline=pipeline, key=key)
         return self._run(lambda own: _twins(own, owner=owner, pipeline=pipeline, key=key))
 
     def claim(
@@ -214,7 +189,7 @@ class PostgresStore:
             values = {**self._lanes.values(routes, limit=limit), **fixed}
             # Not repeated after an outage: rows leased by a claim whose reply was lost are found
             # by `held_by`, and a silent second claim would hide them.
-            rows = self._run(lambda own: _fetch(own, "claim", values), after_outage=False)
+            rows = self._run(partial(fetch, statement="claim", values=values), after_outage=False)
             jobs = claimed_jobs(rows, holder=holder, lease_until=lease_until, now=now)
             if jobs or not self._lanes.has_heads():
                 break
@@ -251,13 +226,13 @@ class PostgresStore:
         kinds = {decision.entry.kind is Kind.COMPLETED for decision in ordered}
         if time.monotonic() >= self._locked_until:
             try:
-                return self._run(lambda own: _write(own, ordered), atomic=len(kinds) > 1)
+                return self._run(lambda own: write(own, ordered), atomic=len(kinds) > 1)
             except StoreUnavailable as error:
                 if not _is_locked(error):
                     raise
             self._locked_until = time.monotonic() + LOCKED_S
         # Somebody sits on one of the rows: the others must not wait for it.
-        return self._run(lambda own: _write_unlocked(own, ordered), atomic=True)
+        return self._run(lambda own: write_unlocked(own, ordered), atomic=True)
 
     def expired(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
         return self._sweep("expired", now=now, after=after, limit=limit)
@@ -288,7 +263,7 @@ class PostgresStore:
             "before": before,
             "limit": limit,
         }
-        rows = self._run(lambda own: _fetch(own, "find", values, prepare=False))
+        rows = self._run(lambda own: fetch(own, "find", values, prepare=False))
         return [job_from_row(row) for row in rows]
 
     def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:
@@ -307,7 +282,7 @@ class PostgresStore:
             "created_at": now,
         }
         if connection is not None:
-            _borrowed(connection).execute(_text("save_plan"), values)
+            borrowed(connection).execute(text("save_plan"), values)
         else:
             self._count("save_plan", values)
 
@@ -341,19 +316,19 @@ class PostgresStore:
 
     def verify(self, *, now: Instant) -> list[Violation]:
         found: list[Violation] = []
-        for name in _SQL.names():
+        for name in SQL.names():
             if not name.startswith("verify_"):
                 continue
             ids = [str(row[0]) for row in self._rows(name, {"now": now})]
             if ids:
-                promise = _SQL[name].splitlines()[0].partition(":")[2].strip()
+                promise = SQL[name].splitlines()[0].partition(":")[2].strip()
                 invariant = name.removeprefix("verify_")
                 found.append(Violation(invariant, promise, len(ids), tuple(ids[:_SAMPLE])))
         return found
 
     def facts(self) -> dict[str, str]:
         def read(connection: Connection) -> dict[str, str]:
-            rows = _fetch(connection, "facts", {})
+            rows = fetch(connection, "facts", {})
             return {"product": "PostgreSQL", **dict(rows)}
 
         return self._run(read)
@@ -393,49 +368,21 @@ class PostgresStore:
         raise AssertionError("the loop returns or raises")
 
     def _rows(self, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-        return self._run(lambda own: _fetch(own, statement, values))
+        return self._run(lambda own: fetch(own, statement, values))
 
     def _jobs(self, statement: str, values: dict[str, Any]) -> list[Job]:
         return [job_from_row(row) for row in self._rows(statement, values)]
 
     def _count(self, statement: str, values: dict[str, Any]) -> int:
-        return self._run(lambda own: own.execute(_text(statement), values).rowcount)
+        return self._run(lambda own: own.execute(text(statement), values).rowcount)
 
 
 def _is_locked(error: StoreUnavailable) -> bool:
     return isinstance(error.__cause__, pg_errors.LockNotAvailable)
 
 
-def _borrowed(connection: object) -> Connection:
-    """Return the caller's own connection, which must be psycopg's."""
-    if not isinstance(connection, psycopg.Connection):
-        raise UsageError(
-            f"connection is a {type(connection).__name__}; a PostgreSQL store needs the "
-            "psycopg.Connection of the transaction that the jobs belong to"
-        )
-    if connection.autocommit and connection.info.transaction_status is TransactionStatus.IDLE:
-        raise UsageError(
-            "connection has no transaction open, so nothing would hold the jobs together with "
-            "your own rows; wrap them in `with connection.transaction():`"
-        )
-    return connection
-
-
-def _text(statement: str) -> LiteralString:
-    # Statements are files of this package, never built from values.
-    return cast("LiteralString", _SQL[statement])  # type: ignore[redundant-cast]
-
-
-def _fetch(
-    connection: Connection, statement: str, values: dict[str, Any], *, prepare: bool | None = None
-) -> list[tuple[Any, ...]]:
-    """Run a statement; with `prepare=False` it is planned anew for these very values."""
-    cursor = connection.cursor(binary=True, row_factory=tuple_row)
-    return cursor.execute(_text(statement), values, prepare=prepare).fetchall()
-
-
 def _twins(connection: Connection, *, owner: str, pipeline: str, key: str | None) -> list[Twin]:
-    rows = _fetch(connection, "twins", {"owner": owner, "pipeline": pipeline, "key": key})
+    rows = fetch(connection, "twins", {"owner": owner, "pipeline": pipeline, "key": key})
     return [twin_from_row(row) for row in rows]
 
 
@@ -445,64 +392,3 @@ def _route_arrays(routes: Sequence[Route]) -> dict[str, str]:
         "pipelines": text_array(route.pipeline for route in routes),
         "stages": text_array(route.stage for route in routes),
     }
-
-
-def _arrays(columns: dict[str, Any]) -> dict[str, str]:
-    return {
-        name: plain_array(values) if name in _PLAIN_COLUMNS else text_column(values)
-        for name, values in columns.items()
-    }
-
-
-def _write(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
-    plain = [item for item in decisions if item.entry.kind is Kind.COMPLETED]
-    other = [item for item in decisions if item.entry.kind is not Kind.COMPLETED]
-    applied: set[JobId] = set()
-    if plain:
-        applied.update(_complete(connection, plain))
-    if other:
-        applied.update(_apply(connection, other))
-    return applied
-
-
-def _write_unlocked(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
-    ids = plain_array(decision.job_id for decision in decisions)
-    free = {row[0] for row in _fetch(connection, "lock_free", {"ids": ids})}
-    return _write(connection, [item for item in decisions if item.job_id in free])
-
-
-def _complete(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:
-    entries = [decision.entry for decision in decisions]
-    values = {
-        "job_id": plain_array(decision.job_id for decision in decisions),
-        "expected": plain_array(decision.expected for decision in decisions),
-        "result": text_array(decision.change.result for decision in decisions),
-        "at": plain_array(entry.at for entry in entries),
-        "stage": text_array(entry.stage for entry in entries),
-        "attempt": plain_array(entry.attempt for entry in entries),
-        "holder": text_array(entry.holder for entry in entries),
-        "started_at": plain_array(entry.started_at for entry in entries),
-    }
-    return [row[0] for row in _fetch(connection, "complete", values)]
-
-
-def _apply(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:
-    changes = zip(*(decision.change for decision in decisions), strict=True)
-    columns = _arrays(dict(zip(Change._fields, changes, strict=True)))
-    entries = [decision.entry for decision in decisions]
-    values = {
-        **columns,
-        "job_id": plain_array(decision.job_id for decision in decisions),
-        "expected": plain_array(decision.expected for decision in decisions),
-        "entry_kind": text_array(entry.kind for entry in entries),
-        "entry_at": plain_array(entry.at for entry in entries),
-        "entry_stage": text_array(entry.stage for entry in entries),
-        "entry_attempt": plain_array(entry.attempt for entry in entries),
-        "entry_holder": text_array(entry.holder for entry in entries),
-        "entry_started_at": plain_array(entry.started_at for entry in entries),
-        "entry_error_class": text_array(entry.error_class for entry in entries),
-        "entry_http_status": plain_array(entry.http_status for entry in entries),
-        "entry_detail": text_array(entry.detail for entry in entries),
-        "checkpoint": text_array(decision.checkpoint for decision in decisions),
-    }
-    return [row[0] for row in _fetch(connection, "apply", values)]

@@ -1,0 +1,67 @@
+"""Writes decisions: many in one statement, each fenced by the revision it was decided from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.core.decision import Change, Decision, Kind
+from holdfast.core.ids import JobId
+from holdfast.store.postgres.connection import Connection
+from holdfast.store.postgres.rows import arrays, plain_array, text_array
+from holdfast.store.postgres.statements import fetch
+
+
+def write(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
+    """Write decisions; return the ids whose revision still matched."""
+    plain = [item for item in decisions if item.entry.kind is Kind.COMPLETED]
+    other = [item for item in decisions if item.entry.kind is not Kind.COMPLETED]
+    applied: set[JobId] = set()
+    if plain:
+        applied.update(_complete(connection, plain))
+    if other:
+        applied.update(_apply(connection, other))
+    return applied
+
+
+def write_unlocked(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
+    """Write those decisions whose rows nobody else has locked."""
+    ids = plain_array(decision.job_id for decision in decisions)
+    free = {row[0] for row in fetch(connection, "lock_free", {"ids": ids})}
+    return write(connection, [item for item in decisions if item.job_id in free])
+
+
+def _complete(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:
+    entries = [decision.entry for decision in decisions]
+    values = {
+        "job_id": plain_array(decision.job_id for decision in decisions),
+        "expected": plain_array(decision.expected for decision in decisions),
+        "result": text_array(decision.change.result for decision in decisions),
+        "at": plain_array(entry.at for entry in entries),
+        "stage": text_array(entry.stage for entry in entries),
+        "attempt": plain_array(entry.attempt for entry in entries),
+        "holder": text_array(entry.holder for entry in entries),
+        "started_at": plain_array(entry.started_at for entry in entries),
+    }
+    return [row[0] for row in fetch(connection, "complete", values)]
+
+
+def _apply(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:
+    changes = zip(*(decision.change for decision in decisions), strict=True)
+    columns = arrays(dict(zip(Change._fields, changes, strict=True)))
+    entries = [decision.entry for decision in decisions]
+    values = {
+        **columns,
+        "job_id": plain_array(decision.job_id for decision in decisions),
+        "expected": plain_array(decision.expected for decision in decisions),
+        "entry_kind": text_array(entry.kind for entry in entries),
+        "entry_at": plain_array(entry.at for entry in entries),
+        "entry_stage": text_array(entry.stage for entry in entries),
+        "entry_attempt": plain_array(entry.attempt for entry in entries),
+        "entry_holder": text_array(entry.holder for entry in entries),
+        "entry_started_at": plain_array(entry.started_at for entry in entries),
+        "entry_error_class": text_array(entry.error_class for entry in entries),
+        "entry_http_status": plain_array(entry.http_status for entry in entries),
+        "entry_detail": text_array(entry.detail for entry in entries),
+        "checkpoint": text_array(decision.checkpoint for decision in decisions),
+    }
+    return [row[0] for row in fetch(connection, "apply", values)]

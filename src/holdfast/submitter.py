@@ -1,0 +1,107 @@
+"""Stores submissions: one, or many in few statements, with what each has become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from holdfast.core.ids import JobId
+from holdfast.errors import ConflictError, UsageError, VersionConflict
+from holdfast.pipeline import Pipeline
+from holdfast.runtime.clock import Chance, Clock
+from holdfast.runtime.plans import PlanCache
+from holdfast.store.contract import NewJob, Store, Twin
+from holdfast.submission import RowMaker, Submit, Submitted, resolve
+
+BULK: Final = 1_000
+
+
+class Submitter:
+    """Puts submissions into a store; what a taken key means is `resolve`'s to say."""
+
+    def __init__(self, store: Store, *, plans: PlanCache, clock: Clock, chance: Chance) -> None:
+        self._store = store
+        self._plans = plans
+        self._clock = clock
+        self._rows = RowMaker(chance)
+
+    def one(self, pipeline: Pipeline, submit: Submit, *, connection: object) -> tuple[JobId, bool]:
+        """Return the job of a submission, and whether it is new."""
+        now = self._clock.now()
+        row = self._rows.row(pipeline, submit, now=now)
+        self._plans.save(pipeline.bound().plan, now=now, connection=connection)
+        return self._insert_one(row, submit, connection)
+
+    def many(
+        self, pipeline: Pipeline, submits: Iterable[Submit], *, connection: object
+    ) -> list[Submitted]:
+        """Make many jobs, in order; one that is refused spares the others."""
+        given = list(submits)
+        now = self._clock.now()
+        if given:
+            self._plans.save(pipeline.bound().plan, now=now, connection=connection)
+        results: dict[int, Submitted] = {}
+        rows: dict[int, NewJob] = {}
+        make = self._rows.row
+        for position, submit in enumerate(given):
+            try:
+                row = make(pipeline, submit, now=now)
+            except UsageError as error:
+                results[position] = Submitted(None, created=False, error=error)
+                continue
+            if submit.rerun or len(rows) == BULK:
+                results |= self._insert_many(rows, given, connection)
+                rows = {}
+            if submit.rerun:
+                results[position] = _result(self._insert_one, row, submit, connection)
+            else:
+                rows[position] = row
+        results |= self._insert_many(rows, given, connection)
+        return [results[position] for position in range(len(given))]
+
+    def _insert_one(self, row: NewJob, submit: Submit, connection: object) -> tuple[JobId, bool]:
+        twin = self._store.insert([row], connection=connection)[0]
+        if twin is None:
+            return row.id, True
+        twins = self._twins(row, connection)
+        if not submit.rerun:
+            return resolve(row, submit, twins), False
+        standing = self._store.insert_rerun(
+            row._replace(rerun_of=twins[0].job_id), connection=connection
+        )
+        if standing is not None:
+            raise VersionConflict(standing.job_id, requested=row.version, found=standing.version)
+        return row.id, True
+
+    def _insert_many(
+        self, rows: Mapping[int, NewJob], given: Sequence[Submit], connection: object
+    ) -> dict[int, Submitted]:
+        """Insert rows by one statement, and say what each has become."""
+        twins = self._store.insert(list(rows.values()), connection=connection)
+        return {
+            position: Submitted(row.id, created=True)
+            if twin is None
+            else _result(self._known, row, given[position], connection)
+            for (position, row), twin in zip(rows.items(), twins, strict=True)
+        }
+
+    def _known(self, row: NewJob, submit: Submit, connection: object) -> tuple[JobId, bool]:
+        return resolve(row, submit, self._twins(row, connection)), False
+
+    def _twins(self, row: NewJob, connection: object) -> list[Twin]:
+        return self._store.twins(
+            owner=row.owner, pipeline=row.pipeline, key=row.key or "", connection=connection
+        )
+
+
+def _result(
+    submit_one: Callable[[NewJob, Submit, object], tuple[JobId, bool]],
+    row: NewJob,
+    submit: Submit,
+    connection: object,
+) -> Submitted:
+    """Return what became of one of many; an outage is nobody's fault and is raised."""
+    try:
+        return Submitted(*submit_one(row, submit, connection))
+    except (UsageError, ConflictError) as error:
+        return Submitted(None, created=False, error=error)
