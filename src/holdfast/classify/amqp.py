@@ -43,6 +43,8 @@ _BY_REPLY_CODE: Final[Mapping[int, Verdict]] = {
     541: UPSTREAM,
 }
 
+_HUNG_UP: Final = "Server unexpectedly closed connection"
+
 
 def _verdict_of_reply(error: BaseException, _now: Instant) -> Verdict | None:
     code = read(error, ("reply_code",))
@@ -55,6 +57,11 @@ def _verdict_of_wrapped(error: BaseException, now: Instant) -> Verdict:
         if _verdict_of_reply(cause, now) is AUTH:
             return AUTH
     return NETWORK
+
+
+def _verdict_of_hang_up(error: OSError, _now: Instant) -> Verdict | None:
+    """The library below kombu has no class for this, and gives it no number either."""
+    return NETWORK if error.errno is None and str(error) == _HUNG_UP else None
 
 
 def _row(match: tuple[str, ...], verdict: Verdict) -> Rule:
@@ -85,6 +92,7 @@ AMQP: Final[tuple[Rule, ...]] = (
     _row(named("aiormq", "ChannelInvalidStateError"), NETWORK),
     _row(named("pika", "ChannelWrongStateError"), NETWORK),
     _row(named("amqp", "ConnectionError RecoverableChannelError"), NETWORK),
+    Rule(OSError, _verdict_of_hang_up),
     Rule("kombu.OperationalError", _verdict_of_wrapped, speaks_http=False),
     _row(named("kombu", "LimitExceeded"), SATURATED),
 )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterator
 from itertools import islice
+from typing import Final
 
 from holdfast.classify.describe import causes_of
 from holdfast.classify.http_facts import read
 from holdfast.classify.rule import Verdict
 from holdfast.classify.table import Table
 from holdfast.core.instant import Instant
+
+_MAX_FRAMES: Final = 1_000
 
 
 def reasons_of(exception: BaseException) -> Iterator[BaseException]:
@@ -35,3 +38,13 @@ def verdict_of_causes(exception: BaseException, table: Table, *, now: Instant) -
     causes = islice(causes_of(exception), 1, None)
     verdicts = (table.verdict_on(cause, now=now) for cause in causes)
     return next((verdict for verdict in verdicts if verdict is not None), None)
+
+
+def came_through(exception: BaseException, modules: tuple[str, ...]) -> bool:
+    """Whether the exception passed a frame of one of the modules, given with a dot at the end."""
+    traceback, frames_left = exception.__traceback__, _MAX_FRAMES
+    while traceback is not None and frames_left:
+        if f"{traceback.tb_frame.f_globals.get('__name__')}.".startswith(modules):
+            return True
+        traceback, frames_left = traceback.tb_next, frames_left - 1
+    return False

@@ -11,6 +11,7 @@ from dataclasses import replace
 from json import JSONDecodeError
 from typing import Final
 
+from holdfast.classify.reasons import came_through
 from holdfast.classify.rule import Rule, Verdict, named
 from holdfast.classify.verdicts import ANSWER_INVALID, INVALID, OUTPUT_INVALID
 from holdfast.core.instant import Instant
@@ -30,7 +31,6 @@ _HTTP_CLIENTS: Final = (
     "notion_client.",
     "openai.",
 )
-_MAX_FRAMES: Final = 1_000
 
 
 def answer_rules(*, attempts: int = 3) -> tuple[Rule, ...]:
@@ -43,21 +43,11 @@ def answer_rules(*, attempts: int = 3) -> tuple[Rule, ...]:
 
 
 def _verdict_of_schema(error: BaseException, _now: Instant) -> Verdict:
-    return OUTPUT_INVALID if _came_through(error, _MODEL_PARSERS) else INVALID
+    return OUTPUT_INVALID if came_through(error, _MODEL_PARSERS) else INVALID
 
 
 def _verdict_of_json(error: BaseException, _now: Instant) -> Verdict:
-    return ANSWER_INVALID if _came_through(error, _HTTP_CLIENTS) else INVALID
-
-
-def _came_through(error: BaseException, modules: tuple[str, ...]) -> bool:
-    """Whether the exception passed a frame of one of the modules, given with a dot at the end."""
-    traceback, frames_left = error.__traceback__, _MAX_FRAMES
-    while traceback is not None and frames_left:
-        if f"{traceback.tb_frame.f_globals.get('__name__')}.".startswith(modules):
-            return True
-        traceback, frames_left = traceback.tb_next, frames_left - 1
-    return False
+    return ANSWER_INVALID if came_through(error, _HTTP_CLIENTS) else INVALID
 
 
 VALIDATION: Final[tuple[Rule, ...]] = (
