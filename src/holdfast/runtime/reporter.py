@@ -261,7 +261,10 @@ class Reporter:
             if job is not None and _came_late(job, attempt, event):
                 decision = decide(job, event, attempt.plan, outcome.at, self._chance.roll())
                 if isinstance(decision, Decision):
-                    if not self._store.apply([decision]):
+                    failpoint.reach("apply.before")
+                    applied = self._store.apply([decision])
+                    failpoint.reach("apply.after")
+                    if not applied:
                         return True
                     self._announcer.announce([Applied(job, decision)])
             self._late.popleft()
