@@ -12,8 +12,6 @@ from signal import Signals
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast import Holdfast, JobState
-from holdfast.core.event import LeaseExpired
-from holdfast.core.instant import Instant
 from holdfast.core.job import Job
 from tests.crash import program
 
@@ -186,23 +184,24 @@ class Fleet:
         self.workers.append(worker)
         return worker
 
-    def stopped_at(self, failpoints: str, **options: Any) -> WorkerProcess:
-        """Start a worker that stops itself; not while it writes, which holds up all on SQLite."""
-        for _ in range(3):
+    def stopped_with(
+        self, submit: Callable[[], list[str]], failpoints: str, **options: Any
+    ) -> tuple[WorkerProcess, list[str]]:
+        """Submit jobs and start a worker that stops itself, and return both.
+
+        A process that stands still while it writes to SQLite holds up all others, which is another
+        fault; then it is done over with other jobs.
+        """
+        for _ in range(5):
+            jobs = submit()
             worker = self.start(failpoints=failpoints, **options)
             worker.stopped()
             if self.url.startswith("postgres") or not _is_write_locked(self.url):
-                return worker
+                return worker, jobs
             worker.end()
-            self._reclaim(worker.id)
-        raise AssertionError("stopped in the middle of a write three times in a row")
-
-    def _reclaim(self, holder: str) -> None:
-        """Take the leases of a dead worker as a sweeper would, where none runs."""
-        for job in self.app.store.held_by(holder):
-            ended = Instant(job.lease_until or 0)
-            eventually(lambda ended=ended: self.app.clock.now() > ended, what="its lease has ended")
-            self.app._settler.settle(job.id, lambda _: LeaseExpired(), now=self.app.clock.now())
+            for job in jobs:
+                self.app.cancel(job, by="test")
+        raise AssertionError("stopped in the middle of a write five times in a row")
 
     def submit(self, pipeline: str, count: int = 1, **payload: Any) -> list[str]:
         """Submit jobs; those of `steps` and `noop` are numbered."""

@@ -41,8 +41,9 @@ UNDER = {
     ("keeper.py", "_renew", "record_worker"): "renew",
     ("keeper.py", "_renew", "renew"): "renew",
     ("reporter.py", "_settle", "apply"): "apply",
+    ("reporter.py", "_keep_late_results", "apply"): "apply",
     ("lanes/loop_lane.py", "_run", "call"): "run",
-    ("lanes/thread_lane.py", "_run", "call"): "run",
+    ("lanes/thread_lane.py", "_run", "run"): "run",
     ("lanes/process_lane.py", "_run", "send_bytes"): "run",
     ("announce.py", "announce", "log"): "announce",
     ("announce.py", "announce", "subscriber"): "announce",
@@ -51,7 +52,7 @@ UNDER = {
 """The effects of a worker: file, function and call, and the failpoint around each."""
 
 ELSEWHERE = {
-    ("settle.py", "settle_many", "apply"): "its one caller has failpoints around it",
+    ("settle.py", "_apply", "apply"): "the one caller of settle_many has failpoints around it",
     ("settle.py", "settle", "apply"): "a client's write, which no worker makes",
     ("plans.py", "save", "save_plan"): "made before a worker runs",
     ("worker.py", "start", "record_worker"): "made before a worker runs",
@@ -114,7 +115,7 @@ def test_every_write_of_the_runtime_is_known_to_this_table() -> None:
     assert {key for key in [*UNDER, *ELSEWHERE] if key[2] in WRITES} - found == set()
 
 
-@pytest.mark.parametrize(("effect", "name"), UNDER.items(), ids=" ".join)
+@pytest.mark.parametrize(("effect", "name"), UNDER.items(), ids=str)
 def test_every_effect_has_a_failpoint_on_both_sides(
     effect: tuple[str, str, str], name: str
 ) -> None:

@@ -54,8 +54,9 @@ def test_handlers_that_burn_the_processor_for_several_leases_keep_them(fleet: Fl
 
 
 def test_a_handler_that_lets_no_other_thread_run_keeps_its_lease_in_a_child_process(
-    fleet: Fleet,
+    sqlite_fleet: Fleet,
 ) -> None:
+    fleet = sqlite_fleet
     [job] = fleet.submit("child", does="hold the interpreter", seconds=3 * LEASE_S)
     fleet.start(lease=LEASE_S)
     fleet.start(lease=LEASE_S)
@@ -65,7 +66,8 @@ def test_a_handler_that_lets_no_other_thread_run_keeps_its_lease_in_a_child_proc
     assert len(fleet.executions(job)) == 1
 
 
-def test_an_async_handler_that_blocks_its_loop_keeps_its_lease(fleet: Fleet) -> None:
+def test_an_async_handler_that_blocks_its_loop_keeps_its_lease(postgres_fleet: Fleet) -> None:
+    fleet = postgres_fleet
     [job] = fleet.submit("stubborn", does="block the loop", seconds=2.5 * LEASE_S)
     fleet.start(lease=LEASE_S)
     fleet.start(lease=LEASE_S)
@@ -77,8 +79,9 @@ def test_an_async_handler_that_blocks_its_loop_keeps_its_lease(fleet: Fleet) -> 
 
 @pytest.mark.parametrize("service", ["keeper", "reporter", "claimer", "sweeper"])
 def test_a_worker_whose_service_has_died_ends_and_hands_its_jobs_back(
-    fleet: Fleet, service: str
+    postgres_fleet: Fleet, service: str
 ) -> None:
+    fleet = postgres_fleet
     [job] = fleet.submit("steps", pause=30.0)
     worker = fleet.start(kill_thread=f"holdfast-{service}", lease=1.0, only="steps")
     eventually(lambda: fleet.executions(job), what="the handler runs")
@@ -93,7 +96,8 @@ def test_a_worker_whose_service_has_died_ends_and_hands_its_jobs_back(
     fleet.sound()
 
 
-def test_errors_while_renewing_are_survived(fleet: Fleet) -> None:
+def test_errors_while_renewing_are_survived(postgres_fleet: Fleet) -> None:
+    fleet = postgres_fleet
     [job] = fleet.submit("steps", pause=0.5)
     worker = fleet.start(failpoints="renew.before=raise:2,renew.after=raise:2", lease=1.0)
     fleet.finished([job])

@@ -69,8 +69,9 @@ def test_a_job_that_kills_its_worker_is_given_up_when_its_budget_is_spent(fleet:
 
 @pytest.mark.parametrize("does", ["segfault", "exit", "close every file"])
 def test_a_job_that_kills_its_child_process_spends_attempts_and_not_the_worker(
-    fleet: Fleet, does: str
+    sqlite_fleet: Fleet, does: str
 ) -> None:
+    fleet = sqlite_fleet
     worker = fleet.start(processes=1)
     [job] = fleet.submit("child", does=does, seconds=60)
     fleet.finished([job], state=JobState.FAILED)
@@ -102,6 +103,7 @@ def test_a_worker_restarted_under_the_same_id_does_not_keep_its_old_leases_alive
     fleet.sound()
 
 
-def test_two_workers_of_one_host_never_share_an_id(fleet: Fleet) -> None:
+def test_two_workers_of_one_host_never_share_an_id(sqlite_fleet: Fleet) -> None:
+    fleet = sqlite_fleet
     workers = [fleet.start() for _ in range(2)]
     assert len({worker.id for worker in workers}) == 2

@@ -120,7 +120,8 @@ def test_workers_that_start_at_once_on_an_empty_database_all_work(fleet: Fleet) 
     assert all(worker.is_alive for worker in workers)
 
 
-def test_a_worker_that_may_not_migrate_names_the_schema_it_needs(fleet: Fleet) -> None:
+def test_a_worker_that_may_not_migrate_names_the_schema_it_needs(sqlite_fleet: Fleet) -> None:
+    fleet = sqlite_fleet
     worker = fleet.start(only="noop", no_migrate=True)
     assert worker.ended() == 1
     assert "SchemaTooOld" in worker.story()

@@ -27,8 +27,9 @@ from tests.crash.verdict import assert_steps_done
 def test_a_job_cancelled_at_any_point_stays_cancelled(
     fleet: Fleet, point: str, pause: float, *, came_late: bool | None
 ) -> None:
-    [job] = fleet.submit("steps", pause=pause)
-    worker = fleet.stopped_at(f"{point}=stop", lease=2.0, only="steps,noop")
+    worker, [job] = fleet.stopped_with(
+        lambda: fleet.submit("steps", pause=pause), f"{point}=stop", lease=2.0, only="steps,noop"
+    )
     cancelled = fleet.app.cancel(job, by="test")
     assert cancelled.state is JobState.CANCELLED
     worker.signal(signal.SIGCONT)

@@ -51,8 +51,9 @@ def test_a_worker_told_to_end_at_any_point_ends_in_order_and_costs_no_attempt(
 
 @pytest.mark.parametrize("pipeline", ["steps", "nap", "child"])
 def test_a_handler_that_fits_into_the_grace_period_is_let_finish(
-    fleet: Fleet, pipeline: str
+    postgres_fleet: Fleet, pipeline: str
 ) -> None:
+    fleet = postgres_fleet
     [job] = fleet.submit(pipeline, pause=0.8, seconds=0.8, does="sleep")
     worker = fleet.start(grace=10.0)
     eventually(lambda: fleet.executions(job), what="the handler runs")
@@ -72,8 +73,9 @@ def test_a_handler_that_fits_into_the_grace_period_is_let_finish(
 
 @pytest.mark.parametrize("pipeline", ["steps", "child"])
 def test_a_handler_that_outlives_the_grace_period_is_stopped_and_handed_back(
-    fleet: Fleet, pipeline: str
+    sqlite_fleet: Fleet, pipeline: str
 ) -> None:
+    fleet = sqlite_fleet
     [job] = fleet.submit(pipeline, pause=60.0, seconds=60.0, does="sleep")
     worker = fleet.start(grace=0.5)
     eventually(lambda: fleet.executions(job), what="the handler runs")
@@ -93,8 +95,9 @@ def test_a_handler_that_outlives_the_grace_period_is_stopped_and_handed_back(
     [("nap", ""), ("stubborn", "ignore cancellation"), ("stubborn", "block the loop")],
 )
 def test_a_handler_that_cannot_be_stopped_does_not_keep_the_worker(
-    fleet: Fleet, pipeline: str, does: str
+    sqlite_fleet: Fleet, pipeline: str, does: str
 ) -> None:
+    fleet = sqlite_fleet
     [job] = fleet.submit(pipeline, seconds=60.0, does=does)
     worker = fleet.start(grace=0.5)
     eventually(lambda: fleet.executions(job), what="the handler runs")
@@ -111,8 +114,9 @@ def test_a_handler_that_cannot_be_stopped_does_not_keep_the_worker(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_second_signal_does_not_wait_for_the_grace_period(
-    fleet: Fleet, number: signal.Signals
+    postgres_fleet: Fleet, number: signal.Signals
 ) -> None:
+    fleet = postgres_fleet
     [job] = fleet.submit("steps", pause=60.0)
     worker = fleet.start(grace=60.0)
     eventually(lambda: fleet.executions(job), what="the handler runs")
@@ -128,8 +132,9 @@ def test_the_second_signal_does_not_wait_for_the_grace_period(
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_to_the_whole_process_group_costs_child_processes_no_attempt(
-    fleet: Fleet, number: signal.Signals
+    sqlite_fleet: Fleet, number: signal.Signals
 ) -> None:
+    fleet = sqlite_fleet
     [job] = fleet.submit("child", does="sleep", seconds=1.0)
     worker = fleet.start(grace=10.0)
     eventually(lambda: fleet.executions(job), what="the handler runs")

@@ -13,6 +13,12 @@ LEASE_S = 1.0
 KNOWN = "steps,noop,stubborn"
 
 
+def _stopped(fleet: Fleet, failpoints: str, *, pause: float) -> tuple[WorkerProcess, list[str]]:
+    return fleet.stopped_with(
+        lambda: fleet.submit("steps", pause=pause), failpoints, lease=LEASE_S, only=KNOWN
+    )
+
+
 def _wait_out(since: float, leases: float) -> None:
     eventually(lambda: time.monotonic() - since > leases * LEASE_S, what="the lease is long over")
 
@@ -32,9 +38,9 @@ def _wait_out(since: float, leases: float) -> None:
 def test_a_worker_that_stood_still_for_longer_than_its_lease_finishes_nothing(
     fleet: Fleet, point: str, leases: float
 ) -> None:
-    jobs = fleet.submit("steps", pause=0.6 if point.startswith("renew") else 0.05)
+    pause = 0.6 if point.startswith("renew") else 0.05
     at = ":2" if point == "renew.before" else ""  # the first renewal has nothing to renew
-    zombie = fleet.stopped_at(f"{point}=stop{at}", lease=LEASE_S, only=KNOWN)
+    zombie, jobs = _stopped(fleet, f"{point}=stop{at}", pause=pause)
     stopped_at = time.monotonic()
 
     fleet.start(lease=LEASE_S)
@@ -58,8 +64,7 @@ def test_a_worker_that_stood_still_for_longer_than_its_lease_finishes_nothing(
 
 @pytest.mark.parametrize("point", ["apply.after", "announce.before"])
 def test_what_was_stored_before_a_worker_stood_still_stands(fleet: Fleet, point: str) -> None:
-    jobs = fleet.submit("steps", pause=0.05)
-    zombie = fleet.stopped_at(f"{point}=stop", lease=LEASE_S, only=KNOWN)
+    zombie, jobs = _stopped(fleet, f"{point}=stop", pause=0.05)
     fleet.start(lease=LEASE_S)
     fleet.finished(jobs)
     zombie.signal(signal.SIGCONT)
@@ -83,9 +88,10 @@ def _assert_one_owner(fleet: Fleet, job: str, zombie: WorkerProcess) -> None:
 
 
 def test_a_lease_that_ends_while_its_handler_runs_belongs_to_the_next_owner(
-    fleet: Fleet,
+    postgres_fleet: Fleet,
 ) -> None:
     """The handler lets no other thread run, so nothing can renew its lease."""
+    fleet = postgres_fleet
     [job] = fleet.submit("stubborn", does="hold the interpreter", seconds=4 * LEASE_S)
     zombie = fleet.start(lease=LEASE_S, only="stubborn")
     [first] = eventually(lambda: fleet.executions(job), what="the handler runs")
@@ -111,8 +117,12 @@ def test_a_lease_that_ends_while_its_handler_runs_belongs_to_the_next_owner(
 def test_a_result_that_comes_after_the_deadline_is_kept_as_late_and_changes_nothing(
     fleet: Fleet,
 ) -> None:
-    job = fleet.app.submit("steps", {"n": 1}, deadline=2.0).id
-    zombie = fleet.stopped_at("run.after=stop", lease=LEASE_S, only=KNOWN)
+    zombie, [job] = fleet.stopped_with(
+        lambda: [fleet.app.submit("steps", {"n": 1}, deadline=2.0).id],
+        "run.after=stop",
+        lease=LEASE_S,
+        only=KNOWN,
+    )
     fleet.start(lease=30.0, only="noop")
     fleet.finished([job], state=JobState.FAILED)
     failed = fleet.app.job(job)
