@@ -2,6 +2,7 @@
 
 import socket
 
+import httpx2
 import pytest
 
 from holdfast.classify import classify
@@ -283,6 +284,15 @@ class TestCollabiq:
         rules = self.config(retryable_exceptions={kind}).rules()
 
         assert classify(kind(), rules, now=NOW).error_class == error_class
+
+    def test_exceptions_of_libraries_keep_their_names(self):
+        listed = self.config(retryable_exceptions={httpx2.TimeoutException}).rules()
+
+        late = classify(httpx2.ReadTimeout("late"), listed, now=NOW)
+        broken = classify(httpx2.ReadError("broken"), listed, now=NOW)
+
+        assert (late.error_class, late.retryable) == ("NETWORK_TIMEOUT", True)
+        assert (broken.error_class, broken.retryable) == ("NETWORK", False)
 
     def test_giving_up_is_not_undone_by_a_list(self):
         rules = self.config(retryable_exceptions={Exception}).rules()

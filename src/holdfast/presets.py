@@ -8,8 +8,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
+from holdfast.classify import usual_verdict
 from holdfast.classify.http_facts import status_of
-from holdfast.classify.standard import STANDARD
 from holdfast.classify.table import Rule, Verdict
 from holdfast.core.failure import BUG
 from holdfast.core.instant import Instant
@@ -165,22 +165,17 @@ class RetryConfig:
 
 
 def _verdict_of_listed(exception: Exception, now: Instant) -> Verdict:
-    usual = _usual_verdict(exception, now)
+    usual = usual_verdict(exception, now=now)
     if usual is not None and (usual.retryable or status_of(exception) is not None):
         return usual
     return Verdict(_error_class_after(type(exception)), retryable=True, outcome_known=False)
 
 
 def _verdict_of_unlisted(exception: Exception, now: Instant) -> Verdict:
-    usual = _usual_verdict(exception, now)
+    usual = usual_verdict(exception, now=now)
     if usual is None:
         return Verdict(BUG.error_class, retryable=False, severity=BUG.severity, outcome_known=False)
     return replace(usual, retryable=False, category=usual.effective_category)
-
-
-def _usual_verdict(exception: Exception, now: Instant) -> Verdict | None:
-    verdicts = (rule.verdict_on(exception, now=now) for rule in STANDARD)
-    return next((verdict for verdict in verdicts if verdict is not None), None)
 
 
 def _error_class_after(kind: type[Exception]) -> str:
