@@ -3,6 +3,8 @@
 from holdfast.classify.everywhere import EVERYWHERE, classify, usual_verdict
 from holdfast.classify.http_status import not_found_yet
 from holdfast.classify.libraries import LIBRARIES
+from holdfast.classify.public import PublicCode, PublicCodes
+from holdfast.classify.refusal import raise_if_refused, refusal_of
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.standard import STANDARD, exit_code_rule
 from holdfast.classify.table import is_failure
@@ -12,6 +14,8 @@ __all__ = [
     "EVERYWHERE",
     "LIBRARIES",
     "STANDARD",
+    "PublicCode",
+    "PublicCodes",
     "Rule",
     "Verdict",
     "answer_rules",
@@ -19,5 +23,7 @@ __all__ = [
     "exit_code_rule",
     "is_failure",
     "not_found_yet",
+    "raise_if_refused",
+    "refusal_of",
     "usual_verdict",
 ]

@@ -1,0 +1,129 @@
+"""Public codes: the few words that a system's users see instead of what really happened.
+
+A system declares its codes once and maps failures to them in one place. What reaches a user is the
+text declared here and nothing of the failure: no message, no address, no stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from holdfast.core.failure import Failure
+from holdfast.errors import InvalidPolicy, InvalidValue, checked_error_class
+
+MAX_MESSAGE_LENGTH: Final = 200
+
+_LEAST_STATUS: Final = 100
+_MOST_STATUS: Final = 599
+
+Match: TypeAlias = Callable[[Failure], bool]
+"""Says whether a failure is the one meant, where its error class alone does not tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicCode:
+    """What a user is told: one line, the HTTP status it goes with, and whether to try again."""
+
+    message: str
+    http_status: int = 500
+    retryable: bool = False
+    code: str = ""
+    """The name it is declared under; `PublicCodes` fills it in."""
+
+    def __post_init__(self) -> None:
+        if not _is_line(self.message):
+            limit = f"one line of 1 to {MAX_MESSAGE_LENGTH} printable characters"
+            raise _invalid("PublicCode", "message", self.message, limit)
+        status = self.http_status
+        if type(status) is not int or not _LEAST_STATUS <= status <= _MOST_STATUS:
+            limit = f"a whole number from {_LEAST_STATUS} to {_MOST_STATUS}"
+            raise _invalid("PublicCode", "http_status", status, limit)
+        if type(self.retryable) is not bool:
+            raise _invalid("PublicCode", "retryable", self.retryable, "True or False")
+
+
+class PublicCodes:
+    """The codes of one system, and which failure is which of them.
+
+    `mapping` names a code for an error class, or for failures that a function recognises; the
+    functions are asked first, in their order. An error class that is itself a code stands for
+    itself. Everything else is the default.
+    """
+
+    def __init__(
+        self,
+        codes: Mapping[str, PublicCode] | Iterable[tuple[str, PublicCode]],
+        *,
+        mapping: Mapping[str | Match, str] | None = None,
+        default: str,
+    ) -> None:
+        self.codes: Mapping[str, PublicCode] = MappingProxyType(_declared(codes))
+        """Every code by its name."""
+        self._by_class: dict[str, PublicCode] = dict(self.codes)
+        self._by_match: list[tuple[Match, PublicCode]] = []
+        for key, name in (mapping or {}).items():
+            code = self._known("mapping", name)
+            if callable(key):
+                self._by_match.append((key, code))
+            else:
+                self._by_class[_checked_name("mapping", key)] = code
+        self.default = self._known("default", default)
+        """What a user is told about anything that is not mapped."""
+
+    def of(self, failure: Failure | str) -> PublicCode:
+        """What a user is told about a failure, or about a failure of that error class."""
+        if isinstance(failure, str):
+            return self._by_class.get(failure, self.default)
+        for match, code in self._by_match:
+            # Whatever a function stumbles over, the user gets an answer.
+            with suppress(Exception):
+                if match(failure):
+                    return code
+        return self._by_class.get(failure.error_class, self.default)
+
+    def _known(self, field: str, name: object) -> PublicCode:
+        if not isinstance(name, str) or name not in self.codes:
+            names = ", ".join(self.codes) or "none"
+            raise _invalid("PublicCodes", field, name, f"one of the declared codes: {names}")
+        return self.codes[name]
+
+
+def _is_line(text: object) -> bool:
+    return (
+        isinstance(text, str)
+        and bool(text.strip())
+        and text.isprintable()
+        and len(text) <= MAX_MESSAGE_LENGTH
+    )
+
+
+def _declared(
+    codes: Mapping[str, PublicCode] | Iterable[tuple[str, PublicCode]],
+) -> dict[str, PublicCode]:
+    pairs = codes.items() if isinstance(codes, Mapping) else codes
+    declared: dict[str, PublicCode] = {}
+    for key, code in pairs:
+        name = _checked_name("codes", key)
+        if name in declared:
+            raise _invalid("PublicCodes", "codes", name, "declared only once")
+        if not isinstance(code, PublicCode):
+            raise _invalid("PublicCodes", "codes", code, f"a PublicCode, for {name}")
+        if code.code not in ("", name):
+            raise _invalid("PublicCodes", "codes", code.code, f"{name}, as it is declared")
+        declared[name] = replace(code, code=name)
+    return declared
+
+
+def _checked_name(field: str, name: object) -> str:
+    try:
+        return checked_error_class(name, owner="PublicCodes")
+    except InvalidValue as error:
+        raise _invalid("PublicCodes", field, name, error.limit) from None
+
+
+def _invalid(owner: str, field: str, value: object, limit: str) -> InvalidPolicy:
+    return InvalidPolicy(owner, field=field, value=value, limit=limit)
