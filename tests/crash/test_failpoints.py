@@ -11,6 +11,7 @@ import pytest
 from holdfast.runtime import failpoint
 from holdfast.runtime.failpoint import POINTS
 from tests.crash.fleet import Fleet
+from tests.crash.sampling import on_both_databases
 from tests.crash.verdict import (
     assert_no_attempt_spent,
     assert_no_stage_repeated,
@@ -148,7 +149,14 @@ def test_a_worker_reaches_every_point(fleet: Fleet) -> None:
     )
 
 
-@pytest.mark.parametrize("point", [point for point in POINTS if not point.startswith("run")])
+@pytest.mark.parametrize(
+    ("database_url", "point"),
+    on_both_databases(
+        [point for point in POINTS if not point.startswith("run")],
+        quick_on_sqlite={"claim.after", "announce.before"},
+    ),
+    indirect=["database_url"],
+)
 def test_an_error_at_any_point_costs_a_worker_nothing_but_time(fleet: Fleet, point: str) -> None:
     abandoned = []
     if point.startswith("sweep"):

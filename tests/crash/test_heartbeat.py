@@ -14,6 +14,7 @@ from holdfast.runtime.clock import Chance, StoreClock
 from holdfast.runtime.service import Supervisor
 from holdfast.runtime.watchdog import Watchdog
 from tests.crash.fleet import Fleet, eventually
+from tests.crash.sampling import on_both_databases, slow
 from tests.crash.verdict import assert_no_attempt_spent, assert_no_stage_repeated
 
 LEASE_S = 1.5
@@ -39,8 +40,13 @@ def _busy_processors(*, count: int, at_most_s: float) -> Iterator[None]:
             spinner.join()
 
 
-def test_handlers_that_burn_the_processor_for_several_leases_keep_them(fleet: Fleet) -> None:
-    jobs = fleet.submit("burn", 2, seconds=3 * LEASE_S)
+@pytest.mark.parametrize(
+    ("database_url", "leases"), on_both_databases([3.0]), indirect=["database_url"]
+)
+def test_handlers_that_burn_the_processor_for_several_leases_keep_them(
+    fleet: Fleet, leases: float
+) -> None:
+    jobs = fleet.submit("burn", 2, seconds=leases * LEASE_S)
     with _busy_processors(count=2, at_most_s=10.0):
         busy = fleet.start(lease=LEASE_S)
         other = fleet.start(lease=LEASE_S)
@@ -77,7 +83,7 @@ def test_an_async_handler_that_blocks_its_loop_keeps_its_lease(postgres_fleet: F
     assert len(fleet.executions(job)) == 1
 
 
-@pytest.mark.parametrize("service", ["keeper", "reporter", "claimer", "sweeper"])
+@pytest.mark.parametrize("service", ["keeper", "reporter", slow("claimer"), slow("sweeper")])
 def test_a_worker_whose_service_has_died_ends_and_hands_its_jobs_back(
     postgres_fleet: Fleet, service: str
 ) -> None:

@@ -7,10 +7,17 @@ import pytest
 from holdfast import JobState
 from holdfast.runtime.failpoint import POINTS
 from tests.crash.fleet import Fleet
+from tests.crash.sampling import on_both_databases
 from tests.crash.verdict import assert_ledgers_agree, assert_no_stage_repeated, assert_steps_done
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    ("database_url", "point"),
+    on_both_databases(
+        POINTS, quick_on_sqlite={"claim.after", "run.after", "apply.after", "sweep.before"}
+    ),
+    indirect=["database_url"],
+)
 def test_another_worker_finishes_what_a_worker_killed_at_any_point_began(
     fleet: Fleet, point: str
 ) -> None:

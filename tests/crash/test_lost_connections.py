@@ -13,6 +13,7 @@ from holdfast.store.postgres.connection import SILENCE_S, Connections
 from holdfast.testing.proxy import PostgresProxy
 from tests.crash import program
 from tests.crash.fleet import Fleet, eventually
+from tests.crash.sampling import slow
 from tests.crash.verdict import (
     assert_ledgers_agree,
     assert_no_attempt_spent,
@@ -33,7 +34,6 @@ OF_A_RUNNING_WORKER = (
     "overdue",
     "unanswered",
 )
-OF_A_STARTING_WORKER = ("load_plan", "checkpoints")
 LEASE_S = 3.0
 """Long enough that nothing in these tests can be mended by the end of a lease unseen."""
 
@@ -96,7 +96,7 @@ def _submits(count: int) -> list[Submit]:
 
 
 @both_outcomes
-@pytest.mark.parametrize("statement", OF_A_STARTING_WORKER)
+@pytest.mark.parametrize("statement", ["checkpoints", slow("load_plan")])
 def test_a_worker_that_loses_its_connection_between_claim_and_start_runs_what_it_claimed(
     postgres_fleet: Fleet, proxy: PostgresProxy, statement: str, *, arrives: bool
 ) -> None:
@@ -120,7 +120,7 @@ def test_a_worker_that_loses_its_connection_between_claim_and_start_runs_what_it
     assert worker.is_alive
 
 
-@pytest.mark.parametrize("times", [1, 2, 3])
+@pytest.mark.parametrize("times", [slow(1), 2, slow(3)])
 @both_outcomes
 def test_an_outcome_whose_reply_is_lost_again_and_again_is_applied_once(
     postgres_fleet: Fleet, proxy: PostgresProxy, times: int, *, arrives: bool

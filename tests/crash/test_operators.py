@@ -11,18 +11,23 @@ from holdfast import JobState
 from holdfast.core.decision import Kind
 from tests.crash import submitting
 from tests.crash.fleet import REPOSITORY, Fleet, environment_of, eventually
+from tests.crash.sampling import on_both_databases
 from tests.crash.verdict import assert_steps_done
 
 
 @pytest.mark.parametrize(
-    ("point", "pause", "came_late"),
-    [
-        ("claim.after", 30.0, False),
-        ("run.before", 30.0, False),
-        ("run.after", 0.05, True),
-        ("apply.before", 0.05, True),
-        ("apply.after", 0.05, None),
-    ],
+    ("database_url", "point", "pause", "came_late"),
+    on_both_databases(
+        [
+            ("claim.after", 30.0, False),
+            ("run.before", 30.0, False),
+            ("run.after", 0.05, True),
+            ("apply.before", 0.05, True),
+            ("apply.after", 0.05, None),
+        ],
+        quick_on_sqlite={"run.after"},
+    ),
+    indirect=["database_url"],
 )
 def test_a_job_cancelled_at_any_point_stays_cancelled(
     fleet: Fleet, point: str, pause: float, *, came_late: bool | None

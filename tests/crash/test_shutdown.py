@@ -9,6 +9,7 @@ import pytest
 from holdfast import JobState
 from holdfast.runtime.failpoint import POINTS
 from tests.crash.fleet import Fleet, eventually
+from tests.crash.sampling import on_both_databases
 from tests.crash.verdict import (
     assert_no_attempt_spent,
     assert_no_stage_repeated,
@@ -16,15 +17,13 @@ from tests.crash.verdict import (
 )
 
 POINTS_OF_A_QUIET_RUN = [point for point in POINTS if not point.startswith("sweep")]
-SAMPLE = {"claim.after", "run.before", "apply.before", "renew.after"}
+QUICK = {"claim.after", "run.before", "apply.before", "renew.after"}
 
 
 @pytest.mark.parametrize(
-    "point",
-    [
-        pytest.param(point, marks=[] if point in SAMPLE else pytest.mark.slow)
-        for point in POINTS_OF_A_QUIET_RUN
-    ],
+    ("database_url", "point"),
+    on_both_databases(POINTS_OF_A_QUIET_RUN, quick=QUICK, quick_on_sqlite={"run.before"}),
+    indirect=["database_url"],
 )
 def test_a_worker_told_to_end_at_any_point_ends_in_order_and_costs_no_attempt(
     fleet: Fleet, point: str

@@ -6,6 +6,7 @@ import pytest
 
 from holdfast import JobState
 from tests.crash.fleet import Fleet, eventually
+from tests.crash.sampling import on_both_databases
 from tests.crash.verdict import assert_no_attempt_spent, assert_no_stage_repeated, assert_steps_done
 
 
@@ -34,7 +35,11 @@ def _left_at_stage_two(fleet: Fleet) -> list[str]:
     return jobs
 
 
-@pytest.mark.parametrize("version", ["a stage was added", "the stages were reordered"])
+@pytest.mark.parametrize(
+    ("database_url", "version"),
+    on_both_databases(["a stage was added", "the stages were reordered"]),
+    indirect=["database_url"],
+)
 def test_a_job_goes_on_by_the_stages_it_was_made_with(fleet: Fleet, version: str) -> None:
     jobs = _left_at_stage_two(fleet)
     knows_three = version == "a stage was added"
@@ -55,7 +60,13 @@ def test_a_job_goes_on_by_the_stages_it_was_made_with(fleet: Fleet, version: str
     fleet.sound()
 
 
-@pytest.mark.parametrize("version", ["a stage was removed", "a stage was renamed"])
+@pytest.mark.parametrize(
+    ("database_url", "version"),
+    on_both_databases(
+        ["a stage was removed", "a stage was renamed"], quick_on_sqlite={"a stage was removed"}
+    ),
+    indirect=["database_url"],
+)
 def test_a_job_at_a_stage_that_is_gone_waits_for_a_worker_that_has_it(
     fleet: Fleet, version: str
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from holdfast import JobState
 from tests.crash.fleet import Fleet, WorkerProcess, eventually
+from tests.crash.sampling import on_both_databases, slow
 from tests.crash.verdict import assert_ledgers_agree, assert_steps_done
 
 LEASE_S = 1.0
@@ -24,17 +25,15 @@ def _wait_out(since: float, leases: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "point",
-    [
-        "claim.after",
-        "run.after",
-        "apply.before",
-        pytest.param("run.before", marks=pytest.mark.slow),
-        pytest.param("renew.before", marks=pytest.mark.slow),
-        pytest.param("renew.after", marks=pytest.mark.slow),
-    ],
+    ("database_url", "point"),
+    on_both_databases(
+        ["claim.after", "run.before", "run.after", "apply.before", "renew.before", "renew.after"],
+        quick={"claim.after", "run.after", "apply.before"},
+        quick_on_sqlite={"run.after"},
+    ),
+    indirect=["database_url"],
 )
-@pytest.mark.parametrize("leases", [1.2, pytest.param(3.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("leases", [1.2, slow(3.0)])
 def test_a_worker_that_stood_still_for_longer_than_its_lease_finishes_nothing(
     fleet: Fleet, point: str, leases: float
 ) -> None:
