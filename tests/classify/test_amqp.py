@@ -158,6 +158,39 @@ def test_a_message_that_nobody_would_get(send):
     assert row_of(error) == rows.MISCONFIGURED
 
 
+def use_closed_aio_pika(port):
+    async def use():
+        connection = await aio_pika.connect(url_of(port), timeout=5)
+        channel = await connection.channel()
+        underlay = await channel.get_underlay_channel()
+        await connection.close()
+        await underlay.queue_declare("q")
+
+    return asyncio.run(use())
+
+
+def use_closed_pika(port):
+    connection = pika.BlockingConnection(pika.ConnectionParameters(LOOPBACK, port))
+    channel = connection.channel()
+    connection.close()
+    channel.queue_declare("q")
+
+
+def use_closed_kombu(port):
+    with kombu.Connection(url_of(port)) as connection:
+        channel = connection.channel()
+        channel.connection.close()
+        channel.queue_declare("q")
+
+
+@pytest.mark.parametrize("use", [use_closed_aio_pika, use_closed_pika, use_closed_kombu])
+def test_a_channel_whose_connection_is_gone(use):
+    with Server(Broker()) as server:
+        error = caught(use, server.port)
+
+    assert row_of(error) == rows.NETWORK
+
+
 def test_a_broker_that_speaks_something_else(send):
     def speaks_http(connection):
         connection.read_exactly(8)

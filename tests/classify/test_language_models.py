@@ -300,6 +300,23 @@ def test_gemini_answers_what_is_no_json():
     assert row_of(error) == rows.ANSWER_INVALID
 
 
+def test_a_stream_of_gemini_that_is_no_json():
+    with Server(http_answer(200, "data: {half\n\n", content_type="text/event-stream")) as server:
+        error = caught(ask_gemini, server.url, stream=True)
+
+    assert isinstance(error, genai.errors.UnknownApiResponseError)
+    assert row_of(error) == rows.ANSWER_INVALID
+
+
+def test_credentials_for_anthropic_that_cannot_be_loaded(tmp_path):
+    read = anthropic.IdentityTokenFile(str(tmp_path / "missing"))
+
+    error = caught(read)
+
+    assert isinstance(error, anthropic.CredentialsError)
+    assert row_of(error) == rows.AUTH
+
+
 def test_a_key_that_is_missing(monkeypatch):
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_ADMIN_KEY"):
         monkeypatch.delenv(name, raising=False)

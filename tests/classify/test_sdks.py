@@ -1,5 +1,6 @@
 """The SDKs of Notion, Resend, Infisical and Gmail, and Google's tokens, against failing servers."""
 
+import asyncio
 import logging
 
 import google.auth.exceptions
@@ -12,6 +13,8 @@ import pytest
 import requests
 import resend
 from google.api_core import exceptions as api_core
+from google.auth.aio.credentials import AnonymousCredentials
+from google.auth.aio.transport.sessions import AsyncAuthorizedSession
 from google.oauth2.credentials import Credentials
 from infisical_sdk.infisical_requests import APIError, InfisicalError, InfisicalRequests
 from resend.http_client_requests import RequestsClient
@@ -298,7 +301,22 @@ def test_a_token_that_cannot_be_asked_for():
     error = caught(refresh_token, f"http://{LOOPBACK}:{unused_port()}")
 
     assert isinstance(error, google.auth.exceptions.TransportError)
-    assert row_of(error) == rows.UNSENT
+    assert row_of(error) == rows.NETWORK
+
+
+def test_a_call_with_a_token_that_does_not_end_in_time():
+    async def call(url):
+        session = AsyncAuthorizedSession(AnonymousCredentials())
+        try:
+            await session.get(url, timeout=SHORT_S)
+        finally:
+            await session.close()
+
+    with Server(hangs) as server:
+        error = caught(asyncio.run, call(server.url))
+
+    assert isinstance(error, google.auth.exceptions.TimeoutError)
+    assert row_of(error) == rows.TIMEOUT
 
 
 def test_no_credentials_for_google(monkeypatch, tmp_path):

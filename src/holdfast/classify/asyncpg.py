@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from holdfast.classify.http_facts import read
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.sqlstate import verdict_of_sqlstate
-from holdfast.classify.verdicts import INVALID, MISCONFIGURED, NETWORK
+from holdfast.classify.verdicts import MISCONFIGURED, NETWORK
 from holdfast.core.instant import Instant
 
 
@@ -23,6 +24,7 @@ def _verdict_of_interface(error: BaseException, _now: Instant) -> Verdict:
 
 ASYNCPG: Final[tuple[Rule, ...]] = (
     Rule("asyncpg.PostgresError", _verdict_of_error),
-    Rule("asyncpg.DataError", INVALID),
     Rule("asyncpg.InterfaceError", _verdict_of_interface),
+    # It loses its way when the server ends a connection that is about to be used.
+    Rule("asyncpg.InternalClientError", replace(NETWORK, attempts=3)),
 )

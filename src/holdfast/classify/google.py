@@ -15,8 +15,9 @@ from holdfast.classify.verdicts import (
     ANSWER_INVALID,
     AUTH,
     MISCONFIGURED,
+    NETWORK,
     RATE_LIMITED,
-    TIMEOUT_UNSENT,
+    TIMEOUT,
     UNSENT,
 )
 from holdfast.core.failure import MAX_RETRY_AFTER_US
@@ -90,14 +91,14 @@ GOOGLE: Final[tuple[Rule, ...]] = (
     Rule("google.genai.UnknownApiResponseError", ANSWER_INVALID),
     Rule("google.api_core.GoogleAPICallError", _verdict_of_api_core),
     Rule("googleapiclient.HttpError", _verdict_of_answer),
-    Rule("googleapiclient.InvalidJsonError", ANSWER_INVALID),
     Rule("googleapiclient.UnknownApiNameOrVersion", MISCONFIGURED),
     Rule("httplib2.ServerNotFoundError", UNSENT),
     Rule(
         named("httplib2", "RedirectLimit RedirectMissingLocation RelativeURIError"), MISCONFIGURED
     ),
     Rule("google.auth.RefreshError", _verdict_of_refresh),
-    Rule("google.auth.TimeoutError", TIMEOUT_UNSENT),
-    Rule(named("google.auth", "TransportError ResponseError"), UNSENT),
+    # These may be about the call itself as well as about its token.
+    Rule("google.auth.TimeoutError", TIMEOUT),
+    Rule(named("google.auth", "TransportError ResponseError"), NETWORK),
     Rule(named("google.auth", "DefaultCredentialsError OAuthError MutualTLSChannelError"), AUTH),
 )
