@@ -56,6 +56,7 @@ def test_a_worker_that_stood_still_for_longer_than_its_lease_finishes_nothing(
     assert zombie.ended() == 0
 
     assert zombie.said("ended")["refused"] == 1
+    assert not [line for line in zombie.log() if line["level"] == "ERROR"], "refused, not failed"
     assert_steps_done(fleet, jobs)
     _assert_one_owner(fleet, jobs[0], zombie)
     fleet.sound()
