@@ -105,6 +105,14 @@ def test_of_the_engines_own_failures_only_missing_answers_blame_the_upstream():
     assert blaming == {"STAGE_TIMEOUT", "CALLBACK_TIMEOUT"}
 
 
+def test_a_failures_document_is_written_out_once():
+    failure = a_failure(message="naïve 🙂")
+
+    assert json.loads(failure.text) == failure.to_document()
+    assert failure.text is failure.text
+    assert failure == a_failure(message="naïve 🙂")
+
+
 def test_texts_are_cut_to_their_limits():
     failure = a_failure(message="m" * 10**6, stack="s" * 10**6, exception_type="t" * 10**6)
 

@@ -103,16 +103,18 @@ def _leaves_of(group: BaseException) -> Iterator[BaseException]:
             yield exception
 
 
-def _stack_lines(exception: BaseException) -> Iterator[str]:
+def _stack_lines(exception: BaseException) -> list[str]:
+    lines: list[str] = []
     prefix = ""
     for cause in causes_of(exception):
-        yield f"{prefix}{_headline(cause)}"
-        yield from _frame_lines(cause.__traceback__)
+        lines.append(f"{prefix}{_headline(cause)}")
+        lines += _frame_lines(cause.__traceback__)
         if isinstance(cause, BaseExceptionGroup):
             for member in islice(leaves_of(cause), _SHOWN_MEMBERS):
-                yield f"member {_headline(member)}"
-                yield from _frame_lines(member.__traceback__)
+                lines.append(f"member {_headline(member)}")
+                lines += _frame_lines(member.__traceback__)
         prefix = "caused by "
+    return lines
 
 
 def _headline(exception: BaseException) -> str:

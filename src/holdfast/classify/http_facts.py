@@ -17,9 +17,9 @@ from holdfast.core.failure import MAX_RETRY_AFTER_US
 from holdfast.core.instant import SECOND_US, Instant, from_datetime
 
 _STATUS_PATHS: Final = (
-    ("status_code",),
-    ("status",),
-    ("code",),
+    ("status_code", None),
+    ("status", None),
+    ("code", None),
     ("response", "status_code"),
     ("resp", "status"),
 )
@@ -58,8 +58,13 @@ def read(found: object, path: tuple[str, ...]) -> object:
 
 def status_of(exception: BaseException) -> int | None:
     """The HTTP status the exception carries, if it is a plain integer from 100 to 599."""
-    for path in _STATUS_PATHS:
-        value = read(exception, path)
+    for name, inner in _STATUS_PATHS:
+        try:
+            value = getattr(exception, name, None)
+            if value is not None and inner is not None:
+                value = getattr(value, inner, None)
+        except Exception:  # noqa: BLE001, S112 - a property may raise anything
+            continue
         # Enumerations and booleans are integers too, but of another numbering.
         if type(value) is int and _FIRST_STATUS <= value <= _LAST_STATUS:
             return value

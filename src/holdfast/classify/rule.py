@@ -121,10 +121,6 @@ class Rule:
 
     def verdict_on(self, exception: BaseException, *, now: Instant) -> Verdict | None:
         """The verdict, or None when this rule has nothing to say about the exception."""
-        return self.judge_if_matching(exception, now)
-
-    def judge_if_matching(self, exception: BaseException, now: Instant) -> Verdict | None:
-        """As `verdict_on`, in the form of a judge."""
         return self.judge(exception, now) if self.matches(type(exception)) else None
 
     def judge(self, exception: BaseException, now: Instant) -> Verdict | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 from holdfast.classify.describe import (
     causes_of,
@@ -36,17 +36,18 @@ class Table:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules = tuple(rules)
-        self._by_class: WeakKeyDictionary[type[BaseException], tuple[Rule, ...]]
-        self._by_class = WeakKeyDictionary()
+        # By identity: a metaclass may forbid hashing, and a class must be free to go.
+        self._known: dict[int, tuple[ref[type[BaseException]], tuple[Rule, ...]]] = {}
 
     def rules_for(self, kind: type[BaseException]) -> tuple[Rule, ...]:
         """The rules that match exceptions of this class, in their order."""
-        # A class may have a metaclass that forbids hashing; it is looked up each time.
-        with suppress(KeyError, TypeError):
-            return self._by_class[kind]
+        identity = id(kind)
+        known = self._known.get(identity)
+        if known is not None and known[0]() is kind:
+            return known[1]
         rules = tuple(rule for rule in self.rules if rule.matches(kind))
-        with suppress(TypeError):
-            self._by_class[kind] = rules
+        forget = ref(kind, lambda _: self._known.pop(identity, None))
+        self._known[identity] = (forget, rules)
         return rules
 
     def verdict_on(self, exception: BaseException, *, now: Instant) -> Verdict | None:
@@ -155,21 +156,25 @@ class _Search:
 
     def _verdict_on(self, exception: BaseException) -> tuple[Rule, Verdict] | None:
         for rule in self.rules:
-            verdict = self._asked(rule.judge_if_matching, exception)
+            try:
+                verdict = rule.verdict_on(exception, now=self.now)
+            except Exception as error:  # noqa: BLE001 - a broken rule must not hide the failure
+                self._note(error)
+                continue
             if verdict is not None:
                 return rule, verdict
         for rule in self.table.rules_for(type(exception)):
-            verdict = self._asked(rule.judge, exception)
+            try:
+                verdict = rule.judge(exception, self.now)
+            except Exception as error:  # noqa: BLE001 - as above
+                self._note(error)
+                continue
             if verdict is not None:
                 return rule, verdict
         return None
 
-    def _asked(self, judge: Judge, exception: BaseException) -> Verdict | None:
-        try:
-            return judge(exception, self.now)
-        except Exception as error:  # noqa: BLE001 - a broken rule must not hide the failure
-            self.troubles.append(f"a rule raised {type_name(error)}: {message_of(error, 200)}")
-            return None
+    def _note(self, error: Exception) -> None:
+        self.troubles.append(f"a rule raised {type_name(error)}: {message_of(error, 200)}")
 
     def _finding(
         self, exception: BaseException, verdict: Verdict, *, speaks_http: bool

@@ -99,26 +99,44 @@ class Failure:
     """
     exception_type: str = ""
     stack: str = ""
-    text: str = field(init=False, compare=False, repr=False)
-    """The document as JSON, made once: a failure is decided upon, stored and told."""
+    _text: str | None = field(init=False, default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "error_class", checked_error_class(self.error_class, owner="Failure"))
         put(self, "message", clean_text(self.message, MAX_MESSAGE_LENGTH) or self.error_class)
-        put(self, "category", _member(Category, self.category, field="category"))
-        put(self, "severity", _member(Severity, self.severity, field="severity"))
         put(self, "exception_type", clean_text(self.exception_type, MAX_EXCEPTION_TYPE_LENGTH))
         put(self, "stack", clean_text(self.stack, MAX_STACK_LENGTH))
-        _check_flag("retryable", self.retryable)
-        _check_flag("outcome_known", self.outcome_known)
-        _check_flag("blames_upstream", self.blames_upstream)
-        _check_number("http_status", self.http_status)
-        _check_number("attempts", self.attempts)
-        _check_number("retry_after_us", self.retry_after_us)
+        # Made by holdfast itself they are members already, and most failures are.
+        if type(self.category) is not Category:
+            put(self, "category", _member(Category, self.category, field="category"))
+        if type(self.severity) is not Severity:
+            put(self, "severity", _member(Severity, self.severity, field="severity"))
+        for name, value in (
+            ("retryable", self.retryable),
+            ("outcome_known", self.outcome_known),
+            ("blames_upstream", self.blames_upstream),
+        ):
+            if type(value) is not bool:
+                raise InvalidValue("Failure", field=name, value=value, limit="bool")
+        for name, number in (
+            ("http_status", self.http_status),
+            ("attempts", self.attempts),
+            ("retry_after_us", self.retry_after_us),
+        ):
+            if number is not None and type(number) is not int:
+                raise InvalidValue("Failure", field=name, value=number, limit="int or None")
         if self.retry_after_us is not None:
             put(self, "retry_after_us", min(max(self.retry_after_us, 0), MAX_RETRY_AFTER_US))
-        put(self, "text", _encode(self.to_document()))
+
+    @property
+    def text(self) -> str:
+        """The document as JSON, made once: a failure is decided upon, stored and told."""
+        made = self._text
+        if made is None:
+            made = _encode(self.to_document())
+            object.__setattr__(self, "_text", made)
+        return made
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON values in a stable order."""
@@ -153,19 +171,7 @@ class Failure:
             ) from error
 
 
-def _check_flag(name: str, value: object) -> None:
-    if value is not True and value is not False:
-        raise InvalidValue("Failure", field=name, value=value, limit="bool")
-
-
-def _check_number(name: str, value: object) -> None:
-    if value is not None and type(value) is not int:
-        raise InvalidValue("Failure", field=name, value=value, limit="int or None")
-
-
 def _member(kind: type[_Kind], value: str, *, field: str) -> _Kind:
-    if type(value) is kind:
-        return value
     try:
         return kind(value)
     except ValueError:
