@@ -71,6 +71,7 @@ def test_a_client_that_locks_a_running_jobs_row_delays_that_job_and_no_other(
     # Its own lease could not be renewed for longer than it lasts, and may have been taken.
     assert_ledgers_agree(fleet, [victim, *neighbours])
     assert_no_stage_repeated(fleet, extra=1)
+    assert not [line for line in worker.log() if "keeper failed" in line["text"]]
     assert worker.is_alive
     fleet.sound()
 
