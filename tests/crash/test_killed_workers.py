@@ -7,7 +7,7 @@ import pytest
 from holdfast import JobState
 from holdfast.runtime.failpoint import POINTS
 from tests.crash.fleet import Fleet
-from tests.crash.sampling import on_both_databases
+from tests.crash.sampling import on_both_databases, slow
 from tests.crash.verdict import assert_ledgers_agree, assert_no_stage_repeated, assert_steps_done
 
 
@@ -39,9 +39,8 @@ def test_another_worker_finishes_what_a_worker_killed_at_any_point_began(
     fleet.sound()
 
 
-@pytest.mark.parametrize("at", [2, 3, 4])
-@pytest.mark.parametrize("point", ["run.after", "apply.before", "apply.after"])
-@pytest.mark.slow
+@pytest.mark.parametrize("at", [slow(2), 3, slow(4)])
+@pytest.mark.parametrize("point", ["run.after", slow("apply.before"), slow("apply.after")])
 def test_a_kill_at_a_later_stage_repeats_none_before_it(fleet: Fleet, point: str, at: int) -> None:
     jobs = fleet.submit("steps", 2, pause=0.02)
     assert fleet.start(failpoints=f"{point}=kill:{at}", concurrency=1).ended() == -signal.SIGKILL

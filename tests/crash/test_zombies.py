@@ -135,3 +135,22 @@ def test_a_result_that_comes_after_the_deadline_is_kept_as_late_and_changes_noth
     assert (late.state, late.late_result, late.error) == (JobState.FAILED, 2, failed.error)
     assert late.job.finished_at == failed.job.finished_at
     fleet.sound()
+
+
+def test_a_worker_that_wakes_after_the_deadline_keeps_its_own_result_as_late(
+    postgres_fleet: Fleet,
+) -> None:
+    fleet = postgres_fleet
+    job = fleet.app.submit("steps", {"n": 1}, deadline=1.0).id
+    zombie = fleet.start(failpoints="run.after=stop", only=KNOWN, sweep=60.0)
+    zombie.stopped()
+    deadline = fleet.app.job(job).job.deadline_at or 0
+    eventually(lambda: fleet.app.clock.now() > deadline, what="the deadline has passed")
+    zombie.signal(signal.SIGCONT)
+
+    fleet.finished([job], state=JobState.FAILED)
+    view = fleet.app.job(job)
+    assert view.error is not None
+    assert (view.error["error_class"], view.late_result) == ("TIMEOUT", 2)
+    assert [run.stage for run in fleet.executions(job)] == ["one"]
+    fleet.sound()
