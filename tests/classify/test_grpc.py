@@ -14,6 +14,7 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from holdfast.classify import classify
+from holdfast.classify.grpc import _fields
 from tests.classify import rows
 from tests.classify.rows import NOW, caught, retried, row_of
 from tests.classify.servers import LOOPBACK, Server, unused_port
@@ -139,6 +140,19 @@ def test_details_that_cannot_be_read_ask_for_nothing(ask, wire):
 
     assert row_of(error) == rows.RATE_LIMITED
     assert classify(error, now=NOW).retry_after_us is None
+
+
+def test_a_number_that_does_not_end_is_not_read_to_its_end():
+    endless = b"\x1a" + b"\xff" * 11 + b"\x01"
+
+    with pytest.raises(ValueError, match="64 bits"):
+        list(_fields(endless))
+
+
+def test_fields_of_fixed_width_are_passed_over():
+    message = b"\x09" + bytes(8) + b"\x15" + bytes(4) + b"\x20\x07"
+
+    assert list(_fields(message)) == [(4, 7)]
 
 
 def test_nobody_listens(ask):

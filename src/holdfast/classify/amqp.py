@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice
 from typing import Final
 
-from holdfast.classify.describe import causes_of
 from holdfast.classify.http_facts import read
 from holdfast.classify.rule import Rule, Verdict, named
 from holdfast.classify.verdicts import (
@@ -51,14 +49,6 @@ def _verdict_of_reply(error: BaseException, _now: Instant) -> Verdict | None:
     return _BY_REPLY_CODE.get(code, MISCONFIGURED) if type(code) is int and code else None
 
 
-def _verdict_of_wrapped(error: BaseException, now: Instant) -> Verdict:
-    """Unwraps what the transport below kombu said; only a refusal changes anything."""
-    for cause in islice(causes_of(error), 1, None):
-        if _verdict_of_reply(cause, now) is AUTH:
-            return AUTH
-    return NETWORK
-
-
 def _verdict_of_hang_up(error: OSError, _now: Instant) -> Verdict | None:
     """The library below kombu has no class for this, and gives it no number either."""
     return NETWORK if error.errno is None and str(error) == _HUNG_UP else None
@@ -93,6 +83,7 @@ AMQP: Final[tuple[Rule, ...]] = (
     _row(named("pika", "ChannelWrongStateError"), NETWORK),
     _row(named("amqp", "ConnectionError RecoverableChannelError"), NETWORK),
     Rule(OSError, _verdict_of_hang_up),
-    Rule("kombu.OperationalError", _verdict_of_wrapped, speaks_http=False),
+    # It wraps lost and unmade connections only; refusals come through as they are.
+    _row(named("kombu", "OperationalError"), NETWORK),
     _row(named("kombu", "LimitExceeded"), SATURATED),
 )
