@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -27,8 +26,7 @@ MAX_VERSION: Final = 2_147_483_647
 _ID_BITS: Final = 62
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submit:
+class Submit(NamedTuple):
     """One job to be made: its payload and how it is to be treated.
 
     `key` makes the submission safe to repeat: the same key and body name the same job, per owner

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Final, Self
 
 from holdfast.core.ids import JobId
 from holdfast.errors import ConflictError, UsageError, VersionConflict
@@ -43,20 +44,23 @@ class Submitter:
         results: dict[int, Submitted] = {}
         rows: dict[int, NewJob] = {}
         make = self._rows.row
-        for position, submit in enumerate(given):
-            try:
-                row = make(pipeline, submit, now=now)
-            except UsageError as error:
-                results[position] = Submitted(None, created=False, error=error)
-                continue
-            if submit.rerun or len(rows) == BULK:
-                results |= self._insert_many(rows, given, connection)
-                rows = {}
-            if submit.rerun:
-                results[position] = _result(self._insert_one, row, submit, connection)
-            else:
-                rows[position] = row
-        results |= self._insert_many(rows, given, connection)
+        with _Inserts(self._insert_many, given, connection) as inserts:
+            for position, submit in enumerate(given):
+                try:
+                    row = make(pipeline, submit, now=now)
+                except UsageError as error:
+                    results[position] = Submitted(None, created=False, error=error)
+                    continue
+                if submit.rerun or len(rows) == BULK:
+                    results |= inserts.next(rows)
+                    rows = {}
+                if submit.rerun:
+                    results |= inserts.next({})
+                    results[position] = _result(self._insert_one, row, submit, connection)
+                else:
+                    rows[position] = row
+            results |= inserts.next(rows)
+            results |= inserts.next({})
         return [results[position] for position in range(len(given))]
 
     def _insert_one(self, row: NewJob, submit: Submit, connection: object) -> tuple[JobId, bool]:
@@ -92,6 +96,43 @@ class Submitter:
         return self._store.twins(
             owner=row.owner, pipeline=row.pipeline, key=row.key or "", connection=connection
         )
+
+
+class _Inserts:
+    """Inserts one chunk while the next is being made, in order.
+
+    In the caller's own transaction everything happens in the caller's thread.
+    """
+
+    def __init__(
+        self,
+        insert: Callable[[Mapping[int, NewJob], Sequence[Submit], object], dict[int, Submitted]],
+        given: Sequence[Submit],
+        connection: object,
+    ) -> None:
+        self._insert: Callable[[Mapping[int, NewJob]], dict[int, Submitted]] = lambda rows: insert(
+            rows, given, connection
+        )
+        alone = connection is not None or len(given) <= BULK
+        self._helper = None if alone else ThreadPoolExecutor(1, "holdfast-submit")
+        self._under_way: Future[dict[int, Submitted]] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._helper is not None:
+            self._helper.shutdown(wait=True)
+
+    def next(self, rows: Mapping[int, NewJob]) -> dict[int, Submitted]:
+        """Start inserting `rows`, and return what the rows before them have become."""
+        if self._helper is None:
+            return self._insert(rows)
+        before, self._under_way = self._under_way, None
+        results = {} if before is None else before.result()
+        if rows:
+            self._under_way = self._helper.submit(self._insert, rows)
+        return results
 
 
 def _result(

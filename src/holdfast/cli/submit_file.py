@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, Final, NamedTuple
 
@@ -23,7 +22,7 @@ from holdfast.submission import Submit, Submitted
 
 CHUNK: Final = 1_000
 ROOM_BYTES: Final = 64 * 1024
-FIELDS: Final = tuple(field.name for field in fields(Submit))
+FIELDS: Final = Submit._fields
 _TYPES: Final = {
     "key": str,
     "key_alone": bool,
@@ -145,7 +144,7 @@ def _submit_of(text: bytes, number: int, defaults: Submit, limits: Limits) -> Su
         for name, value in document.items()
         if name == "payload" or value is not None
     }
-    return replace(defaults, **given)
+    return defaults._replace(**given)
 
 
 def _value(what: str, name: str, value: Any) -> Any:  # noqa: ANN401 - any JSON value

@@ -124,7 +124,10 @@ class PostgresStore:
 
     def _insert(self, connection: Connection, jobs: Sequence[NewJob]) -> list[Twin | None]:
         if len(jobs) == 1:
-            rows = fetch(connection, "insert_one", jobs[0]._asdict())
+            job = jobs[0]
+            plain = job.key is None and job.deadline_at is None and job.trace is None
+            statement = "insert_plain" if plain and job.rerun_of is None else "insert_one"
+            rows = fetch(connection, statement, job._asdict())
         else:
             columns = dict(zip(NewJob._fields, zip(*jobs, strict=True), strict=True))
             rows = fetch(connection, "insert", arrays(columns))

@@ -49,7 +49,6 @@ create table holdfast.job (
 ) with (
     fillfactor = 80,
     autovacuum_vacuum_scale_factor = 0.01,
-    autovacuum_vacuum_cost_delay = 0,
     autovacuum_vacuum_insert_scale_factor = 0.05,
     autovacuum_analyze_scale_factor = 0.05
 );

@@ -1,0 +1,12 @@
+-- insert_plain: store and announce one new job that has no key, deadline or trace.
+-- The commonest, with fewer columns than insert_one.
+insert into holdfast.job (
+    id, pipeline, plan, queue, priority, owner, version, payload, created_at, stage, run_at,
+    updated_at
+)
+values (
+    %(id)s, %(pipeline)s, %(plan)s, %(queue)s, %(priority)s, %(owner)s, %(version)s, %(payload)s,
+    %(created_at)s, %(stage)s, %(run_at)s, %(created_at)s
+)
+on conflict do nothing
+returning id::text, case when run_at <= created_at then pg_notify('holdfast_due', '') end
