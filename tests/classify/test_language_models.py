@@ -11,10 +11,9 @@ from google import genai
 from google.genai import types
 
 from holdfast.classify import classify
-from holdfast.classify.refusal import raise_if_refused, refusal_of
 from holdfast.core.failure import Category
-from holdfast.errors import GiveUp
 from tests.classify import rows
+from tests.classify.models import ASKED, ask_anthropic, ask_gemini, ask_openai, completion
 from tests.classify.rows import NOW, caught, retried, row_of
 from tests.classify.servers import (
     LOOPBACK,
@@ -32,34 +31,10 @@ from tests.classify.servers import (
 )
 
 SHORT_S = 0.2
-ASKED = [{"role": "user", "content": "hello"}]
 
 
 class Reply(pydantic.BaseModel):
     grade: int
-
-
-def ask_openai(url, *, timeout=5.0, stream=False):
-    with openai.OpenAI(base_url=url, api_key="k", max_retries=0, timeout=timeout) as client:
-        answer = client.chat.completions.create(model="m", messages=ASKED, stream=stream)
-        return list(answer) if stream else answer
-
-
-def ask_anthropic(url, *, timeout=5.0, stream=False):
-    with anthropic.Anthropic(base_url=url, api_key="k", max_retries=0, timeout=timeout) as client:
-        answer = client.messages.create(model="m", messages=ASKED, max_tokens=9, stream=stream)
-        return list(answer) if stream else answer
-
-
-def ask_gemini(url, *, timeout=5.0, stream=False):
-    options = types.HttpOptions(base_url=url, timeout=int(timeout * 1_000))
-    client = genai.Client(api_key="k", http_options=options)
-    try:
-        if stream:
-            return list(client.models.generate_content_stream(model="m", contents="hello"))
-        return client.models.generate_content(model="m", contents="hello")
-    finally:
-        client.close()
 
 
 ASKS = {"openai": ask_openai, "anthropic": ask_anthropic, "gemini": ask_gemini}
@@ -128,8 +103,8 @@ def test_a_timeout_is_not_taken_for_the_connection_error_it_also_is():
             caught(ask_anthropic, server.url, timeout=SHORT_S),
         ]
 
-    assert isinstance(errors[0], openai.APITimeoutError | openai.APIConnectionError)
-    assert isinstance(errors[1], anthropic.APITimeoutError | anthropic.APIConnectionError)
+    assert isinstance(errors[0], openai.APITimeoutError)
+    assert isinstance(errors[1], anthropic.APITimeoutError)
     assert [row_of(error) for error in errors] == [rows.TIMEOUT] * 2
 
 
@@ -141,8 +116,7 @@ def test_connection_errors_without_a_cause_are_judged_by_their_class(library):
     assert row_of(library.APIConnectionError(request=request)) == rows.NETWORK
 
 
-@pytest.mark.parametrize("status", [429, 403])
-def test_money_that_is_used_up_is_no_rate_limit(status):
+def test_money_that_is_used_up_is_no_rate_limit():
     body = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
     with Server(http_answer(429, body, headers={"retry-after": "1"})) as server:
         error = caught(ask_openai, server.url)
@@ -234,22 +208,6 @@ def test_an_error_in_the_middle_of_a_stream_of_anthropic(kind, row):
 
     assert error.status_code == 200
     assert row_of(error) == row
-
-
-def completion(content, finish_reason="stop", **message):
-    return {
-        "id": "c",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "m",
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": finish_reason,
-                "message": {"role": "assistant", "content": content, **message},
-            }
-        ],
-    }
 
 
 def parse_with_openai(url):
@@ -399,123 +357,3 @@ def test_gemini_without_blocking_over_either_transport(transport, behave, row):
         error = caught(asyncio.run, ask(server.url))
 
     assert row_of(error) == row
-
-
-REFUSALS = {
-    "chat completion, filtered": (ask_openai, completion("", finish_reason="content_filter")),
-    "chat completion, refused": (ask_openai, completion(None, refusal="I cannot help with that")),
-    "anthropic": (
-        ask_anthropic,
-        {
-            "id": "m",
-            "type": "message",
-            "role": "assistant",
-            "model": "m",
-            "content": [],
-            "stop_reason": "refusal",
-            "stop_sequence": None,
-            "usage": {"input_tokens": 1, "output_tokens": 1},
-        },
-    ),
-    "gemini, prompt": (ask_gemini, {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}),
-    **{
-        f"gemini, {reason}": (ask_gemini, {"candidates": [{"finishReason": reason}]})
-        for reason in ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
-    },
-}
-
-
-@pytest.mark.parametrize("name", REFUSALS)
-def test_a_refusal_that_arrives_as_a_success(name):
-    ask, body = REFUSALS[name]
-    with Server(http_answer(200, body)) as server:
-        answer = ask(server.url)
-
-    for response in (answer, body):
-        failure = refusal_of(response)
-        assert failure is not None
-        assert failure.error_class == "CONTENT_POLICY"
-        assert (failure.retryable, failure.outcome_known) == (False, True)
-        assert failure.blames_upstream is False
-        with pytest.raises(GiveUp) as caught_error:
-            raise_if_refused(response)
-        assert row_of(caught_error.value) == rows.POLICY
-
-
-def ask_openai_responses(url):
-    with openai.OpenAI(base_url=url, api_key="k", max_retries=0) as client:
-        return client.responses.create(model="m", input="hello")
-
-
-def openai_response(output, **changes):
-    return {
-        "id": "r",
-        "object": "response",
-        "created_at": 0,
-        "model": "m",
-        "status": "completed",
-        "output": output,
-        "parallel_tool_calls": False,
-        "tool_choice": "auto",
-        "tools": [],
-    } | changes
-
-
-def message(part):
-    return {
-        "id": "m",
-        "type": "message",
-        "role": "assistant",
-        "status": "completed",
-        "content": [part],
-    }
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        openai_response([message({"type": "refusal", "refusal": "I will not"})]),
-        openai_response([], status="incomplete", incomplete_details={"reason": "content_filter"}),
-    ],
-    ids=["refused", "filtered"],
-)
-def test_a_refusal_in_a_response_of_openai(body):
-    with Server(http_answer(200, body)) as server:
-        answer = ask_openai_responses(server.url)
-
-    assert refusal_of(answer).error_class == "CONTENT_POLICY"
-    assert refusal_of(body).error_class == "CONTENT_POLICY"
-
-
-ANSWERS = {
-    "openai": (ask_openai, completion("fine")),
-    "openai, cut off": (ask_openai, completion("fi", finish_reason="length")),
-    "openai response": (
-        ask_openai_responses,
-        openai_response([message({"type": "output_text", "text": "fine", "annotations": []})]),
-    ),
-    "anthropic": (ask_anthropic, REFUSALS["anthropic"][1] | {"stop_reason": "end_turn"}),
-    "gemini": (
-        ask_gemini,
-        {"candidates": [{"finishReason": "STOP", "content": {"parts": [{"text": "fine"}]}}]},
-    ),
-    "gemini, cut off": (ask_gemini, {"candidates": [{"finishReason": "MAX_TOKENS"}]}),
-}
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_an_answer_is_no_refusal(name):
-    ask, body = ANSWERS[name]
-    with Server(http_answer(200, body)) as server:
-        answer = ask(server.url)
-
-    assert refusal_of(answer) is None
-    assert refusal_of(body) is None
-    raise_if_refused(answer)
-
-
-@pytest.mark.parametrize(
-    "response", [None, "refusal", 7, {}, [], {"choices": "x"}, {"output": [1]}]
-)
-def test_what_no_model_answered_is_no_refusal(response):
-    assert refusal_of(response) is None

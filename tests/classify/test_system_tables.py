@@ -7,24 +7,21 @@ import sqlite3
 import wave
 from contextlib import closing
 
-import anthropic
 import google.auth.exceptions
 import google.auth.transport.requests
 import httpx2
 import msgspec
-import openai
 import psycopg
 import pydantic
 import pytest
 import requests
-from google import genai
-from google.genai import types
 from google.oauth2.credentials import Credentials
 
 from holdfast.classify import classify
 from holdfast.classify.refusal import raise_if_refused
 from holdfast.core.failure import WORKER_LOST, Category
 from holdfast.errors import GiveUp, StaleRevision
+from tests.classify.models import ask_anthropic, ask_gemini, ask_openai
 from tests.classify.rows import NOW, caught
 from tests.classify.servers import (
     UNKNOWN_HOST,
@@ -36,8 +33,6 @@ from tests.classify.servers import (
 )
 from tests.classify.test_own_machine import run
 
-ASKED = [{"role": "user", "content": "review this"}]
-
 
 def failure_of(call, *arguments, **options):
     return classify(caught(call, *arguments, **options), now=NOW)
@@ -45,25 +40,6 @@ def failure_of(call, *arguments, **options):
 
 def post_to(url, timeout=5.0):
     httpx2.post(url, json={"text": "done"}, timeout=timeout).raise_for_status()
-
-
-def ask_openai(url, *, stream=False):
-    with openai.OpenAI(base_url=url, api_key="k", max_retries=0) as client:
-        answer = client.chat.completions.create(model="m", messages=ASKED, stream=stream)
-        return list(answer) if stream else answer
-
-
-def ask_anthropic(url):
-    with anthropic.Anthropic(base_url=url, api_key="k", max_retries=0) as client:
-        return client.messages.create(model="m", messages=ASKED, max_tokens=9)
-
-
-def ask_gemini(url):
-    client = genai.Client(api_key="k", http_options=types.HttpOptions(base_url=url))
-    try:
-        return client.models.generate_content(model="m", contents="review this")
-    finally:
-        client.close()
 
 
 def answered(call, behave, **options):
