@@ -63,6 +63,7 @@ class Attempt:
         "lease",
         "plan",
         "stage",
+        "task",
     )
 
     def __init__(
@@ -82,6 +83,8 @@ class Attempt:
         self.ends_with_job = False
         """Whether it is the job's deadline, and no timeout of the stage, that ends the attempt."""
         self.handle: Any = None
+        """By which a lane stops the handler, once it runs."""
+        self.task: Any = None
         self.ended = False
         """Set by the lane when it reports the attempt, which it does once."""
 

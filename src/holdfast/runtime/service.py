@@ -80,9 +80,10 @@ class Supervisor:
         self._stopping.set()
         for running in self._running:
             running.service.wake.set()
+        until_s = monotonic_s() + JOIN_S
         for running in self._running:
             if running.thread is not None:
-                running.thread.join(JOIN_S)
+                running.thread.join(max(until_s - monotonic_s(), 0.0))
         return [running.service.name for running in self._running if running.alive()]
 
     def _serve(self, running: Running) -> None:

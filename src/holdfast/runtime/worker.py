@@ -268,12 +268,12 @@ class Worker:
         stuck = sum(lane.close() for lane in self._lanes.values())
         left = len(self._in_flight)
         self._ear.close()
-        self._supervisor.stop()
+        hanging = self._supervisor.stop()
         self._state = "stopped"
-        try:
-            self._stores["keeper"].record_worker(self._describe(self._clock.now()))
-        except UnavailableError as error:
-            LOGGER.warning("could not report the end of this worker: %s", error)
+        if self._keeper.name not in hanging:
+            # Else its connection is in use, and a database that does not answer it has no answer
+            # for this either.
+            self._record_end()
         for store in self._stores.values():
             store.close()
         clean = not (stuck or left or self._fatal)
@@ -288,6 +288,12 @@ class Worker:
             },
         )
         return 0 if clean else 1
+
+    def _record_end(self) -> None:
+        try:
+            self._stores["keeper"].record_worker(self._describe(self._clock.now()))
+        except UnavailableError as error:
+            LOGGER.warning("could not report the end of this worker: %s", error)
 
     def _wait_until_idle(self, limit_s: float) -> None:
         """Wait until no attempt is in flight, at most `limit_s`, and not at all in a hurry."""

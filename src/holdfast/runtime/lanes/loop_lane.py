@@ -137,11 +137,11 @@ class LoopLane:
                 continue
             running.add(attempt)
             # A context of its own, so that nothing in context variables reaches the next job.
-            self._loop.create_task(self._run(attempt), context=Context())
+            attempt.task = self._loop.create_task(self._run(attempt), context=Context())
 
     async def _run(self, attempt: Attempt) -> None:
         # Known from here on only: a task that is cancelled before it began would say nothing.
-        attempt.handle = asyncio.current_task()
+        attempt.handle = attempt.task
         attempt.begin(self._clock.now())
         timer = None
         if attempt.ends_at_s is not None:
@@ -158,6 +158,8 @@ class LoopLane:
             error = raised
         if timer is not None:
             timer.cancel()
+        # The task holds the attempt: without this only the cycle collector would free them.
+        attempt.handle = attempt.task = None
         self._end(attempt, value, error)
         if self._pending:
             self._fill()
