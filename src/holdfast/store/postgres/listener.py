@@ -27,13 +27,17 @@ class PostgresListener:
     def wait(self, timeout_s: float) -> bool:
         """Return True when something was announced, False after `timeout_s` of silence.
 
-        A query follows every silence, because a listening connection that died without a word
-        would otherwise be silent for ever.
+        It may also have been announced before anybody listened, so a new connection counts as an
+        announcement. A query follows every silence, because a listening connection that died
+        without a word would otherwise be silent for ever.
         """
         if self._released:
             return False
-        connection = self._listening()
         try:
+            connection = self._connection
+            if connection is None or connection.closed:
+                self._listen()
+                return True
             readable, _, _ = select.select([connection.fileno(), self._closing], [], [], timeout_s)
             if self._closing in readable:
                 self._release()
@@ -50,11 +54,9 @@ class PostgresListener:
         if not self._released:
             os.write(self._close_now, b".")
 
-    def _listening(self) -> Connection:
-        if self._connection is None or self._connection.closed:
-            self._connection = self._connect()
-            self._connection.execute(f"listen {CHANNEL}")
-        return self._connection
+    def _listen(self) -> None:
+        self._connection = self._connect()
+        self._connection.execute(f"listen {CHANNEL}")
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
