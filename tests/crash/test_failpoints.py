@@ -58,7 +58,7 @@ ELSEWHERE = {
     ("plans.py", "save", "save_plan"): "made before a worker runs",
     ("worker.py", "start", "record_worker"): "made before a worker runs",
     ("worker.py", "start", "forget_workers"): "made before a worker runs",
-    ("worker.py", "_end", "record_worker"): "made when nothing runs any more",
+    ("worker.py", "_record_end", "record_worker"): "made when nothing runs any more",
 }
 
 

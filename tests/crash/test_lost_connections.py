@@ -181,6 +181,21 @@ def test_a_reply_cut_in_the_middle_counts_as_lost(
     assert_no_stage_repeated(fleet)
 
 
+def test_a_job_announced_while_nobody_could_hear_it_does_not_wait_for_the_next_poll(
+    postgres_fleet: Fleet, proxy: PostgresProxy
+) -> None:
+    fleet = postgres_fleet
+    worker = fleet.start(url=proxy.url, lease=30.0, poll=120.0, sweep=120.0, only="noop")
+    fleet.finished(fleet.submit("noop"))
+    proxy.refuse()
+    missed = fleet.submit("noop", 3)
+    proxy.pass_through()
+
+    fleet.finished(missed, within_s=15)
+    assert_no_attempt_spent(fleet, missed)
+    assert worker.is_alive
+
+
 class TestSubmission:
     @pytest.fixture
     def client(self, proxy: PostgresProxy) -> Iterator[Holdfast]:
@@ -287,7 +302,7 @@ class TestSilence:
         eventually(lambda: fleet.executions(job), what="the handler runs")
         proxy.black_hole()
         worker.signal(signal.SIGTERM)
-        assert worker.ended(within_s=90) == 1
+        assert worker.ended(within_s=20) == 1
         proxy.pass_through()
         other = fleet.start()
         eventually(lambda: len(fleet.executions(job)) == 2, what="another worker runs it")

@@ -38,7 +38,7 @@ def test_processes_that_write_one_file_at_once_neither_fail_nor_repeat(
 def test_many_processes_that_write_one_file_for_long_neither_fail_nor_repeat(
     sqlite_fleet: Fleet,
 ) -> None:
-    _processes_share(sqlite_fleet, workers=8, jobs=1_500, within_s=150)
+    _processes_share(sqlite_fleet, workers=8, jobs=800, within_s=150)
 
 
 def test_a_worker_whose_disk_is_full_waits_and_goes_on_when_there_is_room(
