@@ -11,7 +11,7 @@ import pytest
 from holdfast.runtime import failpoint
 from holdfast.runtime.failpoint import POINTS
 from tests.crash.fleet import Fleet
-from tests.crash.sampling import on_both_databases
+from tests.crash.sampling import on_both_databases, slow
 from tests.crash.verdict import (
     assert_no_attempt_spent,
     assert_no_stage_repeated,
@@ -153,7 +153,8 @@ def test_a_worker_reaches_every_point(fleet: Fleet) -> None:
     ("database_url", "point"),
     on_both_databases(
         [point for point in POINTS if not point.startswith("run")],
-        quick_on_sqlite={"claim.after", "announce.before"},
+        quick={"claim.after", "apply.after", "announce.before", "renew.after", "sweep.after"},
+        quick_on_sqlite={"claim.after"},
     ),
     indirect=["database_url"],
 )
@@ -177,7 +178,7 @@ def test_an_error_at_any_point_costs_a_worker_nothing_but_time(fleet: Fleet, poi
 
 
 @pytest.mark.parametrize("pipeline", ["steps", "nap", "child"])
-@pytest.mark.parametrize("point", ["run.before", "run.after"])
+@pytest.mark.parametrize("point", [slow("run.before"), "run.after"])
 def test_an_error_around_a_handler_is_that_attempts_own(
     sqlite_fleet: Fleet, point: str, pipeline: str
 ) -> None:
