@@ -105,7 +105,7 @@ def _update_in_turns(url: str, jobs: list[str], stop: threading.Event, failed: l
     """Lock all the rows in the given order, again and again, as an ill-behaved client might."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("set deadlock_timeout = '20ms'")
-        while not stop.is_set():
+        while not stop.wait(0.01):
             try:
                 with connection.transaction():
                     for job in jobs:
@@ -127,7 +127,7 @@ def test_deadlocks_with_other_writers_cost_neither_jobs_nor_attempts(
         threading.Thread(target=_update_in_turns, args=(fleet.url, order, stop, failed))
         for order in orders
     ]
-    workers = [fleet.start(lease=5.0, only="steps", concurrency=12) for _ in range(2)]
+    workers = [fleet.start(lease=20.0, only="steps", concurrency=12) for _ in range(2)]
     try:
         for client in clients:
             client.start()
