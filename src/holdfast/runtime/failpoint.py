@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
@@ -62,7 +63,10 @@ class _Failpoints:
         self._reached[point] += 1
         if self._reached[point] != armed.at:
             return
-        if armed.action in _SIGNALS:
+        if armed.action == "stop":
+            # To this thread: one sent to the process lets it run on until another has taken it.
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
+        elif armed.action in _SIGNALS:
             os.kill(os.getpid(), _SIGNALS[armed.action])
         elif armed.action == "exit":
             os._exit(_EXIT_STATUS)
