@@ -118,9 +118,9 @@ def test_a_result_that_comes_after_the_deadline_is_kept_as_late_and_changes_noth
     fleet: Fleet,
 ) -> None:
     zombie, [job] = fleet.stopped_with(
-        lambda: [fleet.app.submit("steps", {"n": 1}, deadline=2.0).id],
+        lambda: [fleet.app.submit("steps", {"n": 1}, deadline=3.0).id],
         "run.after=stop",
-        lease=LEASE_S,
+        lease=30.0,  # so that it is the deadline that ends the job
         only=KNOWN,
     )
     fleet.start(lease=30.0, only="noop")
@@ -141,8 +141,9 @@ def test_a_worker_that_wakes_after_the_deadline_keeps_its_own_result_as_late(
     postgres_fleet: Fleet,
 ) -> None:
     fleet = postgres_fleet
-    job = fleet.app.submit("steps", {"n": 1}, deadline=1.0).id
     zombie = fleet.start(failpoints="run.after=stop", only=KNOWN, sweep=60.0)
+    zombie.said("started")
+    job = fleet.app.submit("steps", {"n": 1}, deadline=1.5).id
     zombie.stopped()
     deadline = fleet.app.job(job).job.deadline_at or 0
     eventually(lambda: fleet.app.clock.now() > deadline, what="the deadline has passed")
