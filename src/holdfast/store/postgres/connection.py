@@ -35,6 +35,13 @@ _KEEPALIVE: Final = {
     "tcp_user_timeout": 15_000,
 }
 
+# The services' statements are few, and each leans on one index, whatever the statistics say:
+# they are planned once, and the plan is the one that reads by that index.
+_PLANNED_ONCE: Final = (
+    " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off"
+    " -c enable_hashjoin=off -c enable_mergejoin=off"
+)
+
 RETRIED_AT_ONCE: Final = (pg_errors.SerializationFailure, pg_errors.DeadlockDetected)
 """Whole transactions that PostgreSQL rolled back and that may be run again unchanged."""
 
@@ -76,9 +83,7 @@ class Connections:
         self.url = url
         self._name = name
         self._statement_timeout_s = statement_timeout_s
-        # The services' statements are few and lean on one index each: planning them anew for
-        # every call costs more than it could gain.
-        self._plan_cache_mode = "force_generic_plan" if generic_plans else "auto"
+        self._planning = _PLANNED_ONCE if generic_plans else ""
         self._opened_in: int | None = None
         self._free = threading.BoundedSemaphore(size)
         self._idle: list[BoundedConnection] = []
@@ -162,7 +167,7 @@ class Connections:
                 f"-c statement_timeout={int(self._statement_timeout_s * 1000)}"
                 f" -c lock_timeout={LOCK_TIMEOUT_MS}"
                 " -c idle_in_transaction_session_timeout=60000 -c jit=off"
-                f" -c plan_cache_mode={self._plan_cache_mode}"
+                f"{self._planning}"
             ),
             **_KEEPALIVE,
         }
