@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable
 import pytest
 
 
-def slow(value: object) -> pytest.ParameterSet:
+def slow(*values: object) -> pytest.ParameterSet:
     """A case for the slow run only."""
-    return pytest.param(value, marks=pytest.mark.slow)
+    return pytest.param(*values, marks=pytest.mark.slow)
 
 
 def on_both_databases(

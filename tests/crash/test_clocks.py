@@ -10,6 +10,7 @@ import pytest
 from holdfast import JobState
 from holdfast.core.instant import SECOND_US
 from tests.crash.fleet import REPOSITORY, Fleet, WorkerProcess, eventually
+from tests.crash.sampling import slow
 from tests.crash.verdict import (
     assert_no_attempt_spent,
     assert_no_stage_repeated,
@@ -103,7 +104,7 @@ def test_workers_an_hour_off_in_both_directions_judge_time_alike(
     fleet.sound()
 
 
-@pytest.mark.parametrize("step_s", [600.0, -600.0])
+@pytest.mark.parametrize("step_s", [600.0, slow(-600.0)])
 def test_a_wall_clock_that_is_set_while_jobs_run_changes_nothing_on_postgres(
     postgres_fleet: Fleet, machines: tuple[Machine, Machine], step_s: float
 ) -> None:
@@ -127,7 +128,7 @@ def test_a_wall_clock_that_is_set_while_jobs_run_changes_nothing_on_postgres(
     fleet.sound()
 
 
-@pytest.mark.parametrize("step_s", [600.0, -600.0])
+@pytest.mark.parametrize("step_s", [slow(600.0), -600.0])
 def test_a_wall_clock_that_is_set_while_jobs_run_costs_no_attempt_on_sqlite(
     sqlite_fleet: Fleet, machines: tuple[Machine, Machine], step_s: float
 ) -> None:

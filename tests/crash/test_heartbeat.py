@@ -72,6 +72,7 @@ def test_a_handler_that_lets_no_other_thread_run_keeps_its_lease_in_a_child_proc
     assert len(fleet.executions(job)) == 1
 
 
+@pytest.mark.slow
 def test_an_async_handler_that_blocks_its_loop_keeps_its_lease(postgres_fleet: Fleet) -> None:
     fleet = postgres_fleet
     [job] = fleet.submit("stubborn", does="block the loop", seconds=2.5 * LEASE_S)

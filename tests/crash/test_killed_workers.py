@@ -73,7 +73,7 @@ def test_a_job_that_kills_its_worker_is_given_up_when_its_budget_is_spent(fleet:
     fleet.sound()
 
 
-@pytest.mark.parametrize("does", ["segfault", "exit", "close every file"])
+@pytest.mark.parametrize("does", ["segfault", slow("exit"), slow("close every file")])
 def test_a_job_that_kills_its_child_process_spends_attempts_and_not_the_worker(
     sqlite_fleet: Fleet, does: str
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 from holdfast import JobState
 from holdfast.runtime.failpoint import POINTS
 from tests.crash.fleet import Fleet, eventually
-from tests.crash.sampling import on_both_databases
+from tests.crash.sampling import on_both_databases, slow
 from tests.crash.verdict import (
     assert_no_attempt_spent,
     assert_no_stage_repeated,
@@ -48,7 +48,7 @@ def test_a_worker_told_to_end_at_any_point_ends_in_order_and_costs_no_attempt(
     fleet.sound()
 
 
-@pytest.mark.parametrize("pipeline", ["steps", "nap", "child"])
+@pytest.mark.parametrize("pipeline", ["steps", slow("nap"), "child"])
 def test_a_handler_that_fits_into_the_grace_period_is_let_finish(
     postgres_fleet: Fleet, pipeline: str
 ) -> None:
@@ -91,7 +91,11 @@ def test_a_handler_that_outlives_the_grace_period_is_stopped_and_handed_back(
 
 @pytest.mark.parametrize(
     ("pipeline", "does"),
-    [("nap", ""), ("stubborn", "ignore cancellation"), ("stubborn", "block the loop")],
+    [
+        ("nap", ""),
+        slow("stubborn", "ignore cancellation"),
+        ("stubborn", "block the loop"),
+    ],
 )
 def test_a_handler_that_cannot_be_stopped_does_not_keep_the_worker(
     sqlite_fleet: Fleet, pipeline: str, does: str
@@ -111,7 +115,7 @@ def test_a_handler_that_cannot_be_stopped_does_not_keep_the_worker(
     fleet.sound()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, slow(signal.SIGINT)])
 def test_the_second_signal_does_not_wait_for_the_grace_period(
     postgres_fleet: Fleet, number: signal.Signals
 ) -> None:
@@ -129,7 +133,7 @@ def test_the_second_signal_does_not_wait_for_the_grace_period(
     fleet.sound()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, slow(signal.SIGINT)])
 def test_a_signal_to_the_whole_process_group_costs_child_processes_no_attempt(
     sqlite_fleet: Fleet, number: signal.Signals
 ) -> None:
