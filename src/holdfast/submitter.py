@@ -14,7 +14,7 @@ from holdfast.runtime.plans import PlanCache
 from holdfast.store.contract import NewJob, Store, Twin
 from holdfast.submission import RowMaker, Submit, Submitted, resolve
 
-BULK: Final = 1_000
+BULK: Final = 500
 
 
 class Submitter:

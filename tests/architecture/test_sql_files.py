@@ -21,6 +21,7 @@ ONLY_POSTGRES = {
     "facts": "SQLite tells these by pragmas",
     "insert": "SQLite inserts row by row, which is as fast there",
     "insert_plain": "on SQLite the number of columns does not matter",
+    "insert_alike": "on SQLite the number of columns does not matter",
     "lock_free": "SQLite has one writer",
     "lock_job": "SQLite has one writer",
     "read_clock": "SQLite has no clock of its own",

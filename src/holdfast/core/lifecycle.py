@@ -8,7 +8,7 @@ it; both databases are held to it. Neither reads a clock, a random source or any
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 from holdfast.core import deadline
 from holdfast.core.decision import Change, Decision, Entry, Ignored, Kind
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from holdfast.core.plan import Plan, StagePlan
+
+    Remark: TypeAlias = Mapping[str, str | int | None]
 
 ACCEPTS: Final[Mapping[JobState, frozenset[type[Event]]]] = {
     JobState.QUEUED: frozenset({CancelRequested, DeadlinePassed}),
@@ -183,9 +185,7 @@ def _after_failure(
     return Decision(job.id, job.revision, change, entry)
 
 
-def _fail(
-    job: Job, failure: Failure, now: Instant, remark: Mapping[str, object] | None = None
-) -> Decision:
+def _fail(job: Job, failure: Failure, now: Instant, remark: Remark | None = None) -> Decision:
     change = _ended(job, JobState.FAILED, now, error=failure.text, error_class=failure.error_class)
     return Decision(job.id, job.revision, change, _entry(job, Kind.FAILED, now, failure, remark))
 
@@ -195,7 +195,7 @@ def _snooze(job: Job, stage: StagePlan, event: Snoozed, now: Instant, roll: floa
         return _after_failure(job, stage, SNOOZED_TOO_OFTEN, now, roll)
     run_at = later(now, max(event.after_us, 0))
     change = _put_back(job, run_at=run_at, attempt=job.attempt - 1, snoozes=job.snoozes + 1)
-    remark = {"delay_us": event.after_us, "reason": event.reason}
+    remark: Remark = {"delay_us": event.after_us, "reason": event.reason}
     return Decision(job.id, job.revision, change, _entry(job, Kind.SNOOZED, now, None, remark))
 
 
@@ -217,7 +217,7 @@ def _suspend(job: Job, event: Suspended, now: Instant) -> Decision:
 
 def _cancel(job: Job, event: CancelRequested, now: Instant) -> Decision:
     change = _ended(job, JobState.CANCELLED, now)
-    remark = {"by": event.by, "reason": event.reason}
+    remark: Remark = {"by": event.by, "reason": event.reason}
     return Decision(job.id, job.revision, change, _entry(job, Kind.CANCELLED, now, None, remark))
 
 
@@ -226,7 +226,7 @@ def _expire(
     now: Instant,
     *,
     late_result: str | None = None,
-    remark: Mapping[str, object] | None = None,
+    remark: Remark | None = None,
 ) -> Decision:
     change = _ended(
         job,
@@ -252,13 +252,27 @@ def _keep_as_late(job: Job, done: Done, now: Instant) -> Decision | Ignored:
 
 
 def _revive(job: Job, plan: Plan, event: RetryRequested, now: Instant) -> Decision:
-    change = _put_back(job, run_at=now, attempt=0, snoozes=0)._replace(
-        stage=plan.first.name if event.from_start else job.stage,
-        run=job.run + 1 if event.from_start else job.run,
-        deadline_at=deadline.renewed(job, now),
-        retries=job.retries + 1,
+    change = Change(
+        JobState.QUEUED,
+        plan.first.name if event.from_start else job.stage,
+        job.run + 1 if event.from_start else job.run,
+        0,
+        job.token,
+        now,
+        deadline.renewed(job, now),
+        None,
+        None,
+        job.attempt_at,
+        None,
+        0,
+        job.interruptions,
+        job.retries + 1,
+        None,
+        None,
+        None,
+        None,
     )
-    remark = {"by": event.by, "reason": event.reason, "from_start": event.from_start}
+    remark: Remark = {"by": event.by, "reason": event.reason, "from_start": event.from_start}
     return Decision(job.id, job.revision, change, _entry(job, Kind.REVIVED, now, None, remark))
 
 
@@ -355,14 +369,14 @@ def _entry(
     kind: Kind,
     now: Instant,
     failure: Failure | None = None,
-    remark: Mapping[str, object] | None = None,
+    remark: Remark | None = None,
 ) -> Entry:
     if failure is None:
-        detail = _text(remark) if remark else None
+        detail = _object(remark) if remark else None
         return Entry(
             kind, now, job.stage, job.attempt, job.holder, job.attempt_at, None, None, detail
         )
-    detail = _text({"message": failure.message, **(remark or {})})
+    detail = _object({"message": failure.message, **(remark or {})})
     return Entry(
         kind,
         now,
@@ -374,6 +388,19 @@ def _entry(
         failure.http_status,
         detail,
     )
+
+
+def _object(remark: Remark) -> str:
+    """Return the JSON text of a remark; the encoder would take longer than the decision."""
+    text = ""
+    for name, value in remark.items():
+        written = _text(value) if type(value) is str else _word(value)
+        text = f'{text},"{name}":{written}'
+    return f"{{{text[1:]}}}"
+
+
+def _word(value: object) -> str:
+    return str(value) if type(value) is int else _text(value)
 
 
 def _ignored(job: Job, event: Event, why: str) -> Ignored:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final, Literal
@@ -69,23 +69,30 @@ class Retry:
     honour_retry_after: bool = True
 
     # Worked out once, because a delay is computed inside every decision about a failure.
-    _base_us: float = field(init=False, repr=False, compare=False)
     _floor_us: float = field(init=False, repr=False, compare=False)
     _limit_us: float = field(init=False, repr=False, compare=False)
     _ceiling_us: int = field(init=False, repr=False, compare=False)
-    _last_exponent: int = field(init=False, repr=False, compare=False)
-    _delays_us: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    _backoffs_us: tuple[float, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._check()
         limit = UNCAPPED_DELAY_S if self.cap is None else self.cap
         put = object.__setattr__
-        put(self, "_base_us", self.base * _US)
         put(self, "_floor_us", self.floor * _US)
         put(self, "_limit_us", limit * _US)
         put(self, "_ceiling_us", int(self.retry_after_ceiling * _US))
-        put(self, "_last_exponent", _exponent_reaching(limit, base=self.base, factor=self.factor))
-        put(self, "_delays_us", tuple(delay * _US for delay in self.delays or ()))
+        backoffs = (max(min(backoff, limit), self.floor) * _US for backoff in self._backoffs(limit))
+        put(self, "_backoffs_us", tuple(backoffs))
+
+    def _backoffs(self, limit: float) -> Iterable[float]:
+        """The waits before jitter, in seconds; the last one stands for all that follow."""
+        if self.delays:
+            return self.delays
+        # Past the last exponent the cap has been reached, and the power might overflow.
+        last = _exponent_reaching(limit, base=self.base, factor=self.factor)
+        return (
+            self.base * self.factor**exponent for exponent in range(min(last, MAX_ATTEMPTS) + 1)
+        )
 
     def delay_us(self, *, failures: int, roll: float, retry_after_us: int | None) -> int:
         """The wait after the `failures`-th failed attempt of a stage (the first is 1).
@@ -95,16 +102,8 @@ class Retry:
         """
         limit = self._limit_us
         floor = self._floor_us
-        exponent = failures - 1 if failures > 0 else 0
-        if self._delays_us:
-            delays = self._delays_us
-            backoff = delays[exponent] if exponent < len(delays) else delays[-1]
-        else:
-            # Past the last exponent the cap has been reached, and the power might overflow.
-            last = self._last_exponent
-            backoff = self._base_us * self.factor ** (min(last, exponent))
-        backoff = min(backoff, limit)
-        backoff = max(backoff, floor)
+        backoffs = self._backoffs_us
+        backoff = backoffs[max(failures - 1, 0)] if failures <= len(backoffs) else backoffs[-1]
 
         jitter = self.jitter
         if jitter is _FULL:
@@ -122,9 +121,7 @@ class Retry:
 
         wait_us = int(delay)
         if retry_after_us is not None and self.honour_retry_after and retry_after_us > wait_us:
-            ceiling = self._ceiling_us
-            asked_us = min(ceiling, retry_after_us)
-            return max(wait_us, asked_us)
+            return max(wait_us, min(self._ceiling_us, retry_after_us))
         return wait_us
 
     def exhausted(self, attempt: int) -> bool:

@@ -6,10 +6,12 @@ something answers for the server and passes nothing on, or when its processes st
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from functools import cached_property
+from typing import Any, NoReturn, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
@@ -22,11 +24,28 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
 
     answer_timeout_s: float | None = None
 
+    @cached_property
+    def answers(self) -> select.poll:
+        """Tells when something has come from the server."""
+        poll = select.poll()
+        poll.register(self.pgconn.socket, select.POLLIN)
+        return poll
+
+    @cached_property
+    def prepared(self) -> set[str]:
+        """The statements that were prepared past the driver."""
+        return set()
+
     def wait(self, gen: PQGen[_T], *args: Any, **options: Any) -> _T:  # noqa: ANN401 - as given
         """Wait for an answer; `OperationalError` when none comes in time."""
         if self.answer_timeout_s is None:
             return super().wait(gen, *args, **options)
         return super().wait(self._in_time(gen, self.answer_timeout_s), *args, **options)
+
+    def give_up(self, timeout_s: float) -> NoReturn:
+        """Close the connection to a server that has been silent for too long."""
+        self.close()
+        raise psycopg.OperationalError(f"no answer for {timeout_s:g} s")
 
     def _in_time(self, gen: PQGen[_T], timeout_s: float) -> PQGen[_T]:
         # The driver looks in now and then while nothing happens, with nothing in its hands.
@@ -36,8 +55,7 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
             while True:
                 ready = yield wanted
                 if not ready and time.monotonic() > ends_at:
-                    self.close()
-                    raise psycopg.OperationalError(f"no answer for {timeout_s:g} s")
+                    self.give_up(timeout_s)
                 wanted = gen.send(ready)
         except StopIteration as end:
             return end.value  # type: ignore[no-any-return]

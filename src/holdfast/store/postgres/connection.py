@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
@@ -51,6 +51,7 @@ _OUTAGES: Final = (
     pg_errors.ReadOnlySqlTransaction,
     pg_errors.InternalError_,
 )
+_NO_SCHEMA: Final = (pg_errors.UndefinedTable, pg_errors.InvalidSchemaName)
 
 
 def without_credentials(url: str) -> str:
@@ -85,7 +86,9 @@ class Connections:
         self._statement_timeout_s = statement_timeout_s
         self._planning = _PLANNED_ONCE if generic_plans else ""
         self._opened_in: int | None = None
-        self._free = threading.BoundedSemaphore(size)
+        self._places: SimpleQueue[None] = SimpleQueue()
+        for _ in range(size):
+            self._places.put(None)
         self._idle: list[BoundedConnection] = []
 
     def connect(self) -> BoundedConnection:
@@ -96,43 +99,42 @@ class Connections:
         connection.answer_timeout_s = self._statement_timeout_s + SILENCE_S
         return connection
 
-    @contextmanager
-    def borrowed(self) -> Iterator[Connection]:
+    def borrowed(self) -> Lent:
         """Lend a connection in autocommit; one that failed is not lent again."""
+        return Lent(self)
+
+    def lend(self) -> BoundedConnection:
+        """Return a connection, which `take_back` must see again."""
         self._refuse_fork()
-        if not self._free.acquire(timeout=LEND_TIMEOUT_S):
-            raise StoreUnavailable(self.location, reason="all its connections are in use")
         try:
-            with self.outage_named():
-                connection = self._idle_one() or self.connect()
-                try:
-                    yield connection
-                except RETRIED_AT_ONCE:
-                    self._idle.append(connection)
-                    raise
-                except psycopg.Error:
-                    # A link that died takes its idle neighbours with it, as after a restart.
-                    connection.close()
-                    self.close_idle()
-                    raise
-                except BaseException:
-                    self._put_back(connection)
-                    raise
-                self._put_back(connection)
+            self._places.get(timeout=LEND_TIMEOUT_S)
+        except Empty:
+            raise StoreUnavailable(self.location, reason="all its connections are in use") from None
+        try:
+            return self._idle_one() or self.connect()
+        except BaseException:
+            self._places.put(None)
+            raise
+
+    def take_back(self, connection: BoundedConnection, error: BaseException | None) -> None:
+        """Keep a connection for the next use, unless what was done with it failed."""
+        try:
+            if isinstance(error, psycopg.Error) and not isinstance(error, RETRIED_AT_ONCE):
+                # A link that died takes its idle neighbours with it, as after a restart.
+                connection.close()
+                self.close_idle()
+            elif connection.pgconn.transaction_status == TransactionStatus.IDLE:
+                self._idle.append(connection)
+            else:
+                connection.close()
         finally:
-            self._free.release()
+            self._places.put(None)
 
     def _idle_one(self) -> BoundedConnection | None:
         try:
             return self._idle.pop()
         except IndexError:
             return None
-
-    def _put_back(self, connection: BoundedConnection) -> None:
-        if connection.info.transaction_status is TransactionStatus.IDLE:
-            self._idle.append(connection)
-        else:
-            connection.close()
 
     def close_idle(self) -> None:
         """Close the connections that nobody uses at the moment."""
@@ -144,11 +146,17 @@ class Connections:
         """Turn what means "the database cannot be reached now" into `StoreUnavailable`."""
         try:
             yield
-        except RETRIED_AT_ONCE:
+        except psycopg.Error as error:
+            self.raise_named(error)
             raise
-        except _OUTAGES as error:
+
+    def raise_named(self, error: BaseException) -> None:
+        """Raise what an error of the driver means to callers, where it means something else."""
+        if isinstance(error, RETRIED_AT_ONCE):
+            return
+        if isinstance(error, _OUTAGES):
             raise StoreUnavailable(self.location, reason=_reason(error)) from error
-        except (pg_errors.UndefinedTable, pg_errors.InvalidSchemaName) as error:
+        if isinstance(error, _NO_SCHEMA):
             raise UsageError(
                 f"{self.location} has no holdfast schema; run: holdfast migrate"
             ) from error
@@ -177,6 +185,27 @@ class Connections:
             self._opened_in = os.getpid()
         if os.getpid() != self._opened_in:
             raise ForkedProcess(opened_in=self._opened_in, used_in=os.getpid())
+
+
+class Lent:
+    """One connection for the length of a block."""
+
+    # A class and no generator: entering and leaving is a good part of a short statement's time.
+    __slots__ = ("_connection", "_owner")
+
+    def __init__(self, owner: Connections) -> None:
+        self._owner = owner
+
+    def __enter__(self) -> BoundedConnection:
+        self._connection = self._owner.lend()
+        return self._connection
+
+    def __exit__(
+        self, _type: type[BaseException] | None, error: BaseException | None, _trace: object
+    ) -> None:
+        self._owner.take_back(self._connection, error)
+        if error is not None:
+            self._owner.raise_named(error)
 
 
 def _reason(error: BaseException) -> str:

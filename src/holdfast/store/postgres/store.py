@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
@@ -30,7 +30,8 @@ from holdfast.store.contract import (
     Violation,
     WorkerRow,
 )
-from holdfast.store.postgres import migrations
+from holdfast.store.postgres import inserts, migrations
+from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.connection import (
     RETRIED_AT_ONCE,
     STATEMENT_TIMEOUT_S,
@@ -39,7 +40,7 @@ from holdfast.store.postgres.connection import (
 )
 from holdfast.store.postgres.lanes import HEADS_FROM, Lanes
 from holdfast.store.postgres.listener import PostgresListener
-from holdfast.store.postgres.rows import arrays, plain_array, text_array
+from holdfast.store.postgres.rows import plain_array, text_array
 from holdfast.store.postgres.statements import SQL, borrowed, fetch, text
 from holdfast.store.postgres.writes import write, write_unlocked
 from holdfast.store.rows import (
@@ -118,40 +119,14 @@ class PostgresStore:
         if not jobs:
             return []
         if connection is not None:
-            return self._insert(borrowed(connection), jobs)
-        # Ids are chosen by the caller, so an insert whose reply was lost may simply be repeated.
-        return self._run(lambda own: self._insert(own, jobs), atomic=len(jobs) > 1)
-
-    def _insert(self, connection: Connection, jobs: Sequence[NewJob]) -> list[Twin | None]:
-        if len(jobs) == 1:
-            job = jobs[0]
-            plain = job.key is None and job.deadline_at is None and job.trace is None
-            statement = "insert_plain" if plain and job.rerun_of is None else "insert_one"
-            rows = fetch(connection, statement, job._asdict())
-        else:
-            columns = dict(zip(NewJob._fields, zip(*jobs, strict=True), strict=True))
-            rows = fetch(connection, "insert", arrays(columns))
-        stored = {row[0] for row in rows}
-        if len(stored) == len(jobs):
-            return [None] * len(jobs)
-        missing = [job for job in jobs if job.id not in stored]
-        stored.update(
-            row[0]
-            for row in fetch(connection, "present", {"ids": plain_array(job.id for job in missing)})
-        )
-        twins = self._twins_of([job for job in missing if job.id not in stored], connection)
-        return [None if job.id in stored else twins[job.id] for job in jobs]
-
-    def _twins_of(self, jobs: Sequence[NewJob], connection: Connection) -> dict[JobId, Twin]:
-        columns = {
-            "owner": text_array(job.owner for job in jobs),
-            "pipeline": text_array(job.pipeline for job in jobs),
-            "key": text_array(job.key for job in jobs),
-        }
-        return {
-            jobs[position - 1].id: twin_from_row(row)
-            for position, *row in fetch(connection, "twins_of_many", columns)
-        }
+            return inserts.insert(borrowed(connection), jobs)
+        # Ids are chosen by the caller, so an insert whose reply was lost may simply be repeated;
+        # the plain one then finds the ids taken, and the general one knows what to make of that.
+        if inserts.are_plain(jobs):
+            with suppress(pg_errors.UniqueViolation):
+                self._run(lambda own: inserts.insert_plain(own, jobs))
+                return [None] * len(jobs)
+        return self._run(lambda own: inserts.insert(own, jobs), atomic=len(jobs) > 1)
 
     def insert_rerun(self, job: NewJob, *, connection: object = None) -> Twin | None:
         if connection is not None:
@@ -168,7 +143,7 @@ class PostgresStore:
             return None
         if job.version <= twins[-1].version:
             return twins[-1]
-        return self._insert(connection, [job])[0]
+        return inserts.insert(connection, [job])[0]
 
     def twins(
         self, *, owner: str, pipeline: str, key: str, connection: object = None
@@ -343,7 +318,7 @@ class PostgresStore:
 
     def _run(
         self,
-        operation: Callable[[Connection], _T],
+        operation: Callable[[BoundedConnection], _T],
         *,
         atomic: bool = False,
         after_outage: bool = True,

@@ -1,0 +1,71 @@
+"""One statement for one row, with the fewest steps between Python and libpq.
+
+The driver's cursor adapts values, looks the statement up and makes rows, which takes longer than
+the server needs to store a job. Storing one job after the other is what programs wait for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from psycopg import errors as pg_errors
+from psycopg.generators import execute
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
+
+from holdfast.store.postgres.bounded import BoundedConnection
+from holdfast.store.postgres.statements import text
+
+_PLACEHOLDER: Final = re.compile(r"%\((\w+)\)s")
+_DONE: Final = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
+
+
+def run_lean(connection: BoundedConnection, statement: str, values: Mapping[str, object]) -> None:
+    """Run a statement whose rows nobody reads; no value may be `None`.
+
+    Never inside a transaction of the caller's: what libpq does here the driver does not see.
+    """
+    name, query, fields = _numbered(statement)
+    pgconn = connection.pgconn
+    if statement not in connection.prepared:
+        pgconn.send_prepare(name, query)
+        _check(connection.wait(execute(pgconn)))
+        connection.prepared.add(statement)
+    pgconn.send_query_prepared(name, [str(values[field]).encode() for field in fields])
+    if pgconn.flush():
+        # More than the socket takes at once: the driver knows how to write and read in turns.
+        _check(connection.wait(execute(pgconn)))
+    else:
+        _check(_answer(connection))
+
+
+def _answer(connection: BoundedConnection) -> list[PGresult]:
+    """Read what the server makes of a statement that has gone out whole."""
+    pgconn = connection.pgconn
+    timeout_s = connection.answer_timeout_s
+    while pgconn.is_busy():
+        if not connection.answers.poll(None if timeout_s is None else timeout_s * 1000):
+            connection.give_up(timeout_s or 0)
+        pgconn.consume_input()
+    results = []
+    while (result := pgconn.get_result()) is not None:
+        results.append(result)
+    return results
+
+
+def _check(results: list[PGresult]) -> None:
+    for result in results:
+        if result.status not in _DONE:
+            raise pg_errors.error_from_result(result)
+
+
+@cache
+def _numbered(statement: str) -> tuple[bytes, bytes, tuple[str, ...]]:
+    """Return a statement's name at the server, its text with numbered values, and their fields."""
+    named = text(statement)
+    fields = tuple(dict.fromkeys(_PLACEHOLDER.findall(named)))
+    query = _PLACEHOLDER.sub(lambda found: f"${fields.index(found[1]) + 1}", named)
+    return f"holdfast_{statement}".encode(), query.encode(), fields
