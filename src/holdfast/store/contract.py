@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from holdfast.core.job import Job, JobState, PlanDigest, WorkerId
     from holdfast.core.lease import Lease
     from holdfast.core.plan import Plan, Route
+    from holdfast.store.audit import AuditRows
+    from holdfast.store.upstreams import UpstreamRows
 
 
 class NewJob(NamedTuple):
@@ -142,6 +144,8 @@ class Store(Protocol):
     """Holds jobs, plans, checkpoints and the ledger."""
 
     url: str
+    upstreams: UpstreamRows
+    audit: AuditRows
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""

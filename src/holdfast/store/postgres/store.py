@@ -18,6 +18,7 @@ from holdfast.core.job import Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
 from holdfast.errors import StoreUnavailable, UnknownJob
+from holdfast.store.audit import AuditRows
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -42,6 +43,7 @@ from holdfast.store.postgres.lanes import HEADS_FROM, Lanes
 from holdfast.store.postgres.listener import PostgresListener
 from holdfast.store.postgres.rows import plain_array, text_array
 from holdfast.store.postgres.statements import SQL, borrowed, fetch, text
+from holdfast.store.postgres.steps import PostgresSql
 from holdfast.store.postgres.writes import write, write_unlocked
 from holdfast.store.rows import (
     claimed_jobs,
@@ -49,6 +51,7 @@ from holdfast.store.rows import (
     ledger_entry_from_row,
     twin_from_row,
 )
+from holdfast.store.upstreams import UpstreamRows
 
 CONNECTIONS: Final = 8
 REPEATS: Final = 5
@@ -84,6 +87,9 @@ class PostgresStore:
         self.url = self._connections.location
         self._locked_until = 0.0
         self._lanes = Lanes()
+        sql = PostgresSql(self._run)
+        self.upstreams = UpstreamRows(sql)
+        self.audit = AuditRows(sql)
 
     def migrate(self) -> list[str]:
         return migrations.migrate(self._connections.connect)

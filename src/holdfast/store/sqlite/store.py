@@ -16,6 +16,7 @@ from holdfast.core.job import Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
 from holdfast.store import migrate
+from holdfast.store.audit import AuditRows
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -39,6 +40,8 @@ from holdfast.store.sqlite.connection import WRITE_TIMEOUT_S, Database
 from holdfast.store.sqlite.listener import SqliteListener
 from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect, by_hand
 from holdfast.store.sqlite.statements import SQL
+from holdfast.store.sqlite.steps import SqliteSql
+from holdfast.store.upstreams import UpstreamRows
 
 FIRST_SOUND_VERSION: Final = (3, 51, 3)
 """Before it, SQLite may corrupt a file when connections that are not ours write and checkpoint."""
@@ -57,6 +60,9 @@ class SqliteStore:
         self.url = database.location.url
         self._database = database
         self._owned = owned
+        sql = SqliteSql(database)
+        self.upstreams = UpstreamRows(sql)
+        self.audit = AuditRows(sql)
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""

@@ -1,0 +1,341 @@
+"""The one place that says how a breaker moves.
+
+`decide_breaker` takes an upstream as it was read, an event, the policy and the instant, and
+returns the upstream after it, or None when nothing changes. Like `decide` it reads no clock and
+nothing outside. `admission` says what a worker may do, at an instant, with what it last read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, assert_never
+
+from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.core.upstream import Gate, Permit, Sample, UpstreamState
+
+if TYPE_CHECKING:
+    from holdfast.core.breaker_policy import Breaker
+
+HEARING_US: Final = SECOND_US
+"""How long other workers are given to speak before one worker's failures count as everybody's."""
+LONGEST_PAUSE_US: Final = 300 * SECOND_US
+RELEASE_STEPS: Final = 10
+MEMORY_US: Final = 600 * SECOND_US
+"""How long a failure is remembered by a rule that counts calls."""
+_BUCKETS: Final = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Calls of one worker ended, begun in `generation`: runs of fine and failed ones, in order.
+
+    With no runs the evidence is looked at again. `fleet` is how many workers are alive.
+    """
+
+    worker: str
+    generation: int
+    runs: tuple[tuple[int, int], ...] = ()
+    fleet: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PermitsAsked:
+    """A worker would make trial calls."""
+
+    worker: str
+    wanted: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrialEnded:
+    """A trial call ended; `fine` is None when it never took place."""
+
+    generation: int
+    number: int
+    fine: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimited:
+    """The upstream asked to be left alone until then."""
+
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class ForceAsked:
+    """An operator holds the gate open or closed, or lets go of it."""
+
+    gate: Gate | None
+    by: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResetAsked:
+    """An operator declares the upstream well: everything known about it is forgotten."""
+
+
+BreakerEvent: TypeAlias = (
+    Observed | PermitsAsked | TrialEnded | RateLimited | ForceAsked | ResetAsked
+)
+
+
+class Admits(StrEnum):
+    """What an upstream lets through."""
+
+    ALL = "all"
+    TRIALS = "trials"
+    """Calls that hold a permit."""
+    NOTHING = "nothing"
+
+
+class Admission(NamedTuple):
+    """What a worker may do with an upstream."""
+
+    admits: Admits
+    share: float = 1.0
+    """How much of its places a worker may fill with calls of this upstream."""
+    until: Instant | None = None
+    """When nothing is admitted: until when, as far as is known."""
+    rate_limited: bool = False
+    """Whether it is the upstream that asked for it, and no breaker."""
+
+
+def admission(upstream: UpstreamState, policy: Breaker | None, now: Instant) -> Admission:
+    """Return what the upstream lets through at `now`."""
+    paused = upstream.paused_until
+    if paused is not None and paused > now:
+        return Admission(Admits.NOTHING, 0.0, paused, rate_limited=True)
+    if upstream.forced is Gate.OPEN:
+        return Admission(Admits.NOTHING, 0.0)
+    if upstream.forced is Gate.CLOSED or policy is None:
+        return Admission(Admits.ALL)
+    if upstream.gate is Gate.CLOSED:
+        return Admission(Admits.ALL, _share(upstream, policy, now))
+    if upstream.gate is Gate.OPEN and now < (upstream.open_until or 0):
+        return Admission(Admits.NOTHING, 0.0, upstream.open_until)
+    return Admission(Admits.TRIALS, 0.0)
+
+
+def decide_breaker(
+    upstream: UpstreamState, event: BreakerEvent, policy: Breaker | None, now: Instant
+) -> UpstreamState | None:
+    """Return the upstream after `event` at `now`, or None when it changes nothing."""
+    match event:
+        case Observed():
+            return None if policy is None else _observe(upstream, event, policy, now)
+        case PermitsAsked():
+            return None if policy is None else _grant(upstream, event, policy, now)
+        case TrialEnded():
+            return None if policy is None else _end_trial(upstream, event, policy, now)
+        case RateLimited():
+            until = min(event.until, later(now, LONGEST_PAUSE_US))
+            if until <= now or until <= (upstream.paused_until or 0):
+                return None
+            return upstream._replace(paused_until=until)
+        case ForceAsked():
+            return _force(upstream, event, now)
+        case ResetAsked():
+            return UpstreamState(
+                upstream.name, upstream.revision, generation=upstream.generation + 1, since=now
+            )
+    assert_never(event)
+
+
+def held_by(upstream: UpstreamState, worker: str, now: Instant) -> list[Permit]:
+    """Return the permits of a worker that have not run out."""
+    return [permit for permit in upstream.permits if permit.worker == worker and permit.until > now]
+
+
+def _share(upstream: UpstreamState, policy: Breaker, now: Instant) -> float:
+    """Return the share let through: it rises in steps after the gate closed."""
+    release_us = policy.release * SECOND_US
+    elapsed_us = now - upstream.since
+    if upstream.generation == 0 or elapsed_us >= release_us:
+        return 1.0
+    step = math.floor(RELEASE_STEPS * max(elapsed_us, 0) / release_us) + 1
+    return min(step, RELEASE_STEPS) / RELEASE_STEPS
+
+
+def _observe(
+    upstream: UpstreamState, event: Observed, policy: Breaker, now: Instant
+) -> UpstreamState | None:
+    if upstream.gate is not Gate.CLOSED or event.generation != upstream.generation:
+        return None
+    new = tuple(Sample(now, event.worker, fine, failed) for fine, failed in event.runs)
+    if not new and not upstream.samples:
+        return None
+    samples = _kept((*upstream.samples, *new), policy, now)
+    if _trips(samples, policy) and _is_heard(samples, policy, fleet=event.fleet, now=now):
+        return _opened(upstream, policy, now, reopenings=0)
+    if samples == upstream.samples:
+        return None
+    return upstream._replace(samples=samples)
+
+
+def _kept(samples: tuple[Sample, ...], policy: Breaker, now: Instant) -> tuple[Sample, ...]:
+    """Return the samples that a rule still looks at, alike neighbours as one."""
+    span_us = MEMORY_US if policy.over_seconds is None else int(policy.over_seconds * SECOND_US)
+    calls_left = max(policy.consecutive or 0, policy.over_calls or 0)
+    by_calls = policy.over_seconds is None
+    bucket_us = max(span_us // _BUCKETS, 1)
+    kept: list[Sample] = []
+    for sample in reversed(samples):
+        if now - sample.at > span_us or (by_calls and calls_left <= 0):
+            break
+        if by_calls:
+            sample = _newest(sample, calls_left)  # noqa: PLW2901 - cut to what is looked at
+        calls_left -= sample.fine + sample.failed
+        if kept and _are_alike(sample, kept[-1], bucket_us):
+            after = kept.pop()
+            sample = after._replace(  # noqa: PLW2901 - merged with its neighbour
+                fine=sample.fine + after.fine, failed=sample.failed + after.failed
+            )
+        kept.append(sample)
+    # Without a failure in it there is nothing to remember: silence is the usual case.
+    return tuple(reversed(kept)) if any(sample.failed for sample in kept) else ()
+
+
+def _newest(sample: Sample, calls: int) -> Sample:
+    """Return a sample cut to its last calls; in a mixed one the failures count as the last."""
+    failed = min(sample.failed, calls)
+    return sample._replace(fine=min(sample.fine, calls - failed), failed=failed)
+
+
+def _are_alike(first: Sample, second: Sample, bucket_us: int) -> bool:
+    return (
+        first.worker == second.worker
+        and (first.fine == 0) == (second.fine == 0)
+        and (first.failed == 0) == (second.failed == 0)
+        and first.at // bucket_us == second.at // bucket_us
+    )
+
+
+def _trips(samples: tuple[Sample, ...], policy: Breaker) -> bool:
+    if policy.consecutive is not None and _streak(samples) >= policy.consecutive:
+        return True
+    if policy.failure_rate is None:
+        return False
+    failed = sum(sample.failed for sample in samples)
+    calls = failed + sum(sample.fine for sample in samples)
+    if calls < (policy.minimum_calls or 1):
+        return False
+    limit = policy.failure_rate * calls
+    return failed > limit if policy.strictly_above else failed >= limit
+
+
+def _streak(samples: tuple[Sample, ...]) -> int:
+    failed = 0
+    for sample in reversed(samples):
+        failed += sample.failed
+        if sample.fine:
+            break
+    return failed
+
+
+def _is_heard(samples: tuple[Sample, ...], policy: Breaker, *, fleet: int, now: Instant) -> bool:
+    """Tell whether the evidence is more than one worker's own trouble."""
+    failing = {sample.worker for sample in samples if sample.failed}
+    heard = {sample.worker for sample in samples}
+    if len(failing) >= min(policy.minimum_workers, max(fleet, 1)):
+        return True
+    if len(failing) < len(heard):
+        return False
+    # Nobody else has spoken, and may not call this upstream at all.
+    first = min(sample.at for sample in samples if sample.failed)
+    return now - first >= HEARING_US
+
+
+def _opened(
+    upstream: UpstreamState, policy: Breaker, now: Instant, *, reopenings: int
+) -> UpstreamState:
+    return upstream._replace(
+        gate=Gate.OPEN,
+        generation=upstream.generation + 1,
+        since=now,
+        open_until=later(now, policy.cooldown_us(reopenings)),
+        reopenings=reopenings,
+        successes=0,
+        granted=0,
+        permits=(),
+        samples=(),
+    )
+
+
+def _grant(
+    upstream: UpstreamState, event: PermitsAsked, policy: Breaker, now: Instant
+) -> UpstreamState | None:
+    """Give out trial permits: never more under way, or still to come, than the policy allows."""
+    if admission(upstream, policy, now).admits is not Admits.TRIALS:
+        return None
+    half_open = upstream
+    if upstream.gate is Gate.OPEN:
+        half_open = upstream._replace(
+            gate=Gate.HALF_OPEN,
+            generation=upstream.generation + 1,
+            since=now,
+            open_until=None,
+            successes=0,
+            granted=0,
+            permits=(),
+        )
+    under_way = tuple(permit for permit in half_open.permits if permit.until > now)
+    room = min(policy.trials, (policy.successes or 1) - half_open.successes) - len(under_way)
+    count = min(event.wanted, room)
+    if count <= 0:
+        return None
+    until = later(now, int(policy.trial_timeout * SECOND_US))
+    given = tuple(
+        Permit(half_open.granted + number, event.worker, until) for number in range(1, count + 1)
+    )
+    return half_open._replace(permits=(*under_way, *given), granted=half_open.granted + count)
+
+
+def _end_trial(
+    upstream: UpstreamState, event: TrialEnded, policy: Breaker, now: Instant
+) -> UpstreamState | None:
+    if upstream.gate is not Gate.HALF_OPEN or event.generation != upstream.generation:
+        return None
+    rest = tuple(permit for permit in upstream.permits if permit.number != event.number)
+    if len(rest) == len(upstream.permits):
+        return None
+    if event.fine is None:
+        return upstream._replace(permits=rest)
+    if not event.fine:
+        return _opened(upstream, policy, now, reopenings=upstream.reopenings + 1)
+    successes = upstream.successes + 1
+    if successes < (policy.successes or 1):
+        return upstream._replace(permits=rest, successes=successes)
+    return upstream._replace(
+        gate=Gate.CLOSED,
+        generation=upstream.generation + 1,
+        since=now,
+        open_until=None,
+        reopenings=0,
+        successes=0,
+        granted=0,
+        permits=(),
+        samples=(),
+    )
+
+
+def _force(upstream: UpstreamState, event: ForceAsked, now: Instant) -> UpstreamState | None:
+    """Hold the gate where an operator wants it. Letting go of it starts afresh, closed."""
+    if event.gate is None:
+        if upstream.forced is None:
+            return None
+        return UpstreamState(
+            upstream.name, upstream.revision, generation=upstream.generation + 1, since=now
+        )
+    return upstream._replace(
+        forced=event.gate,
+        forced_by=event.by,
+        forced_reason=event.reason,
+        generation=upstream.generation + 1,
+        since=now,
+        permits=(),
+        samples=(),
+    )

@@ -1,0 +1,88 @@
+"""How an upstream stands: its gate, the evidence about it, and who may try it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from holdfast.core.instant import Instant
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Gate(StrEnum):
+    """Whether calls may go through."""
+
+    CLOSED = "closed"
+    """As a circuit: calls go through."""
+    OPEN = "open"
+    HALF_OPEN = "half_open"
+
+
+class Sample(NamedTuple):
+    """How some calls of one worker ended, in the order in which they were reported."""
+
+    at: Instant
+    worker: str
+    fine: int
+    failed: int
+
+
+class Permit(NamedTuple):
+    """One worker's right to make one trial call, until an instant."""
+
+    number: int
+    worker: str
+    until: Instant
+
+
+class UpstreamState(NamedTuple):
+    """What the store keeps of an upstream. All workers of the fleet see the same."""
+
+    name: str
+    revision: int = 0
+    gate: Gate = Gate.CLOSED
+    generation: int = 0
+    """Rises whenever the gate moves; evidence from an earlier generation counts for nothing."""
+    since: Instant = Instant(0)
+    """When the gate last moved."""
+    open_until: Instant | None = None
+    """The end of the cooldown, while the gate is open."""
+    reopenings: int = 0
+    """How often in a row trials have failed."""
+    successes: int = 0
+    """Trials that succeeded in this generation."""
+    granted: int = 0
+    """Permits given out in this generation, by which they are numbered."""
+    permits: tuple[Permit, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    paused_until: Instant | None = None
+    """Until then the upstream asked everybody to stay away."""
+    forced: Gate | None = None
+    """OPEN or CLOSED when an operator said so."""
+    forced_by: str | None = None
+    forced_reason: str | None = None
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the form that is stored; the name and the revision stand beside it."""
+        document = self._asdict()
+        del document["name"], document["revision"]
+        return document
+
+    @classmethod
+    def from_document(cls, name: str, revision: int, document: Mapping[str, Any]) -> UpstreamState:
+        """Read the form that is stored; what a newer holdfast added is left aside."""
+        known = {key: value for key, value in document.items() if key in cls._fields}
+        forced = known.get("forced")
+        return cls(
+            **{
+                **known,
+                "name": name,
+                "revision": revision,
+                "gate": Gate(known["gate"]),
+                "forced": None if forced is None else Gate(forced),
+                "permits": tuple(Permit(*permit) for permit in known["permits"]),
+                "samples": tuple(Sample(*sample) for sample in known["samples"]),
+            }
+        )

@@ -1,0 +1,51 @@
+"""Who did what to what, when and why: the record of operators' actions and of breakers' moves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.instant import Instant
+from holdfast.store.sql import Sql, Steps
+
+ENGINE: Final = "holdfast"
+"""Who acted when no person did."""
+PAGE: Final = 100
+
+
+class AuditEntry(NamedTuple):
+    """One action; a person's name in `done_by`, or `holdfast` where the engine acted by itself."""
+
+    at: Instant
+    done_by: str
+    action: str
+    subject_kind: str
+    subject: str
+    reason: str | None = None
+    detail: Mapping[str, Any] | None = None
+
+
+def record(steps: Steps, entry: AuditEntry) -> None:
+    """Write an entry as a step of the transaction that does what it says."""
+    detail = None if entry.detail is None else json.dumps(entry.detail, ensure_ascii=False)
+    steps.count("audit_record", {**entry._asdict(), "detail": detail})
+
+
+class AuditRows:
+    """Reads the record; nothing ever changes it."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    def latest(
+        self, *, subject_kind: str | None = None, subject: str | None = None, limit: int = PAGE
+    ) -> list[AuditEntry]:
+        """Return the latest entries, newest first, of one kind or of one subject."""
+        rows = self._sql.rows(
+            "audit_latest", {"subject_kind": subject_kind, "subject": subject, "limit": limit}
+        )
+        return [
+            AuditEntry._make((*facts, None if detail is None else json.loads(detail)))
+            for *facts, detail in rows
+        ]

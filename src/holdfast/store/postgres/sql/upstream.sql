@@ -1,0 +1,2 @@
+-- upstream: one upstream.
+select name, revision, body from holdfast.upstream where name = %(name)s

@@ -1,0 +1,42 @@
+"""Named statements on SQLite, for the parts of a store that both databases share."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from holdfast.store.sql import Steps
+from holdfast.store.sqlite.connection import Database
+from holdfast.store.sqlite.statements import SQL
+
+_T = TypeVar("_T")
+
+
+class SqliteSteps:
+    """Statements in one transaction."""
+
+    def __init__(self, cursor: sqlite3.Cursor) -> None:
+        self._cursor = cursor
+
+    def rows(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self._cursor.execute(SQL[statement], dict(values)).fetchall()
+
+    def count(self, statement: str, values: Mapping[str, Any]) -> int:
+        return self._cursor.execute(SQL[statement], dict(values)).rowcount
+
+
+class SqliteSql:
+    """Statements, each in a transaction of its own."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def rows(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self._database.read(lambda cursor: SqliteSteps(cursor).rows(statement, values))
+
+    def count(self, statement: str, values: Mapping[str, Any]) -> int:
+        return self._database.write(lambda cursor: SqliteSteps(cursor).count(statement, values))
+
+    def transact(self, work: Callable[[Steps], _T]) -> _T:
+        return self._database.write(lambda cursor: work(SqliteSteps(cursor)))
