@@ -1,0 +1,7 @@
+"""Secrets taken out of texts and values before anything is stored, logged or shown."""
+
+from holdfast.core.redaction.looks import is_maskable
+from holdfast.core.redaction.personal import MaskedRecipient, mask_recipient
+from holdfast.core.redaction.redactor import MAX_TEXT_LENGTH, Redactor
+
+__all__ = ["MAX_TEXT_LENGTH", "MaskedRecipient", "Redactor", "is_maskable", "mask_recipient"]

@@ -1,0 +1,281 @@
+"""Taking secrets out of what is stored, logged or shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from holdfast.core.redaction.encoded import redact_encoded, redact_readings, without_colours
+from holdfast.core.redaction.headers import redact_schemes
+from holdfast.core.redaction.key_names import KeyNames
+from holdfast.core.redaction.known import KnownValues
+from holdfast.core.redaction.marker import (
+    MARKING_COSTS,
+    Exhausted,
+    Inspection,
+    Kind,
+    bare,
+    shortened,
+)
+from holdfast.core.redaction.pairs import patterns_of, redact_pairs
+from holdfast.core.redaction.personal import redact_announced, redact_emails, redact_numbers
+from holdfast.core.redaction.phrases import redact_phrases
+from holdfast.core.redaction.structure import MAX_NODES, Structure
+from holdfast.core.redaction.surroundings import surroundings
+from holdfast.core.redaction.tokens import redact_private_keys, redact_tokens
+from holdfast.core.redaction.urls import redact_addresses
+
+MAX_TEXT_LENGTH: Final = 262_144
+"""A longer text is cut, after what is kept of it has been redacted."""
+
+_MARGIN: Final = 8_192
+"""Looked at beyond the limit, so that a secret across it is seen whole."""
+_ROUNDS: Final = 4
+_MAX_NESTING: Final = 3
+"""How many encodings inside each other are looked into."""
+_STEPS: Final = 1_280
+_CHARACTERS_PER_STEP: Final = 64
+_RETRIED_PART: Final = 16
+"""Of a text that asks for too much work, the first one of so many parts is tried alone."""
+_MAX_NESTED_LENGTH: Final = 16_384
+"""How long a text found in an encoded one may be to be searched for encoded ones itself."""
+_MAX_QUOTES: Final = 4_000
+_MARK: Final = re.compile(r"[0-9=:@\"'`%\\&<_\-\x1b]")
+_LONG_WORD: Final = re.compile(r"[A-Za-z+/]{20}")
+_CLOSINGS: Final = {"{": "}", "[": "]", '"': '"'}
+_DIGIT: Final = re.compile(r"[0-9]")
+_LONG: Final = re.compile(r"[A-Za-z0-9_+/~=\-]{16}")
+"""Every token and every encoded secret has so much on end; most words have not."""
+_SIGN: Final = re.compile(r"[=:\s\"'`\uff1a<]")
+"""Without one of these no word can announce a secret."""
+_HALF_A_MARKER: Final = re.compile(r"\[redacted[^\]]{0,40}\Z")
+_LAST_WORD: Final = re.compile(r"\S{0,1024}\Z")
+
+
+class Redactor:
+    """Takes secrets out of texts and values. It never raises, and what it hides, it hides whole.
+
+    `known_values` are hidden wherever they occur, also encoded, except those too short or too plain
+    to be told from ordinary words (`is_maskable`). `extra_keys` are names whose values are secret,
+    besides the built-in ones. `hash_key` keys the digests by which equal secrets can be recognised.
+    What is redacted already stays as it is.
+    """
+
+    __slots__ = ("_emails", "_extra", "_hash_key", "_known", "_names", "_patterns", "_phones")
+
+    def __init__(
+        self,
+        *,
+        known_values: Iterable[str] = (),
+        extra_keys: Iterable[str] = (),
+        mask_email: bool = False,
+        mask_phone: bool = True,
+        hash_key: bytes = b"",
+    ) -> None:
+        self._extra: Final = tuple(extra_keys)
+        self._known: Final = KnownValues(known_values)
+        self._names: Final = KeyNames(self._extra, phones=mask_phone)
+        self._patterns: Final = patterns_of(self._extra)
+        self._emails: Final = mask_email
+        self._phones: Final = mask_phone
+        self._hash_key: Final = shortened(hash_key)
+
+    def knowing(self, values: Iterable[str]) -> Redactor:
+        """A redactor like this one that knows more values."""
+        return Redactor(
+            known_values=(*self._known.values, *values),
+            extra_keys=self._extra,
+            mask_email=self._emails,
+            mask_phone=self._phones,
+            hash_key=self._hash_key,
+        )
+
+    def text(self, text: str) -> str:
+        """The text without its secrets, cut to `MAX_TEXT_LENGTH` characters.
+
+        Of a text that would take too long only the beginning is shown, or nothing.
+        """
+        try:
+            text = str.__str__(text)
+            try:
+                return self._bounded(text, self._inspection(), nesting=0)
+            except Exhausted:
+                return self._beginning(text)
+        except Exhausted:
+            return bare(Kind.TOO_MUCH)
+        except Exception:  # noqa: BLE001 - whatever went wrong, the text may not be shown
+            return bare(Kind.UNREADABLE)
+
+    def value(self, value: object) -> Any:  # noqa: ANN401 - of the shape of what came in
+        """The value without its secrets: mappings, sequences and texts as they were, new.
+
+        Numbers, instants and None stay; any other object becomes its redacted text.
+        """
+        return self._value(value, self._inspection(), nesting=0)
+
+    def _inspection(self) -> Inspection:
+        return Inspection(hash_key=self._hash_key, steps=_STEPS)
+
+    def _value(self, value: object, inspection: Inspection, *, nesting: int) -> Any:  # noqa: ANN401 - as above
+        def text(text: str) -> str:
+            try:
+                return self._bounded(text, inspection, nesting=nesting)
+            except Exhausted:
+                return bare(Kind.TOO_MUCH)
+
+        # Hiding by names takes no searching, so it is not what a walk is too much for.
+        walk = Inspection(hash_key=self._hash_key, steps=MARKING_COSTS * MAX_NODES)
+        return Structure(text=text, names=self._names, inspection=walk).redact(value)
+
+    def _beginning(self, text: str) -> str:
+        length = min(len(text), MAX_TEXT_LENGTH) // _RETRIED_PART
+        shown = self._redacted(text[: length + _MARGIN], self._inspection(), nesting=0)
+        return _cut(shown, min(length, len(shown) - _MARGIN), len(text))
+
+    def _bounded(self, text: str, inspection: Inspection, *, nesting: int) -> str:
+        if not self._known.values and not _is_interesting(text):
+            return text if len(text) <= MAX_TEXT_LENGTH else _cut(text, MAX_TEXT_LENGTH, len(text))
+        if len(text) <= MAX_TEXT_LENGTH:
+            redacted = self._settled(text, inspection, nesting=nesting)
+            if len(redacted) <= MAX_TEXT_LENGTH:
+                return redacted
+            return _cut(redacted, MAX_TEXT_LENGTH, len(text))
+        window = self._redacted(text[: MAX_TEXT_LENGTH + _MARGIN], inspection, nesting=nesting)
+        return _cut(window, min(MAX_TEXT_LENGTH, len(window) - _MARGIN), len(text))
+
+    def _settled(self, text: str, inspection: Inspection, *, nesting: int) -> str:
+        """The text, redacted until nothing changes: one marker may bring out what is beside it.
+
+        Of a long text only the surroundings of what has changed are looked at again.
+        """
+        redacted = self._redacted(text, inspection, nesting=nesting)
+        rounds = _ROUNDS
+        while redacted != text and rounds:
+            rounds -= 1
+            start, end = surroundings(text, redacted)
+            again = self._redacted(redacted[start:end], inspection, nesting=nesting)
+            text, redacted = redacted, redacted[:start] + again + redacted[end:]
+        return redacted
+
+    def _redacted(self, text: str, inspection: Inspection, *, nesting: int) -> str:
+        inspection.allow(len(text) // _CHARACTERS_PER_STEP)
+        if nesting < _MAX_NESTING and _may_nest(text):
+            document = self._document(text, inspection, nesting=nesting)
+            if document is not None:
+                return document
+
+        def redact(inner: str) -> str:
+            if nesting < _MAX_NESTING:
+                return self._redacted(inner, inspection, nesting=nesting + 1)
+            return self._by_rules(inner, inspection, nesting=nesting + 1)
+
+        shown = without_colours(text)
+        redacted = self._by_rules(shown, inspection, nesting=nesting)
+        if redacted == shown != text:
+            redacted = self._by_rules(text, inspection, nesting=nesting)
+        return redact_readings(redacted, inspection, redact=redact)
+
+    def _document(self, text: str, inspection: Inspection, *, nesting: int) -> str | None:
+        """The text of a JSON document without its secrets; None when it is no such document."""
+        try:
+            parsed = json.loads(text, object_pairs_hook=_unambiguous)
+        except (ValueError, RecursionError):
+            return None
+        redacted = self._value(parsed, inspection, nesting=nesting + 1)
+        if redacted == parsed:
+            return text
+        compact = None if '": ' in text or '", ' in text else (",", ":")
+        return json.dumps(
+            redacted,
+            ensure_ascii=False,
+            indent=2 if "\n" in text else None,
+            separators=compact,
+        )
+
+    def _by_rules(self, text: str, inspection: Inspection, *, nesting: int) -> str:
+        text = self._known.redact(text, inspection)
+        if nesting and not _is_worth_reading(text):
+            return text
+        if "-----BEGIN" in text:
+            text = redact_private_keys(text, inspection)
+        if _SIGN.search(text) or "-p" in text:
+            text = self._by_words(text, lowered(text), inspection)
+        if _LONG.search(text):
+            text = redact_tokens(text, inspection)
+            if not nesting or (nesting < _MAX_NESTING and len(text) <= _MAX_NESTED_LENGTH):
+
+                def redact(inner: str) -> str:
+                    return self._by_rules(inner, inspection, nesting=nesting + 1)
+
+                text = redact_encoded(text, inspection, redact=redact)
+        if _DIGIT.search(text):
+            text = redact_numbers(text, inspection, phones=self._phones)
+        if self._emails and "@" in text:
+            text = redact_emails(text)
+        return text
+
+    def _by_words(self, text: str, lower: str, inspection: Inspection) -> str:
+        """The text without what a word, a name or an address before it gives away."""
+        shown = redact_pairs(text, lower, inspection, names=self._names, patterns=self._patterns)
+        if ":" in shown and "@" in shown:
+            shown = redact_addresses(shown, inspection)
+        text, lower = _with_lower(shown, text, lower)
+        text, lower = _with_lower(redact_schemes(text, lower, inspection), text, lower)
+        shown = redact_phrases(text, inspection, names=self._names)
+        text, lower = _with_lower(shown, text, lower)
+        if _DIGIT.search(text) or "bic" in lower or "swift" in lower:
+            text = redact_announced(text, lower, inspection, phones=self._phones)
+        return text
+
+
+def _is_interesting(text: str) -> bool:
+    """Whether the text has what every secret has, besides one that is known."""
+    return bool(_MARK.search(text) or not text.isascii() or _LONG_WORD.search(text))
+
+
+def _is_worth_reading(text: str) -> bool:
+    """Whether what was encoded may hold a secret: long data without a sign is no text."""
+    if len(text) > _MAX_NESTED_LENGTH and not _SIGN.search(text):
+        return False
+    return _is_interesting(text)
+
+
+def _may_nest(text: str) -> bool:
+    """Whether the text may be a JSON document that is better read by its structure.
+
+    One without escapes holds no other document and reads like any text; one of very many strings
+    would take too long.
+    """
+    if not text or _CLOSINGS.get(text[0]) != text[-1]:
+        return False
+    return "\\" in text and text.count('"') <= _MAX_QUOTES
+
+
+def lowered(text: str) -> str:
+    """The text in lower case, character for character."""
+    # The only letter that becomes two.
+    return text.replace("\u0130", "I").lower()
+
+
+def _with_lower(shown: str, text: str, lower: str) -> tuple[str, str]:
+    """The text shown and it in lower case; nothing is done again for a text that stayed."""
+    return (text, lower) if shown == text else (shown, lowered(shown))
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping of the pairs; an object that has a name twice cannot be shown as one."""
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
+        raise ValueError
+    return mapping
+
+
+def _cut(text: str, length: int, whole_length: int) -> str:
+    marker = f"… [cut, {whole_length} characters]"
+    kept = text[: max(0, min(length, MAX_TEXT_LENGTH - len(marker)))]
+    half = _HALF_A_MARKER.search(kept, max(0, len(kept) - 64))
+    if half is not None:
+        kept = kept[: half.start()]
+    return kept + marker
