@@ -14,9 +14,15 @@ WorkerId = NewType("WorkerId", str)
 
 PRIORITIES = (0, 1, 2, 3)
 """Lower runs first. Few levels on purpose: a claim is one index range per level."""
+MOST_URGENT = PRIORITIES[0]
 DEFAULT_PRIORITY = 1
 DEFAULT_QUEUE = "default"
 DEFAULT_OWNER = ""
+
+
+def priorities_from(first: int) -> tuple[int, ...]:
+    """Return `first`, then the other priorities, the most urgent of them first."""
+    return first, *(priority for priority in PRIORITIES if priority != first)
 
 
 class JobState(StrEnum):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.core.instant import SECOND_US, Instant, later
-from holdfast.core.job import Job, WorkerId
+from holdfast.core.job import MOST_URGENT, PRIORITIES, Job, WorkerId
 from holdfast.core.plan import Plan, Route
 from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
@@ -27,6 +28,10 @@ PREFETCH_MOST: Final = 1_000
 PREFETCH_S: Final = 0.05
 """How much work, by the pace of late, is leased ahead of a free place: enough to keep the lanes
 busy during one claim, little enough that other workers get their share."""
+_LESS_URGENT: Final = [priority for priority in PRIORITIES if priority != MOST_URGENT]
+FIRSTS: Final = [first for each in _LESS_URGENT for first in (*[MOST_URGENT] * 9, each)]
+"""The priority that is looked at first, claim after claim: each gets its turn, so that a constant
+feed of urgent jobs makes the others wait, but not for ever."""
 
 
 class Leased(NamedTuple):
@@ -35,6 +40,7 @@ class Leased(NamedTuple):
     job: Job
     plan: Plan
     checkpoints: Mapping[str, str]
+    permit: Permit | None = None
 
 
 class Claimer:
@@ -56,6 +62,7 @@ class Claimer:
         lease_us: int,
         poll_us: int,
         healthy: Callable[[], bool],
+        breakers: Breakers,
     ) -> None:
         self.wake = threading.Event()
         self.draining = False
@@ -70,8 +77,10 @@ class Claimer:
         self._lease_us = lease_us
         self._poll_us = poll_us
         self._healthy = healthy
+        self._breakers = breakers
         self._pace = Pace()
         self._short_of_room = False
+        self._short_of_allowance = False
         self._claim_in_doubt = False
         self._routes = {
             kind: [
@@ -82,11 +91,12 @@ class Claimer:
             ]
             for kind in lanes
         }
+        self._firsts = {kind: itertools.cycle(FIRSTS) for kind in lanes}
 
     def freed(self, count: int, *, requeued: bool) -> None:
         """Note that attempts ended; there may be room now, or a job that is due again soon."""
         self._pace.note(count)
-        if requeued or self._short_of_room:
+        if requeued or self._short_of_room or self._short_of_allowance:
             self.wake.set()
 
     def tick(self, now: Instant) -> Instant:
@@ -114,8 +124,13 @@ class Claimer:
             if room <= 0:
                 self._short_of_room = True
                 continue
-            jobs = self._claim(self._routes[kind], limit=min(room, BATCH), now=now)
-            more = more or len(jobs) == min(room, BATCH)
+            first = next(self._firsts[kind])
+            limit = min(room, BATCH)
+            if first != MOST_URGENT:
+                # A turn, not the whole lane: what is urgent must not wait for slow handlers.
+                limit = min(limit, max(lane.limit // 10, 1) + self._prefetch())
+            jobs = self._claim(self._routes[kind], limit=limit, first=first, now=now)
+            more = more or len(jobs) == limit
         if more:
             return now
         if self._short_of_room:
@@ -123,15 +138,21 @@ class Claimer:
         return self._next_turn(now)
 
     def runs(self, pipeline: str, stage: str) -> bool:
-        """Tell whether this worker has a handler for a stage."""
-        return (pipeline, stage) in self._handlers
+        """Tell whether this worker has a handler for a stage, and may call its upstream freely."""
+        bound = self._handlers.get((pipeline, stage))
+        return bound is not None and self._breakers.admits_all(bound)
 
     def start(self, leased: Iterable[Leased]) -> None:
         """Hand leased jobs to their lanes, in one call per lane."""
         by_lane: dict[LaneKind, list[Attempt]] = {}
-        for job, plan, checkpoints in leased:
+        for job, plan, checkpoints, permit in leased:
             bound = self._handlers[job.pipeline, job.stage]
-            attempt = Attempt(job, plan=plan, bound=bound, checkpoints=checkpoints)
+            watch = None if bound.upstream is None else self._breakers.watch_of(bound)
+            if watch is not None:
+                watch.add()
+            attempt = Attempt(
+                job, plan=plan, bound=bound, checkpoints=checkpoints, watch=watch, permit=permit
+            )
             self._in_flight.add(attempt)
             by_lane.setdefault(bound.lane, []).append(attempt)
         for kind, attempts in by_lane.items():
@@ -139,23 +160,27 @@ class Claimer:
 
     def _room(self, lane: Lane) -> int:
         """Return how many jobs to claim for a lane; none while only few places are free."""
-        prefetch = min(int(self._pace.per_second() * PREFETCH_S), PREFETCH_MOST)
+        prefetch = self._prefetch()
         room = lane.limit + prefetch - lane.load()
         return room if room > prefetch // 2 else 0
 
-    def _claim(self, routes: Sequence[Route], *, limit: int, now: Instant) -> list[Job]:
+    def _prefetch(self) -> int:
+        return min(int(self._pace.per_second() * PREFETCH_S), PREFETCH_MOST)
+
+    def _claim(self, routes: Sequence[Route], *, limit: int, first: int, now: Instant) -> list[Job]:
         if not routes:
             return []
-        first = int(self._chance.roll() * len(routes))
+        start = int(self._chance.roll() * len(routes))
         failpoint.reach("claim.before")
         # Until the jobs are in their lanes nobody but the store knows that they are leased.
         self._claim_in_doubt = True
         jobs = self._store.claim(
-            [*routes[first:], *routes[:first]],
+            [*routes[start:], *routes[:start]],
             limit=limit,
             holder=self._holder,
             lease_us=self._lease_us,
             now=now,
+            first=first,
         )
         failpoint.reach("claim.after")
         self._dispatch(jobs)
@@ -183,17 +208,21 @@ class Claimer:
             self._dispatch(orphans)
         self._claim_in_doubt = False
 
-    def _dispatch(self, jobs: Sequence[Job]) -> None:
-        """Find the plans and checkpoints of claimed jobs, and start them."""
+    def _dispatch(self, jobs: Sequence[Job], permits: Sequence[Permit] = ()) -> int:
+        """Find the plans and checkpoints of claimed jobs, and start them; return how many."""
         if not jobs:
-            return
+            return 0
         planned = [(job, plan) for job in jobs if (plan := self._plan_of(job)) is not None]
         later_stages = [job.id for job, plan in planned if job.stage != plan.first.name]
         checkpoints: dict[str, dict[str, str]] = {}
         if later_stages:
             for found in self._store.checkpoints(later_stages):
                 checkpoints.setdefault(found.job_id, {})[found.stage] = found.result
-        self.start(Leased(job, plan, checkpoints.get(job.id, {})) for job, plan in planned)
+        self.start(
+            Leased(job, plan, checkpoints.get(job.id, {}), permit)
+            for (job, plan), permit in zip_longest(planned, permits[: len(planned)])
+        )
+        return len(planned)
 
     def _plan_of(self, job: Job) -> Plan | None:
         """Return a job's plan, or None when it is missing or this code cannot read it."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from holdfast.core.job import MOST_URGENT
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -212,9 +214,11 @@ class Store(Protocol):
         holder: WorkerId,
         lease_us: int,
         now: Instant,
+        first: int = MOST_URGENT,
     ) -> list[Job]:
         """Lease up to `limit` due jobs of `routes`, most urgent first, then longest due.
 
+        Jobs of the priority `first` are taken before the others.
         Queues that are paused and jobs past their deadline are passed over. Routes are tried in
         the order given within one priority. No two claims return the same lease.
         """

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.job import PRIORITIES, Job
+from holdfast.core.job import Job, priorities_from
 from holdfast.core.plan import Route
 from holdfast.store.postgres.rows import plain_array, text_array
 
@@ -36,11 +36,11 @@ class Lanes:
         self._heads: dict[tuple[Route, int], _Head] = {}
         self._rewound_s = 0.0
 
-    def values(self, routes: Sequence[Route], *, limit: int) -> dict[str, Any]:
-        """Return the lanes of a claim, the most urgent first."""
+    def values(self, routes: Sequence[Route], *, limit: int, first: int) -> dict[str, Any]:
+        """Return the lanes of a claim: those of priority `first`, then the most urgent."""
         if limit < HEADS_FROM or time.monotonic() - self._rewound_s >= REWIND_S:
             self.rewind()
-        lanes = [(route, priority) for priority in PRIORITIES for route in routes]
+        lanes = [(route, priority) for priority in priorities_from(first) for route in routes]
         heads = [self._heads.get(lane, _START) for lane in lanes]
         return {
             "queues": text_array(route.queue for route, _ in lanes),

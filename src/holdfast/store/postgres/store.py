@@ -14,7 +14,7 @@ from psycopg import errors as pg_errors
 from holdfast.core.decision import Decision, Kind
 from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant, later
-from holdfast.core.job import Job, PlanDigest, WorkerId
+from holdfast.core.job import MOST_URGENT, Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
 from holdfast.errors import StoreUnavailable, UnknownJob
@@ -166,11 +166,12 @@ class PostgresStore:
         holder: WorkerId,
         lease_us: int,
         now: Instant,
+        first: int = MOST_URGENT,
     ) -> list[Job]:
         lease_until = later(now, lease_us)
         fixed = {"limit": limit, "holder": holder, "now": now, "lease_until": lease_until}
         while True:
-            values = {**self._lanes.values(routes, limit=limit), **fixed}
+            values = {**self._lanes.values(routes, limit=limit, first=first), **fixed}
             # Not repeated after an outage: rows leased by a claim whose reply was lost are found
             # by `held_by`, and a silent second claim would hide them.
             rows = self._run(partial(fetch, statement="claim", values=values), after_outage=False)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from holdfast.core.decision import Decision
 from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant, later
-from holdfast.core.job import Job, PlanDigest, WorkerId
+from holdfast.core.job import MOST_URGENT, Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
 from holdfast.store import migrate
@@ -144,12 +144,13 @@ class SqliteStore:
         holder: WorkerId,
         lease_us: int,
         now: Instant,
+        first: int = MOST_URGENT,
     ) -> list[Job]:
         """Lease up to `limit` due jobs of `routes`, most urgent first, then longest due."""
         lease_until = later(now, lease_us)
         terms = {"holder": holder, "now": now, "lease_until": lease_until}
         rows = self._database.write(
-            lambda cursor: writes.claim(cursor, routes, limit=limit, terms=terms)
+            lambda cursor: writes.claim(cursor, routes, limit=limit, first=first, terms=terms)
         )
         return claimed_jobs(rows, holder=holder, lease_until=lease_until, now=now)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from holdfast.core.decision import Decision, Kind
 from holdfast.core.ids import JobId
-from holdfast.core.job import PRIORITIES
+from holdfast.core.job import MOST_URGENT, priorities_from
 from holdfast.core.plan import Route
 from holdfast.errors import UnknownJob
 from holdfast.store.contract import NewJob, Twin
@@ -22,23 +22,30 @@ from holdfast.store.sqlite.rows import (
 from holdfast.store.sqlite.statements import SQL
 
 
-def lanes(cursor: sqlite3.Cursor, routes: Sequence[Route]) -> list[dict[str, Any]]:
+def lanes(
+    cursor: sqlite3.Cursor, routes: Sequence[Route], *, first: int = MOST_URGENT
+) -> list[dict[str, Any]]:
     """Return where to look for due jobs, in order: one index range each."""
     paused = {row[0] for row in cursor.execute(SQL["paused"])}
     return [
         {**route._asdict(), "priority": priority}
-        for priority in PRIORITIES
+        for priority in priorities_from(first)
         for route in routes
         if route.queue not in paused
     ]
 
 
 def claim(
-    cursor: sqlite3.Cursor, routes: Sequence[Route], *, limit: int, terms: dict[str, Any]
+    cursor: sqlite3.Cursor,
+    routes: Sequence[Route],
+    *,
+    limit: int,
+    first: int,
+    terms: dict[str, Any],
 ) -> list[tuple[Any, ...]]:
     """Lease due jobs on these terms, lane by lane, and return their rows."""
     rows: list[tuple[Any, ...]] = []
-    for lane in lanes(cursor, routes):
+    for lane in lanes(cursor, routes, first=first):
         if len(rows) >= limit:
             break
         cursor.execute(SQL["claim"], {**terms, **lane, "limit": limit - len(rows)})

@@ -74,6 +74,17 @@ class ClaimConformance:
 
         assert order == [urgent.id, early.id, late.id, low.id, last.id]
 
+    @pytest.mark.parametrize("first", [0, 1, 2, 3])
+    def test_the_priority_asked_for_comes_before_the_others(self, store: Store, first: int) -> None:
+        jobs = [new_job(priority=priority, run_at=after(-priority)) for priority in (0, 1, 2, 3)]
+        store.insert(jobs)
+
+        order = [
+            job.priority for _ in jobs for job in claim(store, limit=1, first=first, now=after(1))
+        ]
+
+        assert order == [first, *(other for other in (0, 1, 2, 3) if other != first)]
+
     def test_jobs_due_at_one_instant_come_in_the_order_of_their_ids(self, store: Store) -> None:
         jobs = [new_job() for _ in range(20)]
         store.insert(jobs[::-1])

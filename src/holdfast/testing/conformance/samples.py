@@ -10,7 +10,7 @@ from holdfast.core.event import Event
 from holdfast.core.failure import Category, Failure
 from holdfast.core.ids import IdSequence, JobId
 from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import Job, JobState, WorkerId
+from holdfast.core.job import MOST_URGENT, Job, JobState, WorkerId
 from holdfast.core.lifecycle import decide, evolve
 from holdfast.core.plan import Plan, Route, StagePlan
 from holdfast.core.retry import Retry
@@ -123,9 +123,10 @@ def claim(
     holder: WorkerId = WORKER,
     routes: Sequence[Route] = ROUTES,
     lease_us: int = LEASE_US,
+    first: int = MOST_URGENT,
 ) -> list[Job]:
     """A claim of what is usual in these tests."""
-    return store.claim(routes, limit=limit, holder=holder, lease_us=lease_us, now=now)
+    return store.claim(routes, limit=limit, holder=holder, lease_us=lease_us, now=now, first=first)
 
 
 def started(store: Store, *, now: Instant = NOW, **changes: Any) -> Job:
