@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.core.lease import Lease
     from holdfast.core.plan import Plan, Route
     from holdfast.store.audit import AuditRows
+    from holdfast.store.letters import LetterRows
     from holdfast.store.upstreams import UpstreamRows
 
 
@@ -148,6 +149,7 @@ class Store(Protocol):
     url: str
     upstreams: UpstreamRows
     audit: AuditRows
+    letters: LetterRows
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""

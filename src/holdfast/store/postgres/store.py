@@ -31,6 +31,7 @@ from holdfast.store.contract import (
     Violation,
     WorkerRow,
 )
+from holdfast.store.letters import LetterRows
 from holdfast.store.postgres import inserts, migrations
 from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.connection import (
@@ -90,6 +91,7 @@ class PostgresStore:
         sql = PostgresSql(self._run)
         self.upstreams = UpstreamRows(sql)
         self.audit = AuditRows(sql)
+        self.letters = LetterRows(sql)
 
     def migrate(self) -> list[str]:
         return migrations.migrate(self._connections.connect)

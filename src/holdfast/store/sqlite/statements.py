@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from holdfast.store.letters import LETTER_COLUMNS
 from holdfast.store.sqlfiles import SqlFiles
 from holdfast.store.sqlite.rows import JOB_COLUMNS
 
-SQL: Final = SqlFiles(__package__ or "", {"job_columns": JOB_COLUMNS})
+SQL: Final = SqlFiles(
+    __package__ or "", {"job_columns": JOB_COLUMNS, "letter_columns": LETTER_COLUMNS}
+)

@@ -29,6 +29,7 @@ from holdfast.store.contract import (
     Violation,
     WorkerRow,
 )
+from holdfast.store.letters import LetterRows
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
@@ -63,6 +64,7 @@ class SqliteStore:
         sql = SqliteSql(database)
         self.upstreams = UpstreamRows(sql)
         self.audit = AuditRows(sql)
+        self.letters = LetterRows(sql)
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""

@@ -1,0 +1,118 @@
+"""Dead letters: one row per job that failed for good, guarded by its revision."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.dead_letter import Cause, DeadLetter, LetterState, is_escalated
+from holdfast.core.failure import Category, Severity
+from holdfast.core.instant import Instant
+from holdfast.store.audit import AuditEntry, record
+from holdfast.store.sql import Sql, Steps
+
+SUBJECT: Final = "dead_letter"
+"""The kind of subject under which the audit record keeps what is done about letters."""
+LETTER_COLUMNS: Final = ", ".join(f"letter.{name}" for name in DeadLetter._fields)
+
+
+class LetterFilter(NamedTuple):
+    """Which dead letters to list; empty fields match everything."""
+
+    states: tuple[LetterState, ...] = ()
+    pipeline: str | None = None
+    stage: str | None = None
+    queue: str | None = None
+    owner: str | None = None
+    error_class: str | None = None
+    fingerprint: str | None = None
+    escalated: bool | None = None
+    failed_since: Instant | None = None
+    failed_until: Instant | None = None
+
+
+class LetterGroup(NamedTuple):
+    """Letters of one pipeline that wait for a person and have the same fingerprint."""
+
+    fingerprint: str
+    error_class: str
+    stage: str
+    pipeline: str
+    letters: int
+    escalated: int
+    first_failure_at: Instant
+    last_failure_at: Instant
+    sample_id: str
+    """The letter that died last."""
+    message: str
+    """What that letter says."""
+
+
+class LetterRows:
+    """Reads letters, and writes what people do about them."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    def get(self, letter_id: str) -> DeadLetter | None:
+        """Return a letter, or None when there is none of that id."""
+        rows = self._sql.rows("letter", {"id": letter_id})
+        return _from_row(rows[0]) if rows else None
+
+    def find(self, wanted: LetterFilter, *, before: str | None, limit: int) -> list[DeadLetter]:
+        """Return matching letters, newest job first, from those whose id lies below `before`."""
+        values = {
+            **wanted._asdict(),
+            "escalated": None if wanted.escalated is None else int(wanted.escalated),
+            "states": ",".join(wanted.states) or None,
+            "before": before,
+            "limit": limit,
+        }
+        return [_from_row(row) for row in self._sql.rows("letters", values)]
+
+    def groups(self, *, limit: int) -> list[LetterGroup]:
+        """Return the causes for which letters wait, the one with most letters first."""
+        return [LetterGroup._make(row) for row in self._sql.rows("letter_groups", {"limit": limit})]
+
+    def escalated(self, letter_ids: Collection[str]) -> list[DeadLetter]:
+        """Return those of the letters whose jobs died again of what no repetition cures."""
+        found = (self.get(letter_id) for letter_id in letter_ids)
+        return [letter for letter in found if letter is not None and is_escalated(letter)]
+
+    def save(self, letter: DeadLetter, *, audit: Sequence[AuditEntry] = ()) -> DeadLetter | None:
+        """Write what a person did, as decided from the letter's `revision`, and the record of it.
+
+        Returns it with its new revision, or None when somebody else was first.
+        """
+        values = {
+            "id": letter.id,
+            "revision": letter.revision,
+            "state": letter.state.value,
+            "updated_at": letter.updated_at,
+            "cause": None if letter.cause is None else letter.cause.value,
+            "evidence": letter.evidence,
+            "note": letter.note,
+            "replayed_at": letter.replayed_at,
+            "resolved_at": letter.resolved_at,
+        }
+
+        def write(steps: Steps) -> bool:
+            if steps.count("letter_update", values) != 1:
+                return False
+            for entry in audit:
+                record(steps, entry)
+            return True
+
+        return letter._replace(revision=letter.revision + 1) if self._sql.transact(write) else None
+
+
+def _from_row(row: Sequence[Any]) -> DeadLetter:
+    letter = DeadLetter._make(row)
+    return letter._replace(
+        category=Category(letter.category),
+        severity=Severity(letter.severity),
+        retryable=bool(letter.retryable),
+        outcome_known=bool(letter.outcome_known),
+        state=LetterState(letter.state),
+        cause=None if letter.cause is None else Cause(letter.cause),
+    )

@@ -1,0 +1,2 @@
+-- letter: one dead letter; uses dead_letter_pkey.
+select @letter_columns@ from holdfast.dead_letter as letter where letter.id = %(id)s

@@ -1,0 +1,2 @@
+-- letter: one dead letter.
+select @letter_columns@ from holdfast_dead_letter as letter where letter.id = :id
