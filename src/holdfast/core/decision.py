@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from holdfast.core.failure import Failure
     from holdfast.core.ids import JobId
     from holdfast.core.instant import Instant
     from holdfast.core.job import JobState, WorkerId
@@ -74,6 +75,8 @@ class Decision(NamedTuple):
     entry: Entry
     checkpoint: str | None = None
     """The result of the stage that `entry` names, kept for the stages after it."""
+    failure: Failure | None = None
+    """Why the job has failed for good; its dead letter is written from it."""
 
 
 class Ignored(NamedTuple):

@@ -187,7 +187,8 @@ def _after_failure(
 
 def _fail(job: Job, failure: Failure, now: Instant, remark: Remark | None = None) -> Decision:
     change = _ended(job, JobState.FAILED, now, error=failure.text, error_class=failure.error_class)
-    return Decision(job.id, job.revision, change, _entry(job, Kind.FAILED, now, failure, remark))
+    entry = _entry(job, Kind.FAILED, now, failure, remark)
+    return Decision(job.id, job.revision, change, entry, None, failure)
 
 
 def _snooze(job: Job, stage: StagePlan, event: Snoozed, now: Instant, roll: float) -> Decision:
@@ -237,7 +238,7 @@ def _expire(
         late_result=late_result,
     )
     entry = _entry(job, Kind.EXPIRED, now, DEADLINE, remark)
-    return Decision(job.id, job.revision, change, entry)
+    return Decision(job.id, job.revision, change, entry, None, DEADLINE)
 
 
 def _keep_as_late(job: Job, done: Done, now: Instant) -> Decision | Ignored:
