@@ -23,6 +23,7 @@ ONLY_POSTGRES = {
     "insert_plain": "on SQLite the number of columns does not matter",
     "insert_alike": "on SQLite the number of columns does not matter",
     "lock_free": "SQLite has one writer",
+    "locked_letters": "SQLite has one writer",
     "lock_job": "SQLite has one writer",
     "read_clock": "SQLite has no clock of its own",
     "twins_of_many": "SQLite looks them up one by one",

@@ -28,8 +28,13 @@ class AuditEntry(NamedTuple):
 
 def record(steps: Steps, entry: AuditEntry) -> None:
     """Write an entry as a step of the transaction that does what it says."""
+    steps.count("audit_record", values_of(entry))
+
+
+def values_of(entry: AuditEntry) -> dict[str, Any]:
+    """Return what `audit_record` takes."""
     detail = None if entry.detail is None else json.dumps(entry.detail, ensure_ascii=False)
-    steps.count("audit_record", {**entry._asdict(), "detail": detail})
+    return {**entry._asdict(), "detail": detail}
 
 
 class AuditRows:

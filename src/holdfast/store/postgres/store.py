@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, cast
 
 from psycopg import errors as pg_errors
 
-from holdfast.core.decision import Decision, Kind
+from holdfast.core.decision import Decision
 from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant, later
 from holdfast.core.job import MOST_URGENT, Job, PlanDigest, WorkerId
@@ -45,7 +45,7 @@ from holdfast.store.postgres.listener import PostgresListener
 from holdfast.store.postgres.rows import plain_array, text_array
 from holdfast.store.postgres.statements import SQL, borrowed, fetch, text
 from holdfast.store.postgres.steps import PostgresSql
-from holdfast.store.postgres.writes import write, write_unlocked
+from holdfast.store.postgres.writes import is_atomic, write, write_unlocked
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
@@ -210,10 +210,10 @@ class PostgresStore:
             return set()
         # Rows are locked in the order of their ids, so that two writers do not wait in a circle.
         ordered = sorted(decisions)
-        kinds = {decision.entry.kind is Kind.COMPLETED for decision in ordered}
+        atomic = is_atomic(ordered)
         if time.monotonic() >= self._locked_until:
             try:
-                return self._run(lambda own: write(own, ordered), atomic=len(kinds) > 1)
+                return self._run(lambda own: write(own, ordered), atomic=atomic)
             except StoreUnavailable as error:
                 if not _is_locked(error):
                     raise

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from holdfast.core.decision import Change, Decision, Kind
 from holdfast.core.ids import JobId
+from holdfast.store.burial import burials, concerns_letter, records_of_returns, returns
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.rows import arrays, plain_array, text_array
-from holdfast.store.postgres.statements import fetch
+from holdfast.store.postgres.statements import fetch, text
 
 
 def write(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
@@ -20,6 +21,7 @@ def write(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
         applied.update(_complete(connection, plain))
     if other:
         applied.update(_apply(connection, other))
+        _move_letters(connection, [item for item in other if item.job_id in applied])
     return applied
 
 
@@ -27,7 +29,30 @@ def write_unlocked(connection: Connection, decisions: Sequence[Decision]) -> set
     """Write those decisions whose rows nobody else has locked."""
     ids = plain_array(decision.job_id for decision in decisions)
     free = {row[0] for row in fetch(connection, "lock_free", {"ids": ids})}
+    letters = [item.job_id for item in decisions if concerns_letter(item)]
+    if letters:
+        values = {"ids": plain_array(letters)}
+        free.difference_update(row[0] for row in fetch(connection, "locked_letters", values))
     return write(connection, [item for item in decisions if item.job_id in free])
+
+
+def is_atomic(decisions: Sequence[Decision]) -> bool:
+    """Tell whether writing the decisions takes more than one statement."""
+    kinds = {decision.entry.kind is Kind.COMPLETED for decision in decisions}
+    return len(kinds) > 1 or (
+        False in kinds and any(concerns_letter(decision) for decision in decisions)
+    )
+
+
+def _move_letters(connection: Connection, applied: Sequence[Decision]) -> None:
+    """Write the dead letters of jobs that ended for good or were sent back."""
+    for statement, rows in (
+        ("bury", burials(applied)),
+        ("unbury", returns(applied)),
+        ("audit_record", records_of_returns(applied)),
+    ):
+        if rows:
+            connection.cursor().executemany(text(statement), rows)
 
 
 def _complete(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:

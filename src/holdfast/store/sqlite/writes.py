@@ -11,6 +11,7 @@ from holdfast.core.ids import JobId
 from holdfast.core.job import MOST_URGENT, priorities_from
 from holdfast.core.plan import Route
 from holdfast.errors import UnknownJob
+from holdfast.store.burial import burials, concerns_letter, records_of_returns, returns
 from holdfast.store.contract import NewJob, Twin
 from holdfast.store.rows import twin_from_row
 from holdfast.store.sqlite.rows import (
@@ -100,4 +101,14 @@ def apply(cursor: sqlite3.Cursor, decisions: Sequence[Decision]) -> set[JobId]:
         SQL["apply_checkpoint"],
         [checkpoint_values(decision) for decision in applied if decision.checkpoint is not None],
     )
+    _move_letters(cursor, [decision for decision in applied if concerns_letter(decision)])
     return {decision.job_id for decision in applied}
+
+
+def _move_letters(cursor: sqlite3.Cursor, applied: Sequence[Decision]) -> None:
+    """Write the dead letters of jobs that ended for good or were sent back."""
+    if not applied:
+        return
+    cursor.executemany(SQL["bury"], burials(applied))
+    cursor.executemany(SQL["unbury"], returns(applied))
+    cursor.executemany(SQL["audit_record"], records_of_returns(applied))
