@@ -5,6 +5,8 @@ from typing import Any
 import psycopg
 
 from bench.scaling.live import LEASE_US, ROUTES, WORKER
+from holdfast.core.job import MOST_URGENT
+from holdfast.store.postgres.lanes import Lanes
 from holdfast.store.sqlfiles import SqlFiles
 
 CLAIM = SqlFiles("holdfast.store.postgres")["claim"]
@@ -22,9 +24,7 @@ select pg_size_pretty(pg_total_relation_size('holdfast.job')) as job_table_with_
 def plan_of_claim(url: str, *, limit: int, now: int) -> list[str]:
     """The plan of a claim as it was carried out, and then taken back."""
     values = {
-        "queues": [route.queue for route in ROUTES],
-        "pipelines": [route.pipeline for route in ROUTES],
-        "stages": [route.stage for route in ROUTES],
+        **Lanes().values(ROUTES, limit=limit, first=MOST_URGENT),
         "limit": limit,
         "holder": WORKER,
         "now": now,

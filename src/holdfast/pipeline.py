@@ -11,6 +11,7 @@ from datetime import timedelta
 from typing import Any, Final, Literal, TypeVar, overload
 
 from holdfast.classify.table import Rule
+from holdfast.core.breaker_policy import Breaker
 from holdfast.core.document import DEFAULT_LIMITS, Limits
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import DEFAULT_QUEUE
@@ -19,11 +20,12 @@ from holdfast.core.retry import Retry
 from holdfast.errors import InvalidPolicy, InvalidValue, UsageError
 from holdfast.handler import Parameter, PayloadCheck, caller_of, encoder_of, parameters_of
 from holdfast.runtime.lanes.child import STAGE_ATTRIBUTE
-from holdfast.runtime.stage import BoundPipeline, BoundStage, LaneKind
+from holdfast.runtime.stage import BoundPipeline, BoundStage, LaneKind, UpstreamTerms
 
 MAX_NAME_LENGTH: Final = 64
 MAX_SPAN_S: Final = 10 * 365 * 86_400.0
 MOST_SNOOZES: Final = 1_000_000
+MOST_PLACES: Final = 10_000
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
@@ -62,16 +64,49 @@ def span_us(span: Span | None, *, owner: str, field: str) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A named outside service that stages call, with the policies of calling it."""
+    """A named outside service that stages call, with the policies of calling it.
+
+    `probe` tells how it is while its breaker is open, by returning or raising; without one, jobs
+    are its trials. `retry_budget` is the share of first attempts that retries may make up.
+    `concurrency` is how many calls one worker may have under way.
+    """
 
     name: str
     timeout: Span | None = None
     retry: Retry | None = None
     rules: Sequence[Rule] = ()
+    breaker: Breaker | None = None
+    probe: Callable[[], Any] | None = None
+    retry_budget: float | None = None
+    concurrency: int | None = None
 
     def __post_init__(self) -> None:
         checked_name(self.name, what="upstream")
-        span_us(self.timeout, owner=f"upstream {self.name}", field="timeout")
+        owner = f"upstream {self.name}"
+        span_us(self.timeout, owner=owner, field="timeout")
+        budget: object = self.retry_budget
+        if budget is not None and (
+            isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 <= budget <= 1
+        ):
+            raise InvalidPolicy(
+                owner, field="retry_budget", value=budget, limit="a number from 0 to 1"
+            )
+        places: object = self.concurrency
+        if places is not None and (type(places) is not int or not 1 <= places <= MOST_PLACES):
+            raise InvalidPolicy(
+                owner,
+                field="concurrency",
+                value=places,
+                limit=f"a whole number from 1 to {MOST_PLACES}",
+            )
+        if self.probe is not None and self.breaker is None:
+            raise InvalidPolicy(owner, field="probe", value=self.probe, limit="used with a breaker")
+
+    def terms(self) -> UpstreamTerms:
+        """Return what a worker goes by."""
+        return UpstreamTerms(
+            self.name, self.breaker, self.probe, self.retry_budget, self.concurrency
+        )
 
 
 class Pipeline:
@@ -153,13 +188,19 @@ class Pipeline:
                 upstream=calls.name if calls else None,
                 max_snoozes=_checked_snoozes(max_snoozes, stage=stage_name),
             )
-            self._add(plan, function, runs, (*rules, *(calls.rules if calls else ())))
+            every_rule = (*rules, *(calls.rules if calls else ()))
+            self._add(plan, function, runs, every_rule, calls.terms() if calls else None)
             return function
 
         return register if handler is None else register(handler)
 
     def _add(
-        self, plan: StagePlan, function: Callable[..., Any], runs: str, rules: Sequence[Rule]
+        self,
+        plan: StagePlan,
+        function: Callable[..., Any],
+        runs: str,
+        rules: Sequence[Rule],
+        upstream: UpstreamTerms | None,
     ) -> None:
         if self._bound is not None:
             raise UsageError(
@@ -178,6 +219,7 @@ class Pipeline:
             encode=encoder_of(function, limits=self._limits),
             rules=tuple(rules),
             target=_target_of(function) if lane is LaneKind.PROCESS else None,
+            upstream=upstream,
         )
         if lane is LaneKind.PROCESS:
             _mark(function, stage)

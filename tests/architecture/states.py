@@ -27,6 +27,7 @@ EVENT_MEANINGS = {
     "LeaseExpired": "the worker stopped renewing its lease",
     "Snoozed": "the handler raised `RetryLater`",
     "Interrupted": "the attempt was broken off and handed back",
+    "Held": "the attempt did not begin: its upstream lets nothing through",
     "Suspended": "the handler returned `Wait`",
     "Answered": "the answer to the stage arrived",
     "WaitExpired": "nobody answered in time",

@@ -18,6 +18,7 @@ from holdfast.core.event import (
     Done,
     Event,
     Failed,
+    Held,
     Interrupted,
     LeaseExpired,
     RetryRequested,
@@ -46,6 +47,7 @@ EVENTS = {
     "LeaseExpired": LeaseExpired(),
     "Snoozed": Snoozed(2 * SECOND_US),
     "Interrupted": Interrupted(),
+    "Held": Held("gateway", "CIRCUIT_OPEN"),
     "Suspended": Suspended(),
     "Answered": Answered("two", '"a"'),
     "WaitExpired": WaitExpired(),
@@ -62,6 +64,7 @@ queued     Failed          | ignored
 queued     LeaseExpired    | ignored
 queued     Snoozed         | ignored
 queued     Interrupted     | ignored
+queued     Held            | ignored
 queued     Suspended       | ignored
 queued     Answered        | ignored
 queued     WaitExpired     | ignored
@@ -74,6 +77,7 @@ processing Failed          | retried     queued     two   1       4     -     - 
 processing LeaseExpired    | retried     queued     two   1       4     -     -      -    -
 processing Snoozed         | snoozed     queued     two   0       4     -     -      -    -
 processing Interrupted     | interrupted queued     two   0       4     -     -      -    -
+processing Held            | held        queued     two   0       4     -     -      -    -
 processing Suspended       | suspended   waiting    two   1       4     -     -      -    -
 processing Answered        | advanced    queued     three 0       4     -     -      -    -
 processing WaitExpired     | ignored
@@ -86,6 +90,7 @@ waiting    Failed          | ignored
 waiting    LeaseExpired    | ignored
 waiting    Snoozed         | ignored
 waiting    Interrupted     | ignored
+waiting    Held            | ignored
 waiting    Suspended       | ignored
 waiting    Answered        | advanced    queued     three 0       4     -     -      -    -
 waiting    WaitExpired     | retried     queued     two   1       4     -     -      -    -
@@ -98,6 +103,7 @@ complete   Failed          | ignored
 complete   LeaseExpired    | ignored
 complete   Snoozed         | ignored
 complete   Interrupted     | ignored
+complete   Held            | ignored
 complete   Suspended       | ignored
 complete   Answered        | ignored
 complete   WaitExpired     | ignored
@@ -110,6 +116,7 @@ failed     Failed          | ignored
 failed     LeaseExpired    | ignored
 failed     Snoozed         | ignored
 failed     Interrupted     | ignored
+failed     Held            | ignored
 failed     Suspended       | ignored
 failed     Answered        | ignored
 failed     WaitExpired     | ignored
@@ -122,6 +129,7 @@ cancelled  Failed          | ignored
 cancelled  LeaseExpired    | ignored
 cancelled  Snoozed         | ignored
 cancelled  Interrupted     | ignored
+cancelled  Held            | ignored
 cancelled  Suspended       | ignored
 cancelled  Answered        | late        cancelled  two   1       4     -     -      -    -
 cancelled  WaitExpired     | ignored
@@ -137,6 +145,7 @@ processing Failed          | failed      failed     two   3       4     -     - 
 processing LeaseExpired    | failed      failed     two   3       4     -     -      -    WORKER_LOST
 processing Snoozed         | snoozed     queued     two   2       4     -     -      -    -
 processing Interrupted     | interrupted queued     two   2       4     -     -      -    -
+processing Held            | held        queued     two   2       4     -     -      -    -
 processing Suspended       | suspended   waiting    two   3       4     -     -      -    -
 processing CancelRequested | cancelled   cancelled  two   3       4     -     -      -    -
 waiting    WaitExpired     | failed      failed     two   3       4     -     -      -    CALLBACK_TIMEOUT
@@ -152,6 +161,7 @@ processing Failed          | retried     queued     three 1       4     -     - 
 processing LeaseExpired    | retried     queued     three 1       4     -     -      -    -
 processing Snoozed         | snoozed     queued     three 0       4     -     -      -    -
 processing Interrupted     | interrupted queued     three 0       4     -     -      -    -
+processing Held            | held        queued     three 0       4     -     -      -    -
 processing Suspended       | suspended   waiting    three 1       4     -     -      -    -
 processing Answered        | completed   complete   three 1       4     -     "a"    -    -
 processing CancelRequested | cancelled   cancelled  three 1       4     -     -      -    -

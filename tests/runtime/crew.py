@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast import Holdfast, Pipeline, Retry
-from holdfast.core.instant import SECOND_US
+from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import WorkerId
 from holdfast.errors import StoreUnavailable
 from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report
+from holdfast.runtime.breakers import Breakers
 from holdfast.runtime.claimer import Claimer
 from holdfast.runtime.clock import Chance
 from holdfast.runtime.in_flight import InFlight
@@ -117,7 +118,8 @@ class HandLane:
             attempt.begin(self._clock.now())
             value, error = None, None
             try:
-                value = attempt.bound.call(JobContext(attempt))
+                if attempt.refusal is None:
+                    value = attempt.bound.call(JobContext(attempt))
             except BaseException as raised:  # noqa: BLE001 - as lanes do
                 error = raised
             attempt.ended = True
@@ -160,6 +162,12 @@ class Crew:
             for stage in pipeline.bound().stages
             if stages is None or stage.name in stages
         ]
+        self.breakers = Breakers(
+            self.store,
+            worker=self.id,
+            stages=known,
+            chance=self.chance,
+        )
         self.claimer = Claimer(
             self.store,
             holder=self.id,
@@ -172,6 +180,7 @@ class Crew:
             lease_us=LEASE_US,
             poll_us=SECOND_US,
             healthy=lambda: self.is_healthy,
+            breakers=self.breakers,
         )
         self.keeper = Keeper(
             self.store,
@@ -192,11 +201,16 @@ class Crew:
             clock=clock,
             every_us=SECOND_US,
             lease_us=LEASE_US,
-            knows=lambda route: self.claimer.runs(route.pipeline, route.stage),
+            knows=lambda route: self.claimer.runs(
+                route.pipeline, route.stage, now=clock.now()
+            ),
         )
 
-    def runs(self, pipeline: str, stage: str) -> bool:
-        return self.claimer.runs(pipeline, stage)
+    def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
+        return self.claimer.runs(pipeline, stage, now=now)
+
+    def heed_breakers(self) -> None:
+        self.breakers.wake.set()
 
     def start(self, leased: Any) -> None:
         self.claimer.start(leased)

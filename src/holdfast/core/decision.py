@@ -21,6 +21,7 @@ class Kind(StrEnum):
     FAILED = "failed"
     SNOOZED = "snoozed"
     INTERRUPTED = "interrupted"
+    HELD = "held"
     SUSPENDED = "suspended"
     CANCELLED = "cancelled"
     EXPIRED = "expired"

@@ -46,6 +46,18 @@ class Interrupted:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """The attempt did not begin, because its upstream lets nothing through; none is spent.
+
+    Without `until` the job keeps its place in the queue, and is claimed once the upstream is back.
+    """
+
+    upstream: str
+    reason: str
+    until: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Suspended:
     """The stage is done only when somebody answers, or when `until` has passed."""
 
@@ -93,6 +105,7 @@ Event: TypeAlias = (
     | LeaseExpired
     | Snoozed
     | Interrupted
+    | Held
     | Suspended
     | Answered
     | WaitExpired

@@ -20,6 +20,8 @@ MAX_RETRY_AFTER_US: Final = 365 * 24 * 3600 * 1_000_000
 # terminals obey others.
 _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
+_LONGEST_MARKER: Final = 48
+
 _Kind = TypeVar("_Kind", bound=StrEnum)
 
 
@@ -71,6 +73,7 @@ class ErrorClass(StrEnum):
     PAYLOAD_INVALID = "PAYLOAD_INVALID"
     RESULT_INVALID = "RESULT_INVALID"
     SNOOZED_TOO_OFTEN = "SNOOZED_TOO_OFTEN"
+    CIRCUIT_OPEN = "CIRCUIT_OPEN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +197,13 @@ def clean_text(text: str, limit: int) -> str:
     marker = f"… [cut, {len(text)} characters]"
     if limit <= len(marker):
         return kept[:limit]
-    return kept[: limit - len(marker)] + marker
+    return _without_half_a_marker(kept[: limit - len(marker)]) + marker
+
+
+def _without_half_a_marker(text: str) -> str:
+    """The text, but for a `[redacted:…]` at its end that lacks its end."""
+    start = text.rfind("[redacted:", max(0, len(text) - _LONGEST_MARKER))
+    return text if start < 0 or "]" in text[start:] else text[:start]
 
 
 def _escaped(match: re.Match[str]) -> str:
@@ -271,6 +280,12 @@ BUG: Final = _of_the_engine(
     retryable=False,
     outcome_known=False,
     severity=Severity.CRITICAL,
+)
+CIRCUIT_OPEN: Final = _of_the_engine(
+    ErrorClass.CIRCUIT_OPEN,
+    "the upstream was not called: its breaker is open",
+    retryable=False,
+    outcome_known=True,
 )
 SNOOZED_TOO_OFTEN: Final = _of_the_engine(
     ErrorClass.SNOOZED_TOO_OFTEN,

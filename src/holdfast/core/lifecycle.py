@@ -19,6 +19,7 @@ from holdfast.core.event import (
     Done,
     Event,
     Failed,
+    Held,
     Interrupted,
     LeaseExpired,
     RetryRequested,
@@ -52,6 +53,7 @@ ACCEPTS: Final[Mapping[JobState, frozenset[type[Event]]]] = {
             LeaseExpired,
             Snoozed,
             Interrupted,
+            Held,
             Suspended,
             Answered,
             CancelRequested,
@@ -91,6 +93,8 @@ def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
             return _snooze(job, stage, event, now, roll)
         case Interrupted():
             return _hand_back(job, event, now)
+        case Held():
+            return _hold(job, event, now)
         case Suspended():
             return _suspend(job, event, now)
         case Answered():
@@ -208,6 +212,14 @@ def _hand_back(job: Job, event: Interrupted, now: Instant) -> Decision:
         interruptions=job.interruptions + 1,
     )
     return Decision(job.id, job.revision, change, _entry(job, Kind.INTERRUPTED, now))
+
+
+def _hold(job: Job, event: Held, now: Instant) -> Decision:
+    until = event.until
+    run_at = job.run_at if until is None else max(until, now)
+    change = _put_back(job, run_at=run_at, attempt=job.attempt - 1)
+    remark: Remark = {"upstream": event.upstream, "reason": event.reason, "until": until}
+    return Decision(job.id, job.revision, change, _entry(job, Kind.HELD, now, None, remark))
 
 
 def _suspend(job: Job, event: Suspended, now: Instant) -> Decision:

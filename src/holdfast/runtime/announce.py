@@ -19,6 +19,7 @@ _LEVELS: Final = {
     Kind.SUSPENDED: logging.DEBUG,
     Kind.SNOOZED: logging.INFO,
     Kind.INTERRUPTED: logging.INFO,
+    Kind.HELD: logging.INFO,
     Kind.CANCELLED: logging.INFO,
     Kind.REVIVED: logging.INFO,
     Kind.RETRIED: logging.WARNING,

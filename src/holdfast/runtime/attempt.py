@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from holdfast.core import deadline
 from holdfast.core.document import decode
+from holdfast.core.event import Event
 from holdfast.core.failure import PAYLOAD_INVALID, RESULT_INVALID, Failure
 from holdfast.core.instant import SECOND_US, Instant, to_datetime
 from holdfast.core.job import Job
@@ -19,6 +20,7 @@ from holdfast.core.plan import Plan, StagePlan
 from holdfast.errors import GiveUp, InvalidDocument, InvalidValue
 from holdfast.runtime.clock import monotonic_s
 from holdfast.runtime.stage import BoundStage
+from holdfast.runtime.watch import Permit, Ticket, Watch
 
 LOGGER: Final = logging.getLogger("holdfast.job")
 
@@ -30,6 +32,8 @@ class Fate(StrEnum):
     LOST = "lost"
     """The lease is no longer this worker's: whatever the handler does now counts for nothing."""
     SHUT_DOWN = "shut down"
+    HELD = "held"
+    """Its upstream lets nothing through, so that the handler was not called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +65,24 @@ class Attempt:
         "handle",
         "job",
         "lease",
+        "permit",
         "plan",
+        "refusal",
         "stage",
         "task",
+        "ticket",
+        "watch",
     )
 
     def __init__(
-        self, job: Job, *, plan: Plan, bound: BoundStage, checkpoints: Mapping[str, str]
+        self,
+        job: Job,
+        *,
+        plan: Plan,
+        bound: BoundStage,
+        checkpoints: Mapping[str, str],
+        watch: Watch | None = None,
+        permit: Permit | None = None,
     ) -> None:
         stage = plan.stage(job.stage)
         if stage is None:
@@ -87,9 +102,23 @@ class Attempt:
         self.task: Any = None
         self.ended = False
         """Set by the lane when it reports the attempt, which it does once."""
+        self.watch = watch
+        self.permit = permit
+        """By which it may try an upstream whose breaker is half open."""
+        self.ticket: Ticket | None = None
+        """By which its outcome becomes evidence about the upstream it called."""
+        self.refusal: Event | None = None
+        """What became of it instead, when its upstream let nothing through."""
 
     def begin(self, now: Instant) -> None:
-        """Start the attempt's own time."""
+        """Start the attempt's own time, unless its upstream lets nothing through."""
+        if self.watch is not None:
+            entered = self.watch.enter(self.job, self.permit, now)
+            if not isinstance(entered, Ticket):
+                self.refusal = entered
+                self.fate = self.fate or Fate.HELD
+                return
+            self.ticket = entered
         if self.stage.timeout_us is None and self.job.deadline_at is None:
             return
         ends_at = deadline.attempt_ends_at(self.job, timeout_us=self.stage.timeout_us, now=now)

@@ -6,6 +6,7 @@ import itertools
 import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 from holdfast.core.instant import SECOND_US, Instant, later
@@ -14,11 +15,13 @@ from holdfast.core.plan import Plan, Route
 from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
 from holdfast.runtime.attempt import Attempt
+from holdfast.runtime.breakers import Allowance, Breakers
 from holdfast.runtime.clock import Chance, monotonic_s
 from holdfast.runtime.in_flight import InFlight
 from holdfast.runtime.lanes.contract import Lane
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.stage import BoundStage, LaneKind
+from holdfast.runtime.watch import Permit
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
@@ -80,7 +83,8 @@ class Claimer:
         self._breakers = breakers
         self._pace = Pace()
         self._short_of_room = False
-        self._short_of_allowance = False
+        self._passed_over: set[str] = set()
+        """Upstreams of which nothing more may be claimed at the moment."""
         self._claim_in_doubt = False
         self._routes = {
             kind: [
@@ -96,7 +100,7 @@ class Claimer:
     def freed(self, count: int, *, requeued: bool) -> None:
         """Note that attempts ended; there may be room now, or a job that is due again soon."""
         self._pace.note(count)
-        if requeued or self._short_of_room or self._short_of_allowance:
+        if requeued or self._short_of_room or self._passed_over:
             self.wake.set()
 
     def tick(self, now: Instant) -> Instant:
@@ -118,9 +122,15 @@ class Claimer:
         if self._claim_in_doubt:
             self._adopt(now)
         self._short_of_room = False
+        self._passed_over.clear()
         more = False
         for kind, lane in self._lanes.items():
             room = self._room(lane)
+            routes = self._routes[kind]
+            allowances = self._breakers.allowances(now, places=lane.limit)
+            if allowances and room > 0:
+                room -= self._claim_allowed(kind, allowances, room, now)
+                routes = [route for route in routes if self._is_free(route, allowances)]
             if room <= 0:
                 self._short_of_room = True
                 continue
@@ -129,7 +139,7 @@ class Claimer:
             if first != MOST_URGENT:
                 # A turn, not the whole lane: what is urgent must not wait for slow handlers.
                 limit = min(limit, max(lane.limit // 10, 1) + self._prefetch())
-            jobs = self._claim(self._routes[kind], limit=limit, first=first, now=now)
+            jobs = self._claim(routes, limit=limit, first=first, now=now)
             more = more or len(jobs) == limit
         if more:
             return now
@@ -137,10 +147,12 @@ class Claimer:
             return later(now, self._poll_us)
         return self._next_turn(now)
 
-    def runs(self, pipeline: str, stage: str) -> bool:
+    def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
         """Tell whether this worker has a handler for a stage, and may call its upstream freely."""
         bound = self._handlers.get((pipeline, stage))
-        return bound is not None and self._breakers.admits_all(bound)
+        return bound is not None and (
+            bound.upstream is None or self._breakers.admits_all(bound, now)
+        )
 
     def start(self, leased: Iterable[Leased]) -> None:
         """Hand leased jobs to their lanes, in one call per lane."""
@@ -158,6 +170,49 @@ class Claimer:
         for kind, attempts in by_lane.items():
             self._lanes[kind].start(attempts)
 
+    def _claim_allowed(
+        self, kind: LaneKind, allowances: Mapping[str, Allowance], room: int, now: Instant
+    ) -> int:
+        """Claim of each upstream that does not let everything through; return how many."""
+        taken = 0
+        for name, allowance in allowances.items():
+            routes = [route for route in self._routes[kind] if self._upstream_of(route) == name]
+            limit = min(allowance.limit, room - taken, BATCH)
+            if not routes:
+                continue
+            if allowance.by_permit:
+                taken += self._claim_trials(name, routes, limit, now)
+                self._passed_over.add(name)
+                continue
+            limit = min(limit, allowance.limit - self._breakers.watches[name].in_flight)
+            jobs = self._claim(routes, limit=limit, first=MOST_URGENT, now=now) if limit > 0 else ()
+            taken += len(jobs)
+            if len(jobs) == max(limit, 0):
+                self._passed_over.add(name)
+        return taken
+
+    def _claim_trials(
+        self, upstream: str, routes: Sequence[Route], limit: int, now: Instant
+    ) -> int:
+        """Claim a job for each trial call that this worker gets a permit for."""
+        due_at = self._store.next_due(routes)
+        if due_at is None or due_at > now or limit <= 0:
+            return 0
+        permits = self._breakers.ask_permits(upstream, limit, store=self._store, now=now)
+        if not permits:
+            return 0
+        jobs = self._claim(routes, limit=len(permits), first=MOST_URGENT, now=now, permits=permits)
+        self._breakers.give_back(upstream, permits[len(jobs) :])
+        return len(jobs)
+
+    def _upstream_of(self, route: Route) -> str | None:
+        upstream = self._handlers[route.pipeline, route.stage].upstream
+        return None if upstream is None else upstream.name
+
+    def _is_free(self, route: Route, allowances: Mapping[str, Allowance]) -> bool:
+        name = self._upstream_of(route)
+        return name is None or name not in allowances or allowances[name].and_the_rest
+
     def _room(self, lane: Lane) -> int:
         """Return how many jobs to claim for a lane; none while only few places are free."""
         prefetch = self._prefetch()
@@ -167,7 +222,15 @@ class Claimer:
     def _prefetch(self) -> int:
         return min(int(self._pace.per_second() * PREFETCH_S), PREFETCH_MOST)
 
-    def _claim(self, routes: Sequence[Route], *, limit: int, first: int, now: Instant) -> list[Job]:
+    def _claim(
+        self,
+        routes: Sequence[Route],
+        *,
+        limit: int,
+        first: int,
+        now: Instant,
+        permits: Sequence[Permit] = (),
+    ) -> list[Job]:
         if not routes:
             return []
         start = int(self._chance.roll() * len(routes))
@@ -183,7 +246,7 @@ class Claimer:
             first=first,
         )
         failpoint.reach("claim.after")
-        self._dispatch(jobs)
+        self._dispatch(jobs, permits)
         self._claim_in_doubt = False
         return jobs
 
@@ -208,10 +271,10 @@ class Claimer:
             self._dispatch(orphans)
         self._claim_in_doubt = False
 
-    def _dispatch(self, jobs: Sequence[Job], permits: Sequence[Permit] = ()) -> int:
-        """Find the plans and checkpoints of claimed jobs, and start them; return how many."""
+    def _dispatch(self, jobs: Sequence[Job], permits: Sequence[Permit] = ()) -> None:
+        """Find the plans and checkpoints of claimed jobs, and start them."""
         if not jobs:
-            return 0
+            return
         planned = [(job, plan) for job in jobs if (plan := self._plan_of(job)) is not None]
         later_stages = [job.id for job, plan in planned if job.stage != plan.first.name]
         checkpoints: dict[str, dict[str, str]] = {}
@@ -222,7 +285,6 @@ class Claimer:
             Leased(job, plan, checkpoints.get(job.id, {}), permit)
             for (job, plan), permit in zip_longest(planned, permits[: len(planned)])
         )
-        return len(planned)
 
     def _plan_of(self, job: Job) -> Plan | None:
         """Return a job's plan, or None when it is missing or this code cannot read it."""
@@ -248,7 +310,12 @@ class Claimer:
         # Spread, so that a fleet that was woken together does not poll together.
         poll_at = later(now, int(self._poll_us * (0.75 + self._chance.roll() / 2)))
         due_at = self._store.next_due(
-            [route for routes in self._routes.values() for route in routes]
+            [
+                route
+                for routes in self._routes.values()
+                for route in routes
+                if not self._passed_over or self._upstream_of(route) not in self._passed_over
+            ]
         )
         if due_at is None:
             return poll_at

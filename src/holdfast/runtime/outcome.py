@@ -46,6 +46,8 @@ def event_of(
     """Return the event of an attempt that ended, or None when it no longer counts."""
     if attempt.fate is Fate.LOST:
         return None
+    if attempt.fate is Fate.HELD and attempt.refusal is not None:
+        return attempt.refusal
     if error is None:
         return event_of_value(attempt, value, now=now)
     if attempt.fate is Fate.TIMED_OUT:

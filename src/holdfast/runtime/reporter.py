@@ -54,8 +54,8 @@ class _Decided(NamedTuple):
 class Crew(Protocol):
     """Who goes on with a job after its stage, and is told of places that became free."""
 
-    def runs(self, pipeline: str, stage: str) -> bool:
-        """Tell whether a stage can be run here."""
+    def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
+        """Tell whether a stage can be run here and now."""
         ...
 
     def start(self, leased: Iterable[Leased]) -> None:
@@ -64,6 +64,10 @@ class Crew(Protocol):
 
     def freed(self, count: int, *, requeued: bool) -> None:
         """Take note of attempts that ended."""
+        ...
+
+    def heed_breakers(self) -> None:
+        """Tell the fleet soon what was seen of an upstream."""
         ...
 
 
@@ -111,6 +115,8 @@ class Reporter:
         except Exception:
             LOGGER.exception("the outcome cannot be read", extra={"job_id": attempt.job.id})
             event = Failed(BUG)
+        if attempt.watch is not None and attempt.watch.leave(attempt.ticket, event, now):
+            self._crew.heed_breakers()
         if event is None:
             self._drop(attempt, "its lease was lost")
             self._crew.freed(1, requeued=False)
@@ -201,7 +207,7 @@ class Reporter:
         job, plan = attempt.job, attempt.plan
         if type(event) is Done and not self.draining:
             following = plan.after(job.stage)
-            if following is not None and self._crew.runs(job.pipeline, following.name):
+            if following is not None and self._crew.runs(job.pipeline, following.name, now=at):
                 event = Done(event.result, later(at, self._lease_us))
         return decide(job, event, plan, at, self._chance.roll())
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from holdfast.classify.table import Rule
+from holdfast.core.breaker_policy import Breaker
 from holdfast.core.plan import Plan
 
 if TYPE_CHECKING:
@@ -26,6 +27,20 @@ class LaneKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class UpstreamTerms:
+    """On what terms a worker calls an upstream."""
+
+    name: str
+    breaker: Breaker | None = None
+    probe: Callable[[], Any] | None = None
+    """Tells whether the upstream is well by returning, and that it is not by raising."""
+    retry_share: float | None = None
+    """Retries may be at most this share of first attempts, apart from one a second."""
+    concurrency: int | None = None
+    """How many calls one worker may have under way."""
+
+
+@dataclass(frozen=True, slots=True)
 class BoundStage:
     """One stage of one pipeline and what runs it.
 
@@ -41,6 +56,7 @@ class BoundStage:
     rules: Sequence[Rule] = ()
     target: str | None = None
     """`module:qualname` of the handler, by which a child process finds it."""
+    upstream: UpstreamTerms | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from holdfast.core.job import WorkerId
 from holdfast.errors import InvalidValue, UnavailableError
 from holdfast.runtime.announce import Announcer
 from holdfast.runtime.attempt import Attempt, Fate
+from holdfast.runtime.breakers import Breakers
 from holdfast.runtime.claimer import Claimer, Leased
 from holdfast.runtime.clock import Chance, Clock, StoreClock, monotonic_s, sleep_s
 from holdfast.runtime.ear import Ear
@@ -138,6 +139,13 @@ class Worker:
             describe=self._describe,
         )
         self._lanes = self._make_lanes()
+        self.breakers = Breakers(
+            stores["breakers"],
+            worker=self.id,
+            stages=self._handlers.values(),
+            chance=self._chance,
+            changed=self._wake_claimer,
+        )
         self.claimer = Claimer(
             stores["claimer"],
             holder=self.id,
@@ -150,6 +158,7 @@ class Worker:
             lease_us=lease_us,
             poll_us=int(options.poll * SECOND_US),
             healthy=self._keeper.healthy,
+            breakers=self.breakers,
         )
         settler = Settler(
             stores["sweeper"],
@@ -169,6 +178,9 @@ class Worker:
             ),
         )
         self._ear = Ear(stores["claimer"].listen(), heard=self.claimer.wake)
+
+    def _wake_claimer(self) -> None:
+        self.claimer.wake.set()
 
     def _make_lanes(self) -> Mapping[LaneKind, Lane]:
         """Make the lanes that the handlers need, and no others."""
@@ -212,6 +224,8 @@ class Worker:
         self._stores["keeper"].forget_workers(
             seen_before=Instant(self._started_at - FORGET_AFTER_US)
         )
+        # Before the first claim: a breaker that is open holds for a new worker too.
+        self.breakers.refresh(self._started_at)
         for service in self._services():
             self._supervisor.start(service)
         LOGGER.info(
@@ -222,6 +236,8 @@ class Worker:
     def _services(self) -> list[Service]:
         services: list[Service] = [self._keeper, self._reporter, self.claimer, self._sweeper]
         services.append(self._ear)
+        if self.breakers.watches:
+            services.append(self.breakers)
         services.extend(
             lane for lane in self._lanes.values() if isinstance(lane, LoopLane | ThreadLane)
         )
@@ -326,8 +342,8 @@ class _Crew:
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
 
-    def runs(self, pipeline: str, stage: str) -> bool:
-        return self._worker.claimer.runs(pipeline, stage)
+    def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
+        return self._worker.claimer.runs(pipeline, stage, now=now)
 
     def start(self, leased: Iterable[Leased]) -> None:
         self._worker.claimer.start(leased)
@@ -335,5 +351,8 @@ class _Crew:
     def freed(self, count: int, *, requeued: bool) -> None:
         self._worker.claimer.freed(count, requeued=requeued)
 
+    def heed_breakers(self) -> None:
+        self._worker.breakers.wake.set()
 
-_RESERVED: Final = ("claimer", "reporter", "keeper", "sweeper")
+
+_RESERVED: Final = ("claimer", "reporter", "keeper", "sweeper", "breakers")

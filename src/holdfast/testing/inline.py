@@ -17,6 +17,7 @@ from holdfast.errors import UsageError
 from holdfast.handle import JobHandle
 from holdfast.runtime.announce import Applied
 from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report
+from holdfast.runtime.breakers import Breakers
 from holdfast.runtime.claimer import Claimer, Leased
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.in_flight import InFlight
@@ -115,7 +116,7 @@ class _Inline:
         )
         self._lane = _InlineLane(clock=clock, report=self._reporter.report)
         handlers = {
-            (stage.pipeline, stage.name): replace(stage, lane=LaneKind.THREAD)
+            (stage.pipeline, stage.name): replace(stage, lane=LaneKind.THREAD, upstream=None)
             for stage in _stages(app)
         }
         self._claimer = Claimer(
@@ -130,6 +131,7 @@ class _Inline:
             lease_us=LEASE_US,
             poll_us=SECOND_US,
             healthy=lambda: True,
+            breakers=Breakers(store, worker=HOLDER, stages=(), chance=app.chance),
         )
         settler = Settler(store, plans=plans, chance=app.chance, announcer=app.announcer)
         self._sweeper = Sweeper(
@@ -152,14 +154,17 @@ class _Inline:
         self._lane.raise_interrupt()
         return ran
 
-    def runs(self, pipeline: str, stage: str) -> bool:
-        return self._claimer.runs(pipeline, stage)
+    def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
+        return self._claimer.runs(pipeline, stage, now=now)
 
     def start(self, leased: Iterable[Leased]) -> None:
         self._claimer.start(leased)
 
     def freed(self, count: int, *, requeued: bool) -> None:
         """Say nothing to the claimer: it would lease ahead by real time, which no test repeats."""
+
+    def heed_breakers(self) -> None:
+        """Do nothing: there is no fleet to tell."""
 
 
 class _InlineLane:

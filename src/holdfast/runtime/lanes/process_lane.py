@@ -144,6 +144,8 @@ class ProcessLane:
     def _run(self, child: _Child, attempt: Attempt) -> RemoteOutcome:
         now = self._clock.now()
         attempt.begin(now)
+        if attempt.refusal is not None:
+            return RemoteOutcome(attempt.refusal)
         failpoint.reach("run.before")
         child.connection.send_bytes(request_of(attempt, now=now))
         while not child.connection.poll(POLL_S):

@@ -10,7 +10,7 @@ from holdfast.core.job import Job, priorities_from
 from holdfast.core.plan import Route
 from holdfast.store.postgres.rows import plain_array, text_array
 
-HEADS_FROM: Final = 50
+HEADS_FROM: Final = 5
 """Claims of fewer jobs than this always look from the start."""
 REWIND_S: Final = 0.5
 """How long, at most, a job that became due behind a head may be passed over."""

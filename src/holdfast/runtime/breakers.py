@@ -1,0 +1,287 @@
+"""Keeps a worker's view of its upstreams and the fleet's view of them in step."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, NamedTuple
+
+from holdfast.core.breaker import (
+    Admits,
+    BreakerEvent,
+    Observed,
+    PermitsAsked,
+    TrialEnded,
+    admission,
+    decide_breaker,
+)
+from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, later
+from holdfast.core.job import WorkerId
+from holdfast.core.upstream import Gate, UpstreamState
+from holdfast.errors import UnavailableError, UsageError
+from holdfast.runtime.clock import Chance
+from holdfast.runtime.probe import Probing
+from holdfast.runtime.stage import BoundStage, UpstreamTerms
+from holdfast.runtime.watch import Permit, Watch
+from holdfast.store.audit import ENGINE, AuditEntry
+from holdfast.store.contract import Store
+
+LOGGER: Final = logging.getLogger("holdfast.breaker")
+TRIES: Final = 16
+QUIET_US: Final = SECOND_US
+"""How often upstreams are read while all is well."""
+BUSY_US: Final = 200_000
+"""How often they are read and written while something is wrong."""
+FLEET_US: Final = 5 * SECOND_US
+ALIVE_US: Final = 60 * SECOND_US
+_WORDS: Final = {Gate.OPEN: "opened", Gate.HALF_OPEN: "half-opened", Gate.CLOSED: "closed"}
+
+
+class Move(NamedTuple):
+    """An upstream before and after a decision that was written."""
+
+    before: UpstreamState
+    after: UpstreamState
+
+
+class Allowance(NamedTuple):
+    """How many jobs a worker may claim of an upstream that does not let everything through."""
+
+    limit: int
+    """Attempts that may be in flight at a time; 0 keeps jobs in their queue."""
+    by_permit: bool = False
+    """Whether each of them needs a permit."""
+    and_the_rest: bool = False
+    """Whether the others are claimed as well, to be told that nothing is let through."""
+
+
+class Breakers:
+    """Reads the fleet's upstreams, tells it what this worker has seen, and says what it may claim.
+
+    A worker that cannot reach the store goes by what it last read, for a while.
+    """
+
+    name = "breakers"
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        worker: WorkerId,
+        stages: Iterable[BoundStage],
+        chance: Chance,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.wake = threading.Event()
+        self.watches: Mapping[str, Watch] = {
+            terms.name: Watch(terms, chance=chance) for terms in terms_of(stages)
+        }
+        self._store = store
+        self._worker = worker
+        self._chance = chance
+        self._changed = changed
+        self._fleet = 1
+        self._fleet_at = Instant(0)
+        self._probes = {
+            name: Probing(watch.terms.probe, over=self.wake.set)
+            for name, watch in self.watches.items()
+            if watch.terms.probe is not None
+        }
+
+    def watch_of(self, bound: BoundStage) -> Watch | None:
+        """Return the watch over the upstream that a stage calls."""
+        return None if bound.upstream is None else self.watches[bound.upstream.name]
+
+    def tick(self, now: Instant) -> Instant:
+        """Read all upstreams, then write what was seen of those that something is wrong with."""
+        if not self.watches:
+            return FAR_FUTURE
+        self.refresh(now)
+        for watch in self.watches.values():
+            self._report(watch, now)
+            self._probe(watch, now)
+        busy = any(self._is_busy(watch, now) for watch in self.watches.values())
+        spread = 0.75 + self._chance.roll() / 2
+        return later(now, int((BUSY_US if busy else QUIET_US) * spread))
+
+    def refresh(self, now: Instant) -> None:
+        """Read every upstream of this worker."""
+        known = {state.name: state for state in self._store.upstreams.all()}
+        moved = [
+            watch.learn(known.get(name, UpstreamState(name)), now=now)
+            for name, watch in self.watches.items()
+        ]
+        if any(moved):
+            self._changed()
+
+    def allowances(self, now: Instant, *, places: int) -> dict[str, Allowance]:
+        """Return what may be claimed of upstreams that do not let everything through."""
+        found: dict[str, Allowance] = {}
+        for name, watch in self.watches.items():
+            allowance = self._allowance(watch, now, places)
+            if allowance is not None:
+                found[name] = allowance
+        return found
+
+    def ask_permits(self, name: str, wanted: int, *, store: Store, now: Instant) -> list[Permit]:
+        """Reserve up to `wanted` trial calls for this worker; nobody else gets the same."""
+        watch = self.watches[name]
+        move = self._move(watch, PermitsAsked(self._worker, wanted), now, store=store)
+        if move is None:
+            return []
+        after = move.after
+        older = move.before.permits if move.before.generation == after.generation else ()
+        known = {permit.number for permit in older}
+        return [
+            Permit(after.generation, permit.number, permit.until)
+            for permit in after.permits
+            if permit.worker == self._worker and permit.number not in known
+        ]
+
+    def give_back(self, name: str, permits: Iterable[Permit]) -> None:
+        """Return permits that no call was made with."""
+        for permit in permits:
+            self.watches[name].return_permit(permit)
+            self.wake.set()
+
+    def admits_all(self, bound: BoundStage, now: Instant) -> bool:
+        """Tell whether a stage's upstream lets everything through, as far as this worker knows."""
+        watch = self.watch_of(bound)
+        if watch is None:
+            return True
+        return watch.terms.concurrency is None and not watch.restricted(now)
+
+    def _allowance(self, watch: Watch, now: Instant, places: int) -> Allowance | None:
+        held = watch.held(now)
+        if self._may_try(watch, now) and watch.terms.probe is None:
+            return Allowance(places, by_permit=True, and_the_rest=not held)
+        if held:
+            return Allowance(0)
+        most = watch.terms.concurrency
+        share = admission(watch.state, watch.terms.breaker, now).share
+        if share in {0.0, 1.0}:
+            return None if most is None else Allowance(most)
+        released = max(math.ceil(share * places), 1)
+        return Allowance(released if most is None else min(released, most))
+
+    @staticmethod
+    def _may_try(watch: Watch, now: Instant) -> bool:
+        return admission(watch.state, watch.terms.breaker, now).admits is Admits.TRIALS
+
+    def _is_busy(self, watch: Watch, now: Instant) -> bool:
+        state = watch.state
+        return (
+            bool(state.samples)
+            or state.gate is not Gate.CLOSED
+            or admission(state, watch.terms.breaker, now).share < 1.0
+        )
+
+    def _report(self, watch: Watch, now: Instant) -> None:
+        """Write what this worker has seen; nothing at all while all is well."""
+        limited = watch.take_rate_limit()
+        if limited is not None:
+            self._move(watch, limited, now)
+        for trial in watch.take_trials():
+            self._end_trial(watch, trial, now)
+        if not watch.state.samples and not watch.has_failures():
+            return
+        runs = watch.take_runs()
+        observed = Observed(self._worker, watch.state.generation, runs, self._count_fleet(now))
+        self._move(watch, observed, now)
+
+    def _end_trial(self, watch: Watch, trial: TrialEnded, now: Instant) -> None:
+        try:
+            self._move(watch, trial, now)
+        except UnavailableError:
+            # The permit would only run out, and meanwhile nobody could try.
+            watch.trials.append(trial)
+            raise
+
+    def _probe(self, watch: Watch, now: Instant) -> None:
+        """Ask the upstream itself how it is, once its cooldown is over."""
+        probing = self._probes.get(watch.terms.name)
+        if probing is None:
+            return
+        ended = probing.take()
+        if ended is not None:
+            self._end_trial(watch, ended, now)
+        if probing.idle and self._may_try(watch, now):
+            permits = self.ask_permits(watch.terms.name, 1, store=self._store, now=now)
+            if permits:
+                probing.start(permits[0])
+
+    def _move(
+        self, watch: Watch, event: BreakerEvent, now: Instant, *, store: Store | None = None
+    ) -> Move | None:
+        """Decide and write, again and again while others change the upstream meanwhile."""
+        rows = (store or self._store).upstreams
+        before = watch.state
+        for _ in range(TRIES):
+            after = decide_breaker(before, event, watch.terms.breaker, now)
+            if after is None:
+                return None
+            written = rows.save(after, now=now, audit=_audit(before, after, now))
+            if written is not None:
+                if watch.learn(written, now=now):
+                    _log(before, written)
+                    self._changed()
+                return Move(before, written)
+            before = rows.get(watch.terms.name)
+        LOGGER.warning(
+            "upstream %s changes too fast to be written", watch.terms.name, extra={"event": "busy"}
+        )
+        return None
+
+    def _count_fleet(self, now: Instant) -> int:
+        if now - self._fleet_at >= FLEET_US:
+            workers = self._store.workers()
+            alive = [row for row in workers if now - row.seen_at < ALIVE_US]
+            self._fleet = max(sum(row.state != "stopped" for row in alive), 1)
+            self._fleet_at = now
+        return self._fleet
+
+
+def terms_of(stages: Iterable[BoundStage]) -> list[UpstreamTerms]:
+    """Return the terms of every upstream that stages call; two sets for one name are refused."""
+    found: dict[str, UpstreamTerms] = {}
+    for stage in stages:
+        terms = stage.upstream
+        if terms is not None and found.setdefault(terms.name, terms) != terms:
+            raise UsageError(
+                f"upstream {terms.name!r} is declared twice, in different ways; "
+                "declare it once and give it to every stage that calls it"
+            )
+    return list(found.values())
+
+
+def _audit(before: UpstreamState, after: UpstreamState, now: Instant) -> list[AuditEntry]:
+    if before.gate is after.gate:
+        return []
+    detail = {"generation": after.generation, "open_until": after.open_until}
+    return [AuditEntry(now, ENGINE, _WORDS[after.gate], "upstream", after.name, None, detail)]
+
+
+def _log(before: UpstreamState, after: UpstreamState) -> None:
+    facts = {
+        "upstream": after.name,
+        "breaker": after.gate.value,
+        "generation": after.generation,
+        "open_until": after.open_until,
+        "paused_until": after.paused_until,
+    }
+    if before.gate is not after.gate:
+        word = _WORDS[after.gate]
+        level = logging.WARNING if after.gate is Gate.OPEN else logging.INFO
+        LOGGER.log(
+            level,
+            "the breaker of %s has %s",
+            after.name,
+            word,
+            extra={"event": f"breaker_{after.gate.value}", **facts},
+        )
+    elif before.paused_until != after.paused_until:
+        LOGGER.warning(
+            "%s asked to be left alone", after.name, extra={"event": "rate_limited", **facts}
+        )

@@ -1,0 +1,239 @@
+"""One upstream as one worker sees it: what it lets through, and how calls of late have ended."""
+
+from __future__ import annotations
+
+import threading
+from typing import Final, NamedTuple
+
+from holdfast.core.breaker import Admits, RateLimited, TrialEnded, admission
+from holdfast.core.breaker_policy import BreakerMode
+from holdfast.core.event import Done, Event, Failed, Held, Suspended
+from holdfast.core.failure import CIRCUIT_OPEN, Failure
+from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.core.job import Job
+from holdfast.core.upstream import UpstreamState
+from holdfast.runtime.clock import Chance
+from holdfast.runtime.stage import UpstreamTerms
+
+MOST_RUNS: Final = 16
+"""How many of the latest calls are told in their order; those before them as one sum."""
+STALE_US: Final = 30 * SECOND_US
+"""For how long what was last read of an upstream is believed while the store cannot be reached."""
+RETRY_FLOOR_PER_S: Final = 1.0
+MOST_RETRIES_SAVED: Final = 10.0
+_TOO_MANY_REQUESTS: Final = 429
+
+
+class Permit(NamedTuple):
+    """The right of this very worker to one trial call."""
+
+    generation: int
+    number: int
+    until: Instant
+
+
+class Ticket(NamedTuple):
+    """Under which a call was begun; an answer to an older one is no evidence."""
+
+    generation: int
+    permit: Permit | None
+
+
+class Watch:
+    """What a worker knows of an upstream, used by the lanes, the claimer and the breakers.
+
+    Nothing here waits for anybody: the store is read and written by `Breakers` alone.
+    """
+
+    def __init__(self, terms: UpstreamTerms, *, chance: Chance) -> None:
+        self.terms = terms
+        self.state = UpstreamState(terms.name)
+        self.read_at = Instant(0)
+        self.in_flight = 0
+        """Attempts that were handed to a lane and have not ended."""
+        self.trials: list[TrialEnded] = []
+        self.paused_until: Instant | None = None
+        self._budget = None if terms.retry_share is None else RetryBudget(terms.retry_share)
+        self._chance = chance
+        self._lock = threading.Lock()
+        self._runs: list[tuple[int, int]] = []
+        self._generation = 0
+
+    def learn(self, state: UpstreamState, *, now: Instant) -> bool:
+        """Take over what the store says, unless it is older; True when the gate has moved."""
+        with self._lock:
+            if state.revision < self.state.revision:
+                return False
+            before, self.state, self.read_at = self.state, state, now
+            if state.generation != self._generation:
+                self._runs.clear()
+                self._generation = state.generation
+        return before.generation != state.generation or before.paused_until != state.paused_until
+
+    def add(self) -> None:
+        """Count an attempt that is handed to a lane."""
+        with self._lock:
+            self.in_flight += 1
+
+    def restricted(self, now: Instant) -> bool:
+        """Tell whether not everything is let through."""
+        admits, _ = self._admits(now)
+        return admits is not Admits.ALL or (
+            admission(self.state, self.terms.breaker, now).share < 1.0
+        )
+
+    def held(self, now: Instant) -> bool:
+        """Tell whether jobs of this upstream stay in their queue."""
+        admits, rate_limited = self._admits(now)
+        if admits is Admits.ALL:
+            return False
+        return rate_limited or self.mode is BreakerMode.HOLD
+
+    @property
+    def mode(self) -> BreakerMode:
+        """What becomes of jobs while nothing is let through."""
+        breaker = self.terms.breaker
+        return BreakerMode.HOLD if breaker is None else BreakerMode(breaker.mode)
+
+    def enter(self, job: Job, permit: Permit | None, now: Instant) -> Ticket | Event:
+        """Let a call begin, or return what becomes of the attempt instead."""
+        state = self.state
+        admitted = admission(state, self.terms.breaker, now)
+        admits, rate_limited = self._admits(now)
+        if admits is Admits.TRIALS and permit is not None and _is_valid(permit, state, now):
+            return Ticket(state.generation, permit)
+        if admits is not Admits.ALL:
+            return self._refuse(rate_limited=rate_limited, until=admitted.until, now=now)
+        if self._budget is not None and not self._budget.allows(job.attempt, now):
+            wait_us = int(SECOND_US * (0.5 + self._chance.roll()))
+            return Held(self.terms.name, "RETRY_BUDGET", later(now, wait_us))
+        return Ticket(state.generation, None)
+
+    def leave(self, ticket: Ticket | None, event: Event | None, at: Instant) -> bool:
+        """Note how a call ended; True when the store should hear of it soon."""
+        with self._lock:
+            self.in_flight -= 1
+            if ticket is None:
+                return False
+            fine = _verdict(event)
+            limited = self._note_rate_limit(event, at)
+            if ticket.permit is not None:
+                permit = ticket.permit
+                self.trials.append(TrialEnded(permit.generation, permit.number, fine))
+                return True
+            if fine is None or ticket.generation != self._generation:
+                return limited
+            self._add(fine=fine)
+            return limited or not fine
+
+    def return_permit(self, permit: Permit) -> None:
+        """Give a permit back that no call was made with."""
+        with self._lock:
+            self.trials.append(TrialEnded(permit.generation, permit.number, None))
+
+    def take_runs(self) -> tuple[tuple[int, int], ...]:
+        """Return how calls have ended since this was last asked, in order."""
+        with self._lock:
+            runs, self._runs = tuple(self._runs), []
+        return runs
+
+    def has_failures(self) -> bool:
+        """Tell whether a call has failed since the runs were last taken."""
+        return any(failed for _, failed in self._runs)
+
+    def take_trials(self) -> list[TrialEnded]:
+        """Return the trials that have ended since this was last asked."""
+        with self._lock:
+            trials, self.trials = self.trials, []
+        return trials
+
+    def take_rate_limit(self) -> RateLimited | None:
+        """Return until when the upstream asked to be left alone, if it did."""
+        with self._lock:
+            until, self.paused_until = self.paused_until, None
+        return None if until is None else RateLimited(until)
+
+    def _admits(self, now: Instant) -> tuple[Admits, bool]:
+        """Return what is let through, and whether the upstream itself asked for that."""
+        if self.terms.breaker is not None and now - self.read_at > STALE_US:
+            return Admits.NOTHING, False
+        admitted = admission(self.state, self.terms.breaker, now)
+        if self.paused_until is not None and self.paused_until > now:
+            return Admits.NOTHING, True
+        return admitted.admits, admitted.rate_limited
+
+    def _refuse(self, *, rate_limited: bool, until: Instant | None, now: Instant) -> Event:
+        name = self.terms.name
+        if rate_limited:
+            return Held(name, "RATE_LIMITED")
+        if self.mode is BreakerMode.FAIL_FAST:
+            return Failed(CIRCUIT_OPEN)
+        if self.mode is BreakerMode.NOTICE:
+            # Spread, so that what was put off together does not return together.
+            spread_us = int(SECOND_US * (1 + self._chance.roll()))
+            return Held(name, CIRCUIT_OPEN.error_class, later(max(until or now, now), spread_us))
+        return Held(name, CIRCUIT_OPEN.error_class)
+
+    def _note_rate_limit(self, event: Event | None, at: Instant) -> bool:
+        if not isinstance(event, Failed):
+            return False
+        failure = event.failure
+        if failure.retry_after_us is None or failure.http_status != _TOO_MANY_REQUESTS:
+            return False
+        self.paused_until = max(later(at, failure.retry_after_us), self.paused_until or at)
+        return True
+
+    def _add(self, *, fine: bool) -> None:
+        runs = self._runs
+        last = runs[-1] if runs else None
+        if last is not None and (last[1] == 0) == fine and (last[0] == 0) == (not fine):
+            runs[-1] = (last[0] + fine, last[1] + (not fine))
+            return
+        runs.append((1, 0) if fine else (0, 1))
+        if len(runs) > MOST_RUNS:
+            first, second = runs[0], runs[1]
+            runs[:2] = [(first[0] + second[0], first[1] + second[1])]
+
+
+class RetryBudget:
+    """Lets retries be a share of first attempts, and one a second besides.
+
+    Each worker keeps to the share, and so does the fleet.
+    """
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._saved = MOST_RETRIES_SAVED
+        self._floor_at: Instant | None = None
+        self._lock = threading.Lock()
+
+    def allows(self, attempt: int, now: Instant) -> bool:
+        """Tell whether an attempt may begin; a first one always may, and saves for retries."""
+        with self._lock:
+            if attempt <= 1:
+                self._saved = min(self._saved + self._share, MOST_RETRIES_SAVED)
+                return True
+            if self._saved >= 1:
+                self._saved -= 1
+                return True
+            if self._floor_at is None or now - self._floor_at >= SECOND_US / RETRY_FLOOR_PER_S:
+                self._floor_at = now
+                return True
+            return False
+
+
+def _is_valid(permit: Permit, state: UpstreamState, now: Instant) -> bool:
+    return permit.generation == state.generation and permit.until > now
+
+
+def _verdict(event: Event | None) -> bool | None:
+    """Return whether an outcome speaks for the upstream, against it, or not at all."""
+    if isinstance(event, Done | Suspended):
+        return True
+    if not isinstance(event, Failed):
+        return None
+    failure: Failure = event.failure
+    if failure.blames_upstream:
+        return False
+    # Whatever it refused, it answered.
+    return True if failure.http_status is not None else None
