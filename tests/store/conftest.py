@@ -13,7 +13,10 @@ from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.postgres_databases import DisposableDatabases
 
-TABLES = ("job", "plan", "checkpoint", "ledger", "queue", "worker")
+TABLES = (
+    *("job", "plan", "checkpoint", "ledger", "queue", "worker"),
+    *("upstream", "dead_letter", "replay", "replay_item", "audit"),
+)
 
 
 def _migrate(url: str) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from holdfast.core.plan import Plan, Route
     from holdfast.store.audit import AuditRows
     from holdfast.store.letters import LetterRows
+    from holdfast.store.replays import ReplayRows
     from holdfast.store.upstreams import UpstreamRows
 
 
@@ -150,6 +151,7 @@ class Store(Protocol):
     upstreams: UpstreamRows
     audit: AuditRows
     letters: LetterRows
+    replays: ReplayRows
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""

@@ -46,6 +46,7 @@ from holdfast.store.postgres.rows import plain_array, text_array
 from holdfast.store.postgres.statements import SQL, borrowed, fetch, text
 from holdfast.store.postgres.steps import PostgresSql
 from holdfast.store.postgres.writes import is_atomic, write, write_unlocked
+from holdfast.store.replays import ReplayRows
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
@@ -92,6 +93,7 @@ class PostgresStore:
         self.upstreams = UpstreamRows(sql)
         self.audit = AuditRows(sql)
         self.letters = LetterRows(sql)
+        self.replays = ReplayRows(sql)
 
     def migrate(self) -> list[str]:
         return migrations.migrate(self._connections.connect)

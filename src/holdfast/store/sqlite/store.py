@@ -30,6 +30,7 @@ from holdfast.store.contract import (
     WorkerRow,
 )
 from holdfast.store.letters import LetterRows
+from holdfast.store.replays import ReplayRows
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
@@ -65,6 +66,7 @@ class SqliteStore:
         self.upstreams = UpstreamRows(sql)
         self.audit = AuditRows(sql)
         self.letters = LetterRows(sql)
+        self.replays = ReplayRows(sql)
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""

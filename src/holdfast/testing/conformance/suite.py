@@ -12,6 +12,7 @@ from holdfast.testing.conformance.oddities import OddityConformance
 from holdfast.testing.conformance.racing import RaceConformance
 from holdfast.testing.conformance.reading import ReadConformance
 from holdfast.testing.conformance.renewing import RenewConformance
+from holdfast.testing.conformance.replaying import ReplayConformance
 from holdfast.testing.conformance.sweeping import SweepConformance
 
 
@@ -26,6 +27,7 @@ class StoreConformance(
     ListenConformance,
     OddityConformance,
     RaceConformance,
+    ReplayConformance,
 ):
     """Every test of a store; subclass it under a name that starts with `Test`."""
 

@@ -49,30 +49,35 @@ create index dead_letter_resolved on holdfast.dead_letter (resolved_at, id)
     where state = 'resolved';
 
 create table holdfast.replay (
-    id         text     primary key collate "C",
-    name       text     not null,
-    asked_by   text     not null,
-    reason     text,
-    created_at bigint   not null,
-    updated_at bigint   not null,
-    revision   integer  not null default 0,
-    state      text     not null collate "C",
-    from_start smallint not null,
-    canary     integer  not null,
-    every_us   bigint   not null,
-    stop_after integer  not null,
-    note       text
+    id           text     primary key collate "C",
+    name         text     not null,
+    asked_by     text     not null,
+    reason       text,
+    created_at   bigint   not null,
+    updated_at   bigint   not null,
+    revision     integer  not null default 0,
+    state        text     not null collate "C",
+    from_start   smallint not null,
+    canary       integer  not null,
+    every_us     bigint   not null,
+    stop_after   integer  not null,
+    last_sent_at bigint,
+    note         text
 );
 
+-- Retries are those of the letter's job when the list was frozen: they fence its replay.
 create table holdfast.replay_item (
     replay_id text    not null collate "C",
     position  integer not null,
     letter_id text    not null collate "C",
     state     text    not null collate "C" default 'pending',
+    retries   integer not null,
     sent_at   bigint,
     note      text,
     primary key (replay_id, position)
 );
+
+create index replay_item_state on holdfast.replay_item (replay_id, state, position);
 
 create table holdfast.audit (
     id           bigint generated always as identity primary key,

@@ -49,30 +49,35 @@ create index holdfast_dead_letter_resolved on holdfast_dead_letter (resolved_at,
     where state = 'resolved';
 
 create table holdfast_replay (
-    id         text not null primary key,
-    name       text     not null,
-    asked_by   text     not null,
-    reason     text,
-    created_at integer   not null,
-    updated_at integer   not null,
-    revision   integer  not null default 0,
-    state      text     not null,
-    from_start integer not null,
-    canary     integer  not null,
-    every_us   integer   not null,
-    stop_after integer  not null,
-    note       text
+    id           text     not null primary key,
+    name         text     not null,
+    asked_by     text     not null,
+    reason       text,
+    created_at   integer  not null,
+    updated_at   integer  not null,
+    revision     integer  not null default 0,
+    state        text     not null,
+    from_start   integer  not null,
+    canary       integer  not null,
+    every_us     integer  not null,
+    stop_after   integer  not null,
+    last_sent_at integer,
+    note         text
 ) strict;
 
+-- Retries are those of the letter's job when the list was frozen: they fence its replay.
 create table holdfast_replay_item (
     replay_id text    not null,
     position  integer not null,
     letter_id text    not null,
     state     text    not null default 'pending',
+    retries   integer not null,
     sent_at   integer,
     note      text,
     primary key (replay_id, position)
 ) strict;
+
+create index holdfast_replay_item_state on holdfast_replay_item (replay_id, state, position);
 
 create table holdfast_audit (
     id           integer primary key autoincrement,

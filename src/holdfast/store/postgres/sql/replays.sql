@@ -1,0 +1,7 @@
+-- replays: the latest replays, newest first.
+select replay.id, replay.name, replay.asked_by, replay.reason, replay.created_at,
+       replay.updated_at, replay.revision, replay.state, replay.from_start, replay.canary,
+       replay.every_us, replay.stop_after, replay.last_sent_at, replay.note
+  from holdfast.replay as replay
+ order by replay.id desc
+ limit %(limit)s

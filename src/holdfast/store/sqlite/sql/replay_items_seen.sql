@@ -1,0 +1,9 @@
+-- replay_items_seen: letters of a replay in one state, with their letters and jobs as they are now.
+select item.position, item.letter_id, item.state, item.retries, item.sent_at, item.note,
+       letter.state, job.state, job.retries
+  from holdfast_replay_item as item
+  left join holdfast_dead_letter as letter on letter.id = item.letter_id
+  left join holdfast_job as job on job.id = item.letter_id
+ where item.replay_id = :replay_id and item.state = :state and item.position > :after
+ order by item.position
+ limit :limit
