@@ -16,6 +16,8 @@ from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.ids import JobId
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import ACTIVE, DEFAULT_OWNER, DEFAULT_PRIORITY, Job, JobState
+from holdfast.core.redaction import Redactor
+from holdfast.dead_letters import DeadLetters
 from holdfast.errors import (
     InvalidValue,
     UnknownJob,
@@ -90,13 +92,16 @@ class Holdfast:
         self.clock: Clock = clock or StoreClock(
             self._closed_store.read_clock, learn_every_us=LEARN_EVERY_US
         )
-        self.announcer = Announcer()
+        self.announcer = Announcer(self._closed_store.letters.escalated)
         self._plans = PlanCache(self._closed_store)
         self._submitter = Submitter(
             self._closed_store, plans=self._plans, clock=self.clock, chance=self.chance
         )
         self._settler = Settler(
             self._closed_store, plans=self._plans, chance=self.chance, announcer=self.announcer
+        )
+        self.dead = DeadLetters(
+            lambda: self.store, clock=self.clock, settle=self._settle, redact=Redactor().text
         )
 
     @property

@@ -8,6 +8,7 @@
     │   ├── InvalidDocument     a payload or result that is not acceptable JSON
     │   ├── UnknownPipeline     this process has no pipeline of that name
     │   ├── UnknownJob          the store has no job of that id
+    │   ├── UnknownLetter       the store has no dead letter of that id
     │   ├── SchemaTooNew        the database was migrated by a newer holdfast
     │   ├── SchemaTooOld        the database has yet to be migrated
     │   └── ForkedProcess       a store was carried across a fork
@@ -15,7 +16,8 @@
     │   ├── StaleRevision       the job moved on after it was read
     │   ├── KeyConflict         the idempotency key belongs to a job with another body
     │   ├── VersionConflict     a rerun needs a strictly higher version
-    │   └── WrongState          the job's state does not allow what was asked
+    │   ├── WrongState          the job's state does not allow what was asked
+    │   └── StepMissing         something has to be done about the dead letter first
     └── UnavailableError        try later
         ├── StoreUnavailable    the database cannot be reached
         └── StoreCorrupt        the database file is damaged
@@ -131,6 +133,17 @@ class UnknownJob(UsageError):
         super().__init__(f"no job has the id {_shown(job_id)}; check the id and the database URL")
 
 
+class UnknownLetter(UsageError):
+    """The store has no dead letter of that id."""
+
+    def __init__(self, letter_id: str) -> None:
+        self.letter_id = letter_id
+        super().__init__(
+            f"no dead letter has the id {_shown(letter_id)}; it has the id of its job, "
+            "and only a job that failed for good has one"
+        )
+
+
 class SchemaTooNew(UsageError):
     """The database was migrated by a newer holdfast than this one."""
 
@@ -208,6 +221,15 @@ class WrongState(ConflictError):
             f"cannot {action} job {job_id}: it is {state}, and only "
             f"{' or '.join(self.allowed)} jobs allow that; read it again"
         )
+
+
+class StepMissing(ConflictError):
+    """What was asked of a dead letter is not next; `missing` names the step that is."""
+
+    def __init__(self, letter_id: str, *, action: str, state: str, missing: str, how: str) -> None:
+        self.letter_id, self.action, self.state = letter_id, action, state
+        self.missing, self.how = missing, how
+        super().__init__(f"cannot {action} dead letter {letter_id}, which is {state}: {how}")
 
 
 class UnavailableError(HoldfastError):

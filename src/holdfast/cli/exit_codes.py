@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from holdfast.errors import ConflictError, UnavailableError, UnknownJob, UsageError
+from holdfast.errors import ConflictError, UnavailableError, UnknownJob, UnknownLetter, UsageError
 
 
 class ExitCode(IntEnum):
@@ -22,7 +22,7 @@ class ExitCode(IntEnum):
 def code_of(error: BaseException) -> ExitCode:
     """Return the exit code of a command that ends with `error`."""
     match error:
-        case UnknownJob():
+        case UnknownJob() | UnknownLetter():
             return ExitCode.NOT_FOUND
         case UsageError():
             return ExitCode.USAGE

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
+from holdfast.core.dead_letter import DeadLetter
 from holdfast.core.decision import Decision, Kind
+from holdfast.core.ids import JobId
 from holdfast.core.job import Job
 from holdfast.runtime import failpoint
 
@@ -37,13 +39,19 @@ class Applied(NamedTuple):
 
 
 Subscriber = Callable[[Applied], None]
+Escalated = Callable[[Collection[JobId]], Sequence[DeadLetter]]
+
+
+def _nothing(_: Collection[JobId]) -> Sequence[DeadLetter]:
+    return ()
 
 
 class Announcer:
     """Logs applied decisions and hands them to subscribers."""
 
-    def __init__(self) -> None:
+    def __init__(self, escalated: Escalated = _nothing) -> None:
         self._subscribers: tuple[Subscriber, ...] = ()
+        self._escalated = escalated
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` after each applied decision of this process; returns the undoing."""
@@ -60,7 +68,10 @@ class Announcer:
         """Tell what was applied."""
         failpoint.reach("announce.before")
         lowest = LOGGER.getEffectiveLevel()
+        again: list[Applied] = []
         for item in applied:
+            if item.decision.failure is not None and item.job.retries:
+                again.append(item)
             level = _LEVELS[item.decision.entry.kind]
             if level >= lowest:
                 LOGGER.log(level, "job %s", item.decision.entry.kind.value, extra=facts(item))
@@ -69,7 +80,28 @@ class Announcer:
                     subscriber(item)
                 except Exception:
                     LOGGER.exception("a subscriber failed", extra={"job_id": item.job.id})
+        if again:
+            self._announce_escalated(again)
         failpoint.reach("announce.after")
+
+    def _announce_escalated(self, again: Sequence[Applied]) -> None:
+        """Cry out about jobs that failed again, after a replay, of what no repetition cures."""
+        jobs = {item.job.id: item for item in again}
+        try:
+            escalated = self._escalated(jobs.keys())
+        except Exception:
+            LOGGER.exception("it cannot be told which dead letters are escalated")
+            return
+        for letter in escalated:
+            LOGGER.critical(
+                "dead letter escalated: replayed, and failed again for the same reason",
+                extra={
+                    **facts(jobs[JobId(letter.id)]),
+                    "event": "escalated",
+                    "deaths": letter.deaths,
+                    "fingerprint": letter.fingerprint,
+                },
+            )
 
 
 def facts(applied: Applied) -> dict[str, Any]:

@@ -1,0 +1,289 @@
+"""Dead letters, and what people do about them: find, triage, remediate, replay, resolve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+from uuid import UUID
+
+from holdfast.core.dead_letter import (
+    Cause,
+    DeadLetter,
+    LetterEvent,
+    Refused,
+    Remediated,
+    ReplayAsked,
+    Resolved,
+    Step,
+    Triaged,
+    decide_letter,
+    is_dismissed,
+)
+from holdfast.core.event import Event, RetryRequested
+from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
+from holdfast.core.ids import JobId
+from holdfast.core.instant import Instant
+from holdfast.core.job import Job
+from holdfast.errors import (
+    InvalidValue,
+    StaleRevision,
+    StepMissing,
+    UnknownJob,
+    UnknownLetter,
+    WrongState,
+)
+from holdfast.letter_view import LetterReport, LetterView, Redact
+from holdfast.runtime.clock import Clock
+from holdfast.runtime.settle import Settled
+from holdfast.store.audit import AuditEntry
+from holdfast.store.contract import Store
+from holdfast.store.letters import SUBJECT, LetterFilter, LetterGroup
+from holdfast.submission import checked_text
+from holdfast.view import history
+
+PAGE: Final = 100
+LONGEST_PAGE: Final = 10_000
+TRIES: Final = 8
+_FACTS_OF_THE_PAST: Final = 100
+
+Settle = Callable[[str, Callable[[Job], Event]], Settled]
+
+_HOW: Final = {
+    Step.TRIAGE: "it has to be triaged first: holdfast dead triage {id} --cause …",
+    Step.REMEDIATE: "its cause has to be removed first: holdfast dead remediate {id} --evidence …",
+    Step.EVIDENCE: "the evidence is empty; say how it is known that the cause is gone",
+    Step.SAFE_TO_REPEAT: "its job has no idempotency key; make sure that its stage may be "
+    "repeated without harm, then say so: --safe-to-repeat, or confirm_idempotent=True",
+    Step.REPLAY: "its job has to be sent back first: holdfast dead replay {id}; "
+    "to close it without that, say --unreplayed",
+    Step.COMPLETION: "its job was sent back and is not complete; look at it: "
+    "holdfast jobs show {id}",
+    Step.NOTE: "the note is empty; say how it ended",
+    Step.NEW_DEATH: "nothing is left to do about it unless its job fails again",
+}
+
+
+class DeadLetters:
+    """The dead letters of a store."""
+
+    def __init__(
+        self, store: Callable[[], Store], *, clock: Clock, settle: Settle, redact: Redact
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._settle = settle
+        self._redact = redact
+
+    def find(
+        self, wanted: LetterFilter | None = None, *, before: str | None = None, limit: int = PAGE
+    ) -> list[LetterView]:
+        """Return matching letters, newest job first; the last id is `before` of the next page."""
+        page = self._store().letters.find(
+            wanted or LetterFilter(),
+            before=None if before is None else _checked_id(before),
+            limit=_checked_limit(limit),
+        )
+        jobs = self._store().get([JobId(letter.id) for letter in page])
+        now = self._clock.now()
+        return [self._view(letter, jobs.get(JobId(letter.id)), now) for letter in page]
+
+    def groups(self, *, limit: int = PAGE) -> list[LetterGroup]:
+        """Return the causes for which letters wait, the one with most letters first."""
+        return self._store().letters.groups(limit=_checked_limit(limit))
+
+    def get(self, letter_id: str) -> LetterView:
+        """Read a letter, or raise `UnknownLetter`."""
+        letter, job = self._read(letter_id)
+        return self._view(letter, job, self._clock.now())
+
+    def show(self, letter_id: str) -> LetterReport:
+        """Return all that is known of a letter, its job's history and the record included."""
+        view = self.get(letter_id)
+        store, job = self._store(), view.job
+        plan = None if job is None else store.load_plan(job.pipeline, job.plan)
+        stage = None if plan is None else plan.stage(view.letter.stage)
+        return LetterReport(
+            view,
+            attempts_allowed=None if stage is None else stage.retry.attempts,
+            actions=store.audit.latest(
+                subject_kind=SUBJECT, subject=view.id, limit=_FACTS_OF_THE_PAST
+            ),
+            history=[] if job is None else history(job, store.ledger(job.id)),
+        )
+
+    def triage(
+        self, letter_id: str, *, cause: Cause | str, by: str, note: str | None = None
+    ) -> LetterView:
+        """Say what kind of cause it is; what was found out before about this death is replaced."""
+        event = Triaged(
+            _checked_cause(cause),
+            checked_text("triage", field="by", text=by),
+            None if note is None else self._text("triage", "note", note),
+        )
+        return self._move(letter_id, event)
+
+    def remediate(self, letter_id: str, *, evidence: str, by: str) -> LetterView:
+        """Say how it is known that the cause is gone."""
+        event = Remediated(
+            self._text("remediate", "evidence", evidence),
+            checked_text("remediate", field="by", text=by),
+        )
+        return self._move(letter_id, event)
+
+    def replay(
+        self,
+        letter_id: str,
+        *,
+        by: str,
+        reason: str | None = None,
+        from_start: bool = False,
+        confirm_idempotent: bool = False,
+    ) -> LetterView:
+        """Send the job back to the stage that failed, or to the start, with a new budget.
+
+        Of several replays at once, one sends it back; the others raise `ConflictError`. A job
+        without an idempotency key is sent back only when `confirm_idempotent` says that repeating
+        it does no harm.
+        """
+        who = checked_text("replay", field="by", text=by)
+        why = None if reason is None else self._text("replay", "reason", reason)
+        letter, job = self._read(letter_id)
+        safe = confirm_idempotent or (job is not None and job.key is not None)
+        self._decided(letter, ReplayAsked(who, from_start, why, safe), job)
+        if job is None:
+            raise UnknownJob(letter.id)
+        seen = job.revision
+
+        def send_back(current: Job) -> Event:
+            # The letter allowed it for the death it was read with, and for no later one.
+            if current.revision != seen:
+                raise StaleRevision(current.id, expected=seen, found=current.revision)
+            return RetryRequested(who, why, from_start)
+
+        settled = self._settle(letter.id, send_back)
+        if settled.ignored is not None:
+            raise WrongState(
+                letter.id, state=settled.job.state, action="replay", allowed=("failed",)
+            )
+        self._store().announce_due()
+        return self.get(letter.id)
+
+    def resolve(
+        self, letter_id: str, *, note: str, by: str, unreplayed: bool = False
+    ) -> LetterView:
+        """Close a letter whose replayed job is complete, or, `unreplayed`, any other.
+
+        The record says which of the two it was: `resolved` or `dismissed`.
+        """
+        event = Resolved(
+            self._text("resolve", "note", note),
+            checked_text("resolve", field="by", text=by),
+            unreplayed,
+        )
+        return self._move(letter_id, event)
+
+    def _move(self, letter_id: str, event: LetterEvent) -> LetterView:
+        """Decide and write, again and again while others move the letter meanwhile."""
+        letter, job = self._read(letter_id)
+        tries = 0
+        while True:
+            decided = self._decided(letter, event, job)
+            saved = self._store().letters.save(decided, audit=[_record(decided, event, job)])
+            if saved is not None:
+                return self._view(saved, job, saved.updated_at)
+            letter, job = self._read(letter_id)
+            tries += 1
+            if tries == TRIES:
+                raise StaleRevision(letter.id, expected=decided.revision, found=letter.revision)
+
+    def _decided(self, letter: DeadLetter, event: LetterEvent, job: Job | None) -> DeadLetter:
+        decided = decide_letter(
+            letter,
+            event,
+            job_state=None if job is None else job.state,
+            now=self._clock.now(),
+        )
+        if isinstance(decided, Refused):
+            raise StepMissing(
+                letter.id,
+                action=_ACTIONS[type(event)],
+                state=self._view(letter, job, letter.updated_at).standing.value,
+                missing=decided.missing.value,
+                how=_HOW[decided.missing].format(id=letter.id),
+            )
+        return decided
+
+    def _read(self, letter_id: str) -> tuple[DeadLetter, Job | None]:
+        """Read the job, then its letter: what the letter then says holds for the job as read."""
+        checked = _checked_id(letter_id)
+        job = self._store().get([checked]).get(checked)
+        letter = self._store().letters.get(checked)
+        if letter is None:
+            raise UnknownLetter(letter_id)
+        return letter, job
+
+    def _view(self, letter: DeadLetter, job: Job | None, now: Instant) -> LetterView:
+        return LetterView(letter, job, now, self._redact)
+
+    def _text(self, owner: str, field: str, text: object) -> str:
+        """Return what a person wrote, without secrets, as both databases can hold it."""
+        if not isinstance(text, str):
+            raise InvalidValue(owner, field=field, value=text, limit="a text")
+        return clean_text(self._redact(text), MAX_MESSAGE_LENGTH)
+
+
+_ACTIONS: Final[dict[type[LetterEvent], str]] = {
+    Triaged: "triage",
+    Remediated: "remediate",
+    ReplayAsked: "replay",
+    Resolved: "resolve",
+}
+
+
+def _record(letter: DeadLetter, event: LetterEvent, job: Job | None) -> AuditEntry:
+    """Return what the record says of a move; the one of a replay is written with the job's own."""
+    reason: str | None
+    match event:
+        case Triaged():
+            action, reason = "triaged", event.note
+        case Remediated():
+            action, reason = "remediated", event.evidence
+        case Resolved():
+            dismissed = is_dismissed(letter, None if job is None else job.state)
+            action, reason = "dismissed" if dismissed else "resolved", event.note
+        case _:
+            raise AssertionError(f"{event} is recorded with its job")
+    return AuditEntry(
+        at=letter.updated_at,
+        done_by=event.by,
+        action=action,
+        subject_kind=SUBJECT,
+        subject=letter.id,
+        reason=reason,
+        detail={"cause": None if letter.cause is None else letter.cause.value},
+    )
+
+
+def _checked_cause(cause: object) -> Cause:
+    try:
+        return Cause(str(cause))
+    except ValueError:
+        raise InvalidValue(
+            "triage", field="cause", value=cause, limit=f"one of {', '.join(Cause)}"
+        ) from None
+
+
+def _checked_limit(limit: int) -> int:
+    if not 1 <= limit <= LONGEST_PAGE:
+        raise InvalidValue(
+            "dead letters", field="limit", value=limit, limit=f"from 1 to {LONGEST_PAGE}"
+        )
+    return limit
+
+
+def _checked_id(letter_id: str) -> JobId:
+    """Return the id in its canonical form; what is no id names no letter."""
+    try:
+        return JobId(str(UUID(letter_id)))
+    except (ValueError, AttributeError, TypeError):
+        raise UnknownLetter(str(letter_id)) from None
