@@ -201,9 +201,7 @@ class Crew:
             clock=clock,
             every_us=SECOND_US,
             lease_us=LEASE_US,
-            knows=lambda route: self.claimer.runs(
-                route.pipeline, route.stage, now=clock.now()
-            ),
+            knows=lambda route: self.claimer.runs(route.pipeline, route.stage, now=clock.now()),
         )
 
     def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
