@@ -47,12 +47,17 @@ _Error = TypeVar("_Error", bound="_CarriesFacts")
 
 
 def _shown(value: object) -> str:
-    """The value as a message may show it: bounded, and never raising itself."""
+    """The value as a message may show it: short or not at all, and never raising itself.
+
+    Part of a long value could be part of a secret, which nobody can recognise any more.
+    """
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - a value's own repr may raise anything
         return f"<{type(value).__name__} whose repr raises>"
-    return text if len(text) <= _SHOWN_VALUE_LENGTH else f"{text[:_SHOWN_VALUE_LENGTH]}…"
+    if len(text) <= _SHOWN_VALUE_LENGTH:
+        return text
+    return f"<{type(value).__name__} of {len(text)} characters>"
 
 
 def _revived(kind: type[_Error], message: str, facts: dict[str, Any]) -> _Error:

@@ -1,11 +1,15 @@
 """Whatever an exception is like, it can be described, quickly and within bounds."""
 
 import sys
+import time
 
 import pytest
+from pydantic import BaseModel, ValidationError
 
 from holdfast.classify.describe import MAX_CHAIN, MAX_LEAVES, causes_of, describe, leaves_of
 from holdfast.core.failure import MAX_MESSAGE_LENGTH, MAX_STACK_LENGTH
+from holdfast.errors import GiveUp
+from holdfast.secrecy import keep_secret
 
 
 class Mute(Exception):
@@ -177,3 +181,94 @@ def test_groups_nested_a_thousand_deep_are_walked():
 
     assert [str(leaf) for leaf in leaves_of(group)] == ["innermost"]
     assert "innermost" in describe(group).stack
+
+
+KNOWN = "Zk3-known-to-the-program-9Qx"
+STRIPE = "sk" + "_live_" + "k9Zx3QvT7bNw2RfLp8YcHs4J"
+
+
+@pytest.fixture(autouse=True)
+def knows_a_secret():
+    keep_secret([KNOWN])
+
+
+@pytest.mark.parametrize("secret", [KNOWN, STRIPE])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda secret: ValueError(f"bad key {secret}"),
+        lambda secret: ValueError({"headers": [("X-Key", secret)]}),
+        KeyError,
+        lambda secret: GiveUp("AUTH_DENIED", f"refused for {secret}"),
+        lambda secret: ExceptionGroup("two", [ValueError(secret), OSError(5, secret)]),
+        lambda secret: type(secret, (Exception,), {})("named like it"),
+    ],
+)
+def test_a_secret_is_in_no_word_of_a_description(make, secret):
+    raised_from = raised(make(secret))
+    raised_from.__cause__ = raised(RuntimeError(f"caused by {secret}"))
+
+    description = describe(raised_from)
+
+    assert not any(secret in words for words in description)
+    assert "[redacted:" in description.stack
+
+
+def test_a_secret_in_the_name_of_a_file_or_function_is_in_no_frame():
+    code = compile("def run():\n  raise ValueError('no')", f"/srv/{KNOWN}/job.py", "exec")
+    names = {}
+    exec(code, names)
+
+    with pytest.raises(ValueError, match="no") as caught:
+        names["run"]()
+
+    assert KNOWN not in describe(caught.value).stack
+    assert "job.py:2:run" in describe(caught.value).stack
+
+
+@pytest.mark.parametrize("limit", [MAX_MESSAGE_LENGTH, 500])
+def test_a_secret_across_a_limit_leaves_no_half(limit):
+    for before in range(limit - len(KNOWN) - 2, limit + 2):
+        description = describe(raised(ValueError("x " * (before // 2) + KNOWN + " y" * 2_000)))
+
+        assert KNOWN[:6] not in description.message
+        assert KNOWN[:6] not in description.stack
+
+
+def test_an_exception_of_ten_megabytes_that_holds_secrets_is_described_in_little_time():
+    exception = raised(ValueError(f"{KNOWN}: " + f"password=hunter2 {STRIPE} " * 200_000))
+    begun = time.process_time()
+    description = describe(exception)
+
+    assert time.process_time() - begun < (0.5 if sys.gettrace() is None else 5)
+    assert not any(KNOWN in words or STRIPE in words for words in description)
+    assert "hunter2" not in description.message
+    assert "test_describe.py" in description.stack
+
+
+def test_the_same_stack_costs_little_the_second_time():
+    exceptions = [raised(ValueError(f"the call {number} failed")) for number in range(400)]
+    describe(raised(ValueError("the first")))
+    begun = time.process_time()
+    for exception in exceptions:
+        describe(exception)
+
+    # The redaction of a stack alone would take more.
+    assert (time.process_time() - begun) / len(exceptions) < 0.0005
+
+
+def test_of_values_that_do_not_fit_a_schema_none_is_shown_not_even_in_part():
+    secret = "9Qx" * 30
+
+    class Account(BaseModel):
+        age: int
+        tags: list[int]
+
+    with pytest.raises(ValidationError) as caught:
+        Account(age=secret, tags=[1, secret])
+    message = describe(caught.value).message
+
+    assert secret[:20] in str(caught.value)
+    assert secret[:3] not in message
+    assert message.splitlines()[0] == "2 validation errors for Account"
+    assert "tags.1: Input should be a valid integer" in message

@@ -127,4 +127,9 @@ def dirty(job):
     return found
 
 
+@pipeline.stage(runs="process")
+def say(job, words: str, how: str):
+    raise RetryLater(after=1, reason=words) if how == "later" else GiveUp("REFUSED", words)
+
+
 STAGES = {stage.name: stage for stage in pipeline.bound().stages}

@@ -4,6 +4,7 @@ import asyncio
 import json
 import socket
 from collections import UserDict
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from holdfast.core.event import Done, Failed, Interrupted, Snoozed, Suspended
 from holdfast.core.failure import MAX_MESSAGE_LENGTH, Failure
 from holdfast.runtime.attempt import Fate
 from holdfast.runtime.outcome import SELF_STOPPED_AFTER_US, event_of
+from holdfast.secrecy import keep_secret
 from holdfast.testing import Script, run_inline
 from holdfast.testing.clock import START
 from tests.runtime.attempts import attempt_of
@@ -249,3 +251,47 @@ def test_a_job_that_cannot_be_read_can_be_shown(open_app):
 
     assert job.get().payload == "not json"
     assert job.get().to_document()["payload"] == "not json"
+
+
+SECRET = "Wq7-of-the-outcome-3Lz"
+
+
+@pytest.fixture
+def knows_a_secret():
+    keep_secret([SECRET])
+
+
+def test_the_reason_of_a_postponement_holds_no_secret(knows_a_secret):
+    for before in (0, MAX_MESSAGE_LENGTH - 10):
+        event = event_of_error(RetryLater(after=1, reason="x " * (before // 2) + SECRET + "."))
+
+        assert isinstance(event, Snoozed)
+        assert SECRET[:6] not in event.reason
+
+
+@pytest.mark.parametrize(
+    "value",
+    [f"{SECRET}\0", {SECRET: "\0"}, {SECRET: {"a" * 190: object()}}, "x" * 190 + f"{SECRET}\0"],
+    ids=["text", "key", "path", "across a limit"],
+)
+def test_what_is_wrong_with_a_result_is_told_without_secrets(value, knows_a_secret):
+    event = event_of_value(value)
+
+    assert event.failure.error_class == "RESULT_INVALID"
+    assert SECRET[:6] not in event.failure.text
+
+
+def test_whatever_a_serializer_raises_is_a_failure_without_secrets(knows_a_secret):
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError(SECRET)
+
+    for error in (ValueError(f"cannot write {SECRET}"), Mute(SECRET)):
+        attempt = attempt_of(lambda job: None)
+        attempt.bound = replace(attempt.bound, encode=Script(error).handler)
+
+        event = event_of(attempt, 1, None, now=START)
+
+        assert event.failure.error_class == "RESULT_INVALID"
+        assert SECRET not in event.failure.text
+        assert event.failure.exception_type.endswith(type(error).__name__)

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from holdfast.core.event import Done, Failed, Interrupted, Snoozed, Suspended
-from holdfast.core.failure import STAGE_TIMEOUT
+from holdfast.core.failure import MAX_MESSAGE_LENGTH, STAGE_TIMEOUT
 from holdfast.runtime.attempt import Fate
 from holdfast.runtime.clock import monotonic_s, sleep_s
+from holdfast.runtime.lanes.child import event_from
 from holdfast.runtime.lanes.process_lane import ProcessLane
+from holdfast.secrecy import keep_secret
 from holdfast.testing.clock import START, ManualClock
 from tests.runtime.attempts import PATIENCE_S, Desk, attempt_of_stage
 from tests.runtime.process_handlers import STAGES, pipeline
@@ -258,3 +260,39 @@ def test_a_child_dies_with_its_parent(tmp_path):
     parent.wait(PATIENCE_S)
 
     wait_until_dead(child)
+
+
+def test_a_child_says_nothing_of_what_its_parent_keeps_secret(lane, desk):
+    first, second = "Hy4-of-the-parent-8Tm", "Hy4-rotated-since-2Wd"
+    keep_secret([first])
+    across = "x " * (MAX_MESSAGE_LENGTH // 2 - 5)
+
+    failed, snoozed, cut = run(
+        lane,
+        desk,
+        attempt("say", {"words": f"no {first}", "how": "fail"}),
+        attempt("say", {"words": f"no {first}", "how": "later"}),
+        attempt("say", {"words": across + first + " end" * 1_000, "how": "fail"}),
+    )
+    keep_secret([second])
+    (rotated,) = run(lane, desk, attempt("say", {"words": f"{first} {second}", "how": "fail"}))
+
+    assert (failed.failure.error_class, failed.failure.message[:13]) == ("REFUSED", "no [redacted:")
+    assert first not in failed.failure.text
+    assert first not in snoozed.reason
+    assert first[:6] not in cut.failure.text
+    assert first not in rotated.failure.text
+    assert second not in rotated.failure.text
+
+
+def test_what_became_a_secret_while_a_child_ran_is_taken_out_of_its_reply():
+    secret = "Hy4-since-the-request-5Vp"
+    reply = {"kind": "failed", "failure": {"error_class": "REFUSED", "message": f"no {secret}"}}
+    reply["failure"] |= {"stack": f"GiveUp: {secret}", "category": "PERMANENT", "retryable": False}
+    keep_secret([secret])
+
+    event = event_from(json.dumps(reply).encode())
+    later = event_from(json.dumps({"kind": "snoozed", "after_us": 1, "reason": secret}).encode())
+
+    assert secret not in event.failure.text
+    assert secret not in later.reason

@@ -1,7 +1,8 @@
 """An exception in words: safe, bounded, and never a reason for losing the failure.
 
 Handlers raise things whose `str` fails, whose message is ten megabytes, or whose causes run in a
-circle; a dead letter must still say what happened.
+circle; a dead letter must still say what happened. This is where an exception's words enter: its
+secrets are taken out here, before anything is cut, so that nobody after has to think of them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from holdfast.core.failure import (
     MAX_STACK_LENGTH,
     clean_text,
 )
+from holdfast.secrecy import redacted
 
 MAX_CHAIN: Final = 16
 """How many causes are followed."""
@@ -24,6 +26,7 @@ MAX_LEAVES: Final = 64
 """How many members of an exception group are looked at."""
 
 _SHOWN_MEMBERS: Final = 8
+_SHOWN_COMPLAINTS: Final = 20
 _MAX_FRAMES_WALKED: Final = 10_000
 _FIRST_FRAMES: Final = 8
 _LAST_FRAMES: Final = 24
@@ -44,11 +47,11 @@ def describe(exception: BaseException) -> Description:
     The stack names file, line and function of each frame and no values, for the exception, its
     causes and the members of exception groups.
     """
-    stack = "\n".join(_stack_lines(exception))
-    kind = type_name(exception)
+    kind, message = type_name(exception), message_of(exception)
+    stack = "\n".join(_stack_lines(exception, message))
     return Description(
         exception_type=kind,
-        message=message_of(exception) or kind,
+        message=message or kind,
         stack=clean_text(stack, MAX_STACK_LENGTH),
     )
 
@@ -61,16 +64,34 @@ def type_name(exception: BaseException) -> str:
     except Exception:  # noqa: BLE001 - a metaclass may raise anything
         module, name = "", type.__dict__["__name__"].__get__(kind)
     full_name = name if module in {"builtins", ""} else f"{module}.{name}"
-    return clean_text(full_name, MAX_EXCEPTION_TYPE_LENGTH)
+    return safe_text(full_name, MAX_EXCEPTION_TYPE_LENGTH)
 
 
 def message_of(exception: BaseException, limit: int = MAX_MESSAGE_LENGTH) -> str:
     """What the exception says of itself, or why it cannot."""
     try:
-        text = str(exception)
+        text = complaints_of(exception) or str(exception)
     except Exception as error:  # noqa: BLE001 - an exception's own str may raise anything
         text = f"<str() of this exception raised {type_name(error)}>"
-    return clean_text(text, limit)
+    return safe_text(text, limit)
+
+
+def safe_text(text: str, limit: int) -> str:
+    """The text without its secrets, then safe to store and cut: half a secret is one, too."""
+    return clean_text(redacted(text, limit=limit), limit)
+
+
+def complaints_of(exception: BaseException) -> str | None:
+    """What pydantic found wrong, without the values: it shows the ends of long ones itself."""
+    kind = type(exception)
+    if kind.__name__ != "ValidationError" or not kind.__module__.startswith("pydantic"):
+        return None
+    found = exception.errors(include_url=False, include_input=False)  # type: ignore[attr-defined]
+    lines = [
+        f"{'.'.join(map(str, each['loc']))}: {each['msg']} [{each['type']}]"
+        for each in islice(found, _SHOWN_COMPLAINTS)
+    ]
+    return "\n".join((str(exception).partition("\n")[0], *lines))
 
 
 def causes_of(exception: BaseException) -> Iterator[BaseException]:
@@ -103,26 +124,31 @@ def _leaves_of(group: BaseException) -> Iterator[BaseException]:
             yield exception
 
 
-def _stack_lines(exception: BaseException) -> list[str]:
+def _stack_lines(exception: BaseException, message: str) -> list[str]:
     lines: list[str] = []
-    prefix = ""
     for cause in causes_of(exception):
-        lines.append(f"{prefix}{_headline(cause)}")
+        if cause is exception:
+            lines.append(_headline(cause, message))
+        else:
+            lines.append(f"caused by {_headline(cause, message_of(cause))}")
         lines += _frame_lines(cause.__traceback__)
         if isinstance(cause, BaseExceptionGroup):
             for member in islice(leaves_of(cause), _SHOWN_MEMBERS):
-                lines.append(f"member {_headline(member)}")
+                lines.append(f"member {_headline(member, message_of(member))}")
                 lines += _frame_lines(member.__traceback__)
-        prefix = "caused by "
     return lines
 
 
-def _headline(exception: BaseException) -> str:
-    return f"{type_name(exception)}: {message_of(exception, _INNER_MESSAGE_LENGTH)}"
+def _headline(exception: BaseException, message: str) -> str:
+    return f"{type_name(exception)}: {clean_text(message, _INNER_MESSAGE_LENGTH)}"
 
 
 def _frame_lines(traceback: TracebackType | None) -> list[str]:
-    """File, line and function of each frame; read from the code objects, never from files."""
+    """File, line and function of each frame; read from the code objects, never from files.
+
+    Apart from the messages they are the same at every failure of a kind, which the redactor
+    remembers.
+    """
     lines: list[str] = []
     while traceback is not None and len(lines) < _MAX_FRAMES_WALKED:
         code = traceback.tb_frame.f_code
@@ -131,4 +157,4 @@ def _frame_lines(traceback: TracebackType | None) -> list[str]:
     left_out = len(lines) - _FIRST_FRAMES - _LAST_FRAMES
     if left_out > 0:
         lines[_FIRST_FRAMES:-_LAST_FRAMES] = [f"  … {left_out} frames …"]
-    return lines
+    return [redacted("\n".join(lines))] if lines else []

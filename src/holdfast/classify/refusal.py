@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from holdfast.core.failure import Category, ErrorClass, Failure, Severity
+from holdfast.classify.describe import safe_text
+from holdfast.core.failure import MAX_MESSAGE_LENGTH, Category, ErrorClass, Failure, Severity
 from holdfast.errors import GiveUp
 
 _OPENAI_FINISH: Final = frozenset({"content_filter"})
@@ -42,7 +43,7 @@ def refusal_of(response: object) -> Failure | None:
         return None
     return Failure(
         error_class=ErrorClass.CONTENT_POLICY,
-        message=f"the model refused: {reason}",
+        message=safe_text(f"the model refused: {reason}", MAX_MESSAGE_LENGTH),
         category=Category.PERMANENT,
         retryable=False,
         severity=Severity.ERROR,

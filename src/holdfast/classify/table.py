@@ -14,11 +14,12 @@ from holdfast.classify.describe import (
     describe,
     leaves_of,
     message_of,
+    safe_text,
     type_name,
 )
 from holdfast.classify.http_facts import retry_after_us_of, status_of
 from holdfast.classify.rule import Judge, Rule, Verdict
-from holdfast.core.failure import BUG, Category, Failure
+from holdfast.core.failure import BUG, MAX_MESSAGE_LENGTH, Category, Failure
 from holdfast.core.instant import Instant
 from holdfast.core.retry import MAX_ATTEMPTS
 from holdfast.errors import RetryLater
@@ -92,9 +93,10 @@ def classify_by(
     described = describe(exception)
     verdict = found.verdict
     stack = described.stack
+    told = verdict.message
     return Failure(
         error_class=verdict.error_class,
-        message=verdict.message or described.message,
+        message=safe_text(told, MAX_MESSAGE_LENGTH) if told else described.message,
         category=verdict.effective_category,
         retryable=verdict.retryable,
         severity=verdict.effective_severity,

@@ -24,6 +24,7 @@ MAX_INTEGER_DIGITS: Final = 4_300
 _TOO_LONG_INTEGER: Final = 10**MAX_INTEGER_DIGITS
 _BAD_CHARACTER: Final = re.compile("[\x00\ud800-\udfff]")
 _SHOWN_LENGTH: Final = 200
+_LONGEST_ESCAPE: Final = len("\\ud800")
 
 _TOKEN: Final = re.compile(
     r"""[ \t\n\r]*+(?:
@@ -247,10 +248,19 @@ def _type_name(value: object) -> str:
 
 
 def _shown(text: str) -> str:
-    return f'"{clean_text(text, _SHOWN_LENGTH)}"'
+    """The text, whole or not at all: part of it could be part of a secret."""
+    if len(text) > _SHOWN_LENGTH:
+        return f"a text of {len(text)} characters"
+    return f'"{clean_text(text, len(text) * _LONGEST_ESCAPE)}"'
 
 
 def _pointer(path: Sequence[object]) -> str:
-    """The path as a JSON pointer that is safe to print."""
-    tokens = (str(token).replace("~", "~0").replace("/", "~1") for token in path)
-    return clean_text("".join(f"/{token}" for token in tokens), _SHOWN_LENGTH)
+    """The path as a JSON pointer that is safe to print, as far as whole names fit."""
+    pointer = ""
+    for token in path:
+        name = str(token).replace("~", "~0").replace("/", "~1")
+        name = clean_text(name, len(name) * _LONGEST_ESCAPE)
+        if len(pointer) + len(name) >= _SHOWN_LENGTH:
+            return f"{pointer}/…"
+        pointer = f"{pointer}/{name}"
+    return pointer

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from holdfast.classify import classify, is_failure
+from holdfast.classify.describe import describe, safe_text
 from holdfast.core.event import (
     DeadlinePassed,
     Done,
@@ -19,7 +20,6 @@ from holdfast.core.failure import (
     RESULT_INVALID,
     STAGE_TIMEOUT,
     Failure,
-    clean_text,
 )
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.errors import InvalidDocument, RetryLater
@@ -56,7 +56,7 @@ def event_of(
         # Whatever a handler raises when it is stopped comes from being stopped.
         return Interrupted()
     if isinstance(error, RetryLater):
-        return Snoozed(error.after_us, clean_text(error.reason, MAX_MESSAGE_LENGTH) or None)
+        return Snoozed(error.after_us, safe_text(error.reason, MAX_MESSAGE_LENGTH) or None)
     if not is_failure(error):
         doublings = min(attempt.job.interruptions, MOST_DOUBLINGS)
         return Interrupted(after_us=SELF_STOPPED_AFTER_US << doublings)
@@ -72,17 +72,17 @@ def event_of_value(attempt: Attempt, value: Any, *, now: Instant) -> Event:  # n
         return Suspended(until)
     try:
         return Done(attempt.bound.encode(value))
-    except InvalidDocument as error:
-        return Failed(_result_invalid(str(error)))
     except Exception as error:  # noqa: BLE001 - a value's own serializer may raise anything
-        return Failed(_result_invalid(f"{type(error).__name__}: {error}"))
+        return Failed(_result_invalid(error))
 
 
-def _result_invalid(message: str) -> Failure:
+def _result_invalid(error: Exception) -> Failure:
+    kind, message, stack = describe(error)
     return Failure(
         error_class=RESULT_INVALID.error_class,
-        message=message,
+        message=message if isinstance(error, InvalidDocument) else f"{kind}: {message}",
         category=RESULT_INVALID.category,
         retryable=False,
-        exception_type="InvalidDocument",
+        exception_type=kind,
+        stack=stack,
     )

@@ -6,59 +6,79 @@ import base64
 import html
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from holdfast.core.redaction.looks import is_maskable
 from holdfast.core.redaction.marker import Inspection, Kind
 
-_LONG_RUN: Final = re.compile(r"[A-Za-z0-9+/_\-]{8}")
 _MIN_CORE_LENGTH: Final = 8
 _PERCENT: Final = re.compile(r"%[0-9A-F]{2}")
+_RUN: Final = re.compile(r"[A-Za-z0-9]{1,64}")
+_LONGEST_RUN: Final = 64
+_FEW: Final = 24
+"""So many forms are looked for one by one; of more, those that cannot be there are left out."""
 
 
 class _Form(NamedTuple):
+    """One way in which a secret is written; an encoded one is hidden with what is around it."""
+
     written: str
     value: str
-    pattern: re.Pattern[str] | None = None
+    run: int
+    """How many letters and digits it has on end, up to `_LONGEST_RUN`."""
+    is_core: bool = False
 
 
 class KnownValues:
     """Secrets and the ways in which they are written; those too plain to be hidden are left out."""
 
-    __slots__ = ("_encoded", "_escaped", "_plain", "values")
+    __slots__ = ("_forms", "_runs", "longest", "values")
 
     def __init__(self, values: Iterable[str]) -> None:
-        # Longest first: a secret that holds another one goes as a whole.
-        kept = sorted({value for value in values if is_maskable(value)}, key=_longest_first)
-        self.values: Final = frozenset(kept)
-        self._plain: Final = tuple(_Form(value, value) for value in kept)
-        self._escaped: Final = tuple(
-            _Form(form, value) for value in kept for form in _escapes(value)
-        )
-        self._encoded: Final = tuple(
-            _Form(core, value, re.compile(_whole(core))) for value in kept for core in _cores(value)
-        )
+        self.values: Final = frozenset(value for value in values if is_maskable(value))
+        self.longest: Final = max(map(len, self.values), default=0)
+        forms = (form for value in self.values for form in _forms(value))
+        self._forms: Final = sorted(forms, key=lambda form: form.run)
+        self._runs: Final = [form.run for form in self._forms]
 
     def redact(self, text: str, inspection: Inspection) -> str:
         """The text without any of the secrets."""
-        for form in self._plain:
-            if form.written in text:
-                text = text.replace(form.written, inspection.mark(Kind.KNOWN, form.value))
-        if self._escaped and ("\\" in text or "%" in text or "&" in text or "+" in text):
-            for form in self._escaped:
-                if form.written in text:
-                    text = text.replace(form.written, inspection.mark(Kind.KNOWN, form.value))
-        if self._encoded and _LONG_RUN.search(text):
-            for form in self._encoded:
-                if form.pattern is not None and form.written in text:
-                    text = form.pattern.sub(inspection.mark(Kind.KNOWN, form.value), text)
+        forms = self._forms
+        if len(forms) > _FEW:
+            # Whatever has a longer run than the text itself cannot be in it.
+            longest = max(map(len, _RUN.findall(text)), default=0)
+            forms = forms[: bisect_right(self._runs, longest)]
+        found = [form for form in forms if form.written in text]
+        for form in sorted(found, key=_plainest_first):
+            marker = inspection.mark(Kind.KNOWN, form.value)
+            if form.is_core:
+                text = re.sub(_whole(form.written), marker, text)
+            else:
+                text = text.replace(form.written, marker)
         return text
 
 
-def _longest_first(value: str) -> tuple[int, str]:
-    return -len(value), value
+def _plainest_first(form: _Form) -> tuple[bool, int, str]:
+    """The order in which forms are hidden: one that holds another goes before it, as a whole."""
+    return form.is_core, -len(form.written), form.written
+
+
+@lru_cache(maxsize=1024)
+def _forms(value: str) -> tuple[_Form, ...]:
+    plain = (value, *_escapes(value))
+    return (
+        *(_Form(form, value, _run_of(form)) for form in plain),
+        *(_Form(core, value, _run_of(core), is_core=True) for core in _cores(value)),
+    )
+
+
+def _run_of(form: str) -> int:
+    """The longest run of letters and digits, as it is counted in texts."""
+    return max(map(len, _RUN.findall(form)), default=0)
 
 
 def _escapes(value: str) -> Iterator[str]:
@@ -80,7 +100,7 @@ def _escapes(value: str) -> Iterator[str]:
         *(_PERCENT.sub(lambda found: found.group().lower(), form) for form in in_addresses),
         *(quote(form, safe="+") for form in in_addresses),
     }
-    yield from sorted(forms - {value}, key=_longest_first)
+    yield from forms - {value}
 
 
 def _cores(value: str) -> Iterator[str]:
@@ -92,7 +112,7 @@ def _cores(value: str) -> Iterator[str]:
         first = (offset * 8 + 5) // 6
         last = (offset + len(data)) * 8 // 6
         cores |= {encoded[first:last], encoded[first:last].translate(_FOR_ADDRESSES)}
-    yield from sorted((core for core in cores if len(core) >= _MIN_CORE_LENGTH), key=_longest_first)
+    yield from (core for core in cores if len(core) >= _MIN_CORE_LENGTH)
 
 
 _FOR_ADDRESSES: Final = str.maketrans("+/", "-_")

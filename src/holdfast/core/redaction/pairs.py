@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from holdfast.core.redaction import looks
@@ -95,7 +95,8 @@ class Patterns(NamedTuple):
     in_any: re.Pattern[str]
 
 
-def patterns_of(extra_names: Iterable[str]) -> Patterns:
+@lru_cache(maxsize=16)
+def patterns_of(extra_names: tuple[str, ...]) -> Patterns:
     """The patterns of the built-in names and of the given ones."""
     extra = [
         (first, "".join(rf"[ _.\-]?{re.escape(word)}" for word in others))

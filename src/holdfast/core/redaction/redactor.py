@@ -32,6 +32,10 @@ MAX_TEXT_LENGTH: Final = 262_144
 
 _MARGIN: Final = 8_192
 """Looked at beyond the limit, so that a secret across it is seen whole."""
+_ENCODED_LENGTH: Final = 3
+"""How many times as long a known secret may get by being encoded."""
+_WHOLE: Final = 32_768
+"""A text up to this long is looked at as a whole, however little of it is kept."""
 _ROUNDS: Final = 4
 _MAX_NESTING: Final = 3
 """How many encodings inside each other are looked into."""
@@ -51,7 +55,6 @@ _LONG: Final = re.compile(r"[A-Za-z0-9_+/~=\-]{16}")
 _SIGN: Final = re.compile(r"[=:\s\"'`\uff1a<]")
 """Without one of these no word can announce a secret."""
 _HALF_A_MARKER: Final = re.compile(r"\[redacted[^\]]{0,40}\Z")
-_LAST_WORD: Final = re.compile(r"\S{0,1024}\Z")
 
 
 class Redactor:
@@ -63,7 +66,16 @@ class Redactor:
     What is redacted already stays as it is.
     """
 
-    __slots__ = ("_emails", "_extra", "_hash_key", "_known", "_names", "_patterns", "_phones")
+    __slots__ = (
+        "_emails",
+        "_extra",
+        "_hash_key",
+        "_known",
+        "_margin",
+        "_names",
+        "_patterns",
+        "_phones",
+    )
 
     def __init__(
         self,
@@ -76,6 +88,7 @@ class Redactor:
     ) -> None:
         self._extra: Final = tuple(extra_keys)
         self._known: Final = KnownValues(known_values)
+        self._margin: Final = max(_MARGIN, _ENCODED_LENGTH * self._known.longest)
         self._names: Final = KeyNames(self._extra, phones=mask_phone)
         self._patterns: Final = patterns_of(self._extra)
         self._emails: Final = mask_email
@@ -92,17 +105,18 @@ class Redactor:
             hash_key=self._hash_key,
         )
 
-    def text(self, text: str) -> str:
-        """The text without its secrets, cut to `MAX_TEXT_LENGTH` characters.
+    def text(self, text: str, *, limit: int = MAX_TEXT_LENGTH) -> str:
+        """The text without its secrets, cut to `limit` characters after they are gone.
 
         Of a text that would take too long only the beginning is shown, or nothing.
         """
         try:
             text = str.__str__(text)
+            limit = min(limit, MAX_TEXT_LENGTH)
             try:
-                return self._bounded(text, self._inspection(), nesting=0)
+                return self._bounded(text, self._inspection(), nesting=0, limit=limit)
             except Exhausted:
-                return self._beginning(text)
+                return self._beginning(text, limit)
         except Exhausted:
             return bare(Kind.TOO_MUCH)
         except Exception:  # noqa: BLE001 - whatever went wrong, the text may not be shown
@@ -129,21 +143,28 @@ class Redactor:
         walk = Inspection(hash_key=self._hash_key, steps=MARKING_COSTS * MAX_NODES)
         return Structure(text=text, names=self._names, inspection=walk).redact(value)
 
-    def _beginning(self, text: str) -> str:
-        length = min(len(text), MAX_TEXT_LENGTH) // _RETRIED_PART
-        shown = self._redacted(text[: length + _MARGIN], self._inspection(), nesting=0)
-        return _cut(shown, min(length, len(shown) - _MARGIN), len(text))
+    def _beginning(self, text: str, limit: int) -> str:
+        length, margin = min(len(text), MAX_TEXT_LENGTH) // _RETRIED_PART, self._margin
+        shown = self._redacted(text[: length + margin], self._inspection(), nesting=0)
+        return _cut(shown, min(length, limit, len(shown) - margin), len(text))
 
-    def _bounded(self, text: str, inspection: Inspection, *, nesting: int) -> str:
-        if not self._known.values and not _is_interesting(text):
-            return text if len(text) <= MAX_TEXT_LENGTH else _cut(text, MAX_TEXT_LENGTH, len(text))
-        if len(text) <= MAX_TEXT_LENGTH:
+    def _bounded(
+        self,
+        text: str,
+        inspection: Inspection,
+        *,
+        nesting: int,
+        limit: int = MAX_TEXT_LENGTH,
+    ) -> str:
+        looked_at = max(limit + self._margin, _WHOLE)
+        window = text[:looked_at]
+        if not self._known.values and not _is_interesting(window):
+            return text if len(text) <= limit else _cut(window, limit, len(text))
+        if len(text) <= looked_at:
             redacted = self._settled(text, inspection, nesting=nesting)
-            if len(redacted) <= MAX_TEXT_LENGTH:
-                return redacted
-            return _cut(redacted, MAX_TEXT_LENGTH, len(text))
-        window = self._redacted(text[: MAX_TEXT_LENGTH + _MARGIN], inspection, nesting=nesting)
-        return _cut(window, min(MAX_TEXT_LENGTH, len(window) - _MARGIN), len(text))
+            return redacted if len(redacted) <= limit else _cut(redacted, limit, len(text))
+        window = self._redacted(window, inspection, nesting=nesting)
+        return _cut(window, min(limit, len(window) - self._margin), len(text))
 
     def _settled(self, text: str, inspection: Inspection, *, nesting: int) -> str:
         """The text, redacted until nothing changes: one marker may bring out what is beside it.
@@ -274,7 +295,7 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _cut(text: str, length: int, whole_length: int) -> str:
     marker = f"… [cut, {whole_length} characters]"
-    kept = text[: max(0, min(length, MAX_TEXT_LENGTH - len(marker)))]
+    kept = text[: max(0, length - len(marker))]
     half = _HALF_A_MARKER.search(kept, max(0, len(kept) - 64))
     if half is not None:
         kept = kept[: half.start()]

@@ -28,6 +28,7 @@ from holdfast.runtime.attempt import Attempt, JobContext
 from holdfast.runtime.clock import monotonic_s
 from holdfast.runtime.outcome import event_of
 from holdfast.runtime.stage import BoundStage
+from holdfast.secrecy import OF_THIS_PROCESS, keep_secret, redacted
 
 STAGE_ATTRIBUTE: Final = "__holdfast_stage__"
 """Where a handler carries its bound stage, so that a child can find both by one name."""
@@ -47,6 +48,9 @@ def request_of(attempt: Attempt, *, now: Instant) -> bytes:
             "checkpoints": dict(attempt.checkpoints),
             "time_left_s": None if ends_at_s is None else ends_at_s - monotonic_s(),
             "now": now,
+            # The child writes the failure, so it has to know what may not be in it.
+            "secrets": OF_THIS_PROCESS.values,
+            "secret_names": OF_THIS_PROCESS.names,
         }
     ).encode()
 
@@ -58,13 +62,18 @@ def event_from(frame: bytes) -> Event:
         case "done":
             return Done(reply["result"])
         case "failed":
-            return Failed(Failure.from_document(reply["failure"]))
+            return Failed(Failure.from_document(_without_secrets(reply["failure"])))
         case "snoozed":
-            return Snoozed(reply["after_us"], reply["reason"])
+            return Snoozed(reply["after_us"], reply["reason"] and redacted(reply["reason"]))
         case "suspended":
             return Suspended(reply["until"])
         case _:
             return Interrupted(reply["after_us"])
+
+
+def _without_secrets(failure: dict[str, Any]) -> dict[str, Any]:
+    """The child's words without what became a secret while it ran."""
+    return failure | {name: redacted(failure[name]) for name in ("message", "stack")}
 
 
 def _reply_of(event: Event | None) -> dict[str, Any]:
@@ -112,6 +121,7 @@ def _main_from(path: str) -> ModuleType:
 
 def _run(request: dict[str, Any]) -> dict[str, Any]:
     now = Instant(request["now"])
+    keep_secret(request["secrets"], names=request["secret_names"])
     try:
         bound = _bound_stage(request["target"])
     except Exception as refused:  # noqa: BLE001 - importing runs any code

@@ -1,0 +1,94 @@
+"""What this process keeps secret, and the one way in which it takes secrets out.
+
+Secrets belong to a process, as its logs do: whichever application brought one, it is hidden from
+everything that is stored, logged or shown here. What was secret once stays so, because an old
+password may turn up long after it was changed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.redaction import MAX_TEXT_LENGTH, Redactor, is_maskable
+from holdfast.core.redaction.marker import Kind, bare
+
+MAX_VALUES: Final = 256
+"""How many known values are kept; the ones named longest ago are forgotten first."""
+
+_REMEMBERED_TEXTS: Final = 1_024
+_MAX_REMEMBERED_LENGTH: Final = 4_096
+_UNREADABLE: Final = bare(Kind.UNREADABLE)
+
+
+class _Current(NamedTuple):
+    """A redactor, and it again with a memory: what fails, fails in the same words over and over."""
+
+    redactor: Redactor
+    remembering: Callable[[str], str]
+
+    @classmethod
+    def of(cls, redactor: Redactor) -> _Current:
+        return cls(redactor, lru_cache(_REMEMBERED_TEXTS)(redactor.text))
+
+
+class Secrecy:
+    """The secrets of a process. It may be asked and told from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._values: dict[str, None] = {}
+        self._names: frozenset[str] = frozenset()
+        self._current = _Current.of(Redactor())
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The known values, the one named longest ago first."""
+        return tuple(self._values)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names whose values are secret, besides those that always are."""
+        return tuple(sorted(self._names))
+
+    def keep(self, values: Iterable[str], *, names: Iterable[str] = ()) -> int:
+        """Hide these values from now on, and what stands under these names.
+
+        Returns how many of the values are too short or too plain to be told from ordinary words;
+        those are hidden only where a name or a shape gives them away.
+        """
+        given = list(values)
+        kept = [value for value in given if is_maskable(value)]
+        with self._lock:
+            known = {value: None for value in self._values if value not in kept}
+            known |= dict.fromkeys(kept)
+            latest = dict.fromkeys(list(known)[-MAX_VALUES:])
+            all_names = self._names | frozenset(names)
+            if latest.keys() != self._values.keys() or all_names != self._names:
+                self._current = _Current.of(Redactor(known_values=latest, extra_keys=all_names))
+            self._values, self._names = latest, all_names
+        return len(given) - len(kept)
+
+    def text(self, text: str, *, limit: int = MAX_TEXT_LENGTH) -> str:
+        """The text without its secrets; of a long one not much more than `limit` characters."""
+        try:
+            plain = str.__str__(text)
+        except TypeError:
+            return _UNREADABLE
+        current = self._current
+        if len(plain) <= _MAX_REMEMBERED_LENGTH:
+            return current.remembering(plain)
+        return current.redactor.text(plain, limit=limit)
+
+    def value(self, value: object) -> Any:  # noqa: ANN401 - of the shape of what came in
+        """The value without its secrets: names first, then the texts inside."""
+        return self._current.redactor.value(value)
+
+
+OF_THIS_PROCESS: Final = Secrecy()
+
+keep_secret: Final = OF_THIS_PROCESS.keep
+redacted: Final = OF_THIS_PROCESS.text
+redacted_value: Final = OF_THIS_PROCESS.value
