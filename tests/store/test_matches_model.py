@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from holdfast.core.dead_letter import DeadLetter
 from holdfast.core.decision import Decision
 from holdfast.core.event import (
     Answered,
@@ -32,8 +33,10 @@ from holdfast.core.lifecycle import ACCEPTS, decide, evolve
 from holdfast.core.plan import Plan, Route, StagePlan
 from holdfast.core.retry import Retry
 from holdfast.store.contract import JobFilter, LedgerEntry, NewJob, Store
+from holdfast.store.letters import LetterFilter
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.store import SqliteStore
+from holdfast.testing.conformance.burying import letter_after
 from holdfast.testing.conformance.samples import as_stored, next_id
 from tests.store.conftest import TABLES
 
@@ -97,6 +100,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.jobs: dict[JobId, Job] = {}
         self.fingerprints: dict[JobId, str | None] = {}
         self.ledgers: dict[JobId, list[LedgerEntry]] = {}
+        self.letters: dict[JobId, DeadLetter | None] = {}
         self.checkpoints: dict[tuple[JobId, int, str], str] = {}
         self.leases: list[Lease] = []
         self.stale: list[Decision] = []
@@ -300,6 +304,9 @@ class StoreMachine(RuleBasedStateMachine):
             self.ledgers[job.id].append(
                 LedgerEntry(job.id, after.revision, after.state, decision.entry)
             )
+            self.letters[job.id] = letter_after(
+                self.letters.get(job.id), job, decision, self.ledgers[job.id]
+            )
             if decision.checkpoint is not None:
                 place = (job.id, after.run, decision.entry.stage)
                 self.checkpoints[place] = decision.checkpoint
@@ -318,6 +325,13 @@ class StoreMachine(RuleBasedStateMachine):
         for store in self.stores:
             assert store.find(JobFilter(), before=None, limit=1000) == expected
             assert store.next_due(ROUTES) == min(due_at, default=None)
+
+    @invariant()
+    def letters_equal_the_model(self) -> None:
+        kept = sorted(letter for letter in self.letters.values() if letter is not None)
+        for store in self.stores:
+            found = store.letters.find(LetterFilter(), before=None, limit=1000)
+            assert sorted(found) == kept
 
     @invariant()
     def histories_equal_the_model(self) -> None:

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.event import CancelRequested, DeadlinePassed, Done, Failed, Snoozed, Suspended
+from holdfast.core.event import (
+    CancelRequested,
+    DeadlinePassed,
+    Done,
+    Failed,
+    RetryRequested,
+    Snoozed,
+    Suspended,
+)
 from holdfast.core.job import Job
 from holdfast.store import sqlfiles
 from holdfast.store.contract import Store
@@ -42,6 +50,11 @@ def failed(store: Store) -> str:
     return after_event(store, started(store), Failed(LASTING_FAILURE)).id
 
 
+def revived(store: Store) -> str:
+    job = after_event(store, started(store), Failed(LASTING_FAILURE))
+    return after_event(store, job, RetryRequested("ada"), now=after(1)).id
+
+
 def cancelled(store: Store) -> str:
     return after_event(store, started(store), CancelRequested("ada")).id
 
@@ -70,6 +83,8 @@ MAKES = Callable[[Store], str]
 JOB = "update {{job}} set {} where id = '{}'"
 LEDGER = "update {{ledger}} set {} where job_id = '{}'"
 CHECKPOINT = "update {{checkpoint}} set {} where job_id = '{}'"
+LETTER = "update {{dead_letter}} set {} where id = '{}'"
+NO_LETTER = "{} from {{dead_letter}} where id = '{}'"
 STRANGER = "018bcfe5-6800-7000-8000-ffffffffffff"
 
 BREAKS: list[tuple[str, MAKES, str, str]] = [
@@ -113,6 +128,23 @@ BREAKS: list[tuple[str, MAKES, str, str]] = [
     ("rerun_follows_first", rerun, JOB, "version = 1"),
     ("rerun_follows_first", rerun, JOB, "owner = 'ada'"),
     ("rerun_follows_first", rerun, JOB, "key = null"),
+    ("failed_has_its_letter", failed, NO_LETTER, "delete"),
+    ("failed_has_its_letter", failed, LETTER, "state = 'replayed'"),
+    ("letter_waits_while_failed", revived, LETTER, "state = 'open'"),
+    ("letter_waits_while_failed", revived, LETTER, "state = 'triaged'"),
+    ("letter_waits_while_failed", revived, LETTER, "state = 'remediated'"),
+    ("letter_tells_last_failure", failed, LETTER, "error_class = 'BUG'"),
+    ("letter_tells_last_failure", failed, LETTER, "stage = 'send'"),
+    ("letter_tells_last_failure", failed, LETTER, "deaths = 2"),
+    ("letter_tells_last_failure", failed, LETTER, "last_failure_at = last_failure_at + 1"),
+    ("letter_tells_last_failure", failed, LETTER, "first_failure_at = last_failure_at + 1"),
+    ("letter_steps_in_order", failed, LETTER, "state = 'lost'"),
+    ("letter_steps_in_order", failed, LETTER, "state = 'triaged'"),
+    ("letter_steps_in_order", failed, LETTER, "state = 'remediated', cause = 'data'"),
+    ("letter_steps_in_order", failed, LETTER, "evidence = 'none'"),
+    ("letter_steps_in_order", failed, LETTER, "resolved_at = 1"),
+    ("letter_steps_in_order", failed, LETTER, "state = 'resolved', note = 'closed'"),
+    ("letter_steps_in_order", revived, LETTER, "replayed_at = null"),
 ]
 
 
@@ -223,7 +255,8 @@ def test_every_path_of_a_job_keeps_the_invariants(audited: Store) -> None:
     job = checked(after_event(audited, job, Done('"x"', lease_until=after(80)), now=after(21)))
     job = checked(after_event(audited, job, Suspended(until=after(30)), now=after(22)))
     job = checked(after_event(audited, job, DeadlinePassed(), now=after(1001)))
-    checked(after_event(audited, job, Done('"late"'), now=after(1002)))
+    job = checked(after_event(audited, job, Done('"late"'), now=after(1002)))
+    checked(after_event(audited, job, RetryRequested("ada"), now=after(1003)))
 
 
 def test_an_index_that_was_never_finished_is_found(
@@ -245,7 +278,7 @@ def test_a_damaged_file_is_found(tmp_path: Path, open_store: Callable[[str], Sto
     path = tmp_path / "holdfast.db"
     store = open_store(f"sqlite:///{path}")
     store.migrate()
-    submitted(store, 500)
+    submitted(store, 2000)
     store.close()
     with path.open("r+b") as file:
         # The middle of the file holds rows and index entries; the head, which SQLite reads on

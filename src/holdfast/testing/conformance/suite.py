@@ -4,6 +4,7 @@ import pytest
 
 from holdfast.store.contract import Store
 from holdfast.testing.conformance.applying import ApplyConformance
+from holdfast.testing.conformance.burying import BuryConformance
 from holdfast.testing.conformance.claiming import ClaimConformance
 from holdfast.testing.conformance.inserting import InsertConformance
 from holdfast.testing.conformance.keeping import KeepConformance
@@ -20,6 +21,7 @@ class StoreConformance(
     InsertConformance,
     ClaimConformance,
     ApplyConformance,
+    BuryConformance,
     RenewConformance,
     SweepConformance,
     ReadConformance,

@@ -1,0 +1,7 @@
+-- verify_failed_has_its_letter: a failed job has a dead letter, and not one that says replayed.
+select job.id::text
+  from holdfast.job as job
+  left join holdfast.dead_letter as letter on letter.id = job.id::text
+ where job.state = 'failed'
+   and (letter.id is null or letter.state = 'replayed')
+ limit 1000
