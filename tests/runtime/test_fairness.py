@@ -1,8 +1,11 @@
 """Nobody waits for ever behind others: neither the less urgent nor a slow pipeline's neighbours."""
 
+from collections import Counter
+
 import pytest
 
 from holdfast import JobState, Submit
+from holdfast.core.instant import SECOND_US
 from holdfast.core.job import MOST_URGENT, PRIORITIES
 from holdfast.runtime.claimer import BATCH, FIRSTS
 from holdfast.testing import Script
@@ -57,3 +60,74 @@ class TestUrgency:
         crew.claim()
 
         assert crew.lane.load() == 10
+
+
+class TestCrowds:
+    @pytest.fixture
+    def app(self, open_app):
+        return open_app(*(pipeline_of(Script(then=1), name=name) for name in ("slow", "quick")))
+
+    def fill(self, crew):
+        while crew.claim() == 0:
+            pass
+
+    def started(self, crew):
+        return Counter(attempt.job.pipeline for attempt in crew.lane.waiting)
+
+    @pytest.mark.parametrize(("places", "most"), [(10, 9), (19, 18), (40, 36)])
+    def test_a_pipeline_whose_handlers_never_end_leaves_places_for_others(self, app, places, most):
+        app.submit_many("slow", [Submit()] * 2 * places)
+        crew = Crew(app, limit=places)
+        self.fill(crew)
+        assert self.started(crew) == {"slow": most}
+
+        app.submit_many("quick", [Submit()] * 2 * places)
+        self.fill(crew)
+        assert self.started(crew)["quick"] >= 1
+        assert crew.lane.load() <= places
+
+    def test_a_second_slow_pipeline_leaves_places_for_a_third(self, open_app):
+        app = open_app(*(pipeline_of(Script(then=1), name=name) for name in ("a", "b", "c")))
+        crew = Crew(app, limit=100)
+        for name in ("a", "b", "c"):
+            app.submit_many(name, [Submit()] * 200)
+            self.fill(crew)
+
+        assert self.started(crew) == {"a": 90, "b": 9, "c": 1}
+
+    def test_a_queue_of_its_own_keeps_one_owner_from_stopping_the_others(self, app):
+        app.submit_many("slow", [Submit(owner="busy", queue="busy")] * 100)
+        crew = Crew(app, limit=10, queues=("default", "busy"))
+        self.fill(crew)
+        job = app.submit("slow", owner="other")
+        self.fill(crew)
+
+        assert job.get().state is JobState.PROCESSING
+
+    def test_a_lane_of_few_places_and_a_pipeline_without_rivals_use_them_all(self, app, open_app):
+        alone = open_app(pipeline_of(Script(then=1), name="slow"))
+        for crew in (Crew(app, limit=9), Crew(alone, limit=10)):
+            app.submit_many("slow", [Submit()] * 20)
+            self.fill(crew)
+
+            assert crew.lane.load() == crew.lane.limit
+
+    def test_what_a_pipeline_may_not_have_is_not_looked_for_in_a_tight_loop(self, app):
+        app.submit_many("slow", [Submit()] * 20)
+        crew = Crew(app, limit=10)
+        self.fill(crew)
+
+        assert crew.claim() >= 0.75 * SECOND_US
+        app.submit("quick", delay=0.3)
+        assert crew.claim() == 300_000
+
+    def test_a_place_that_becomes_free_goes_to_the_pipeline_that_waits_for_one(self, app):
+        app.submit_many("slow", [Submit()] * 20)
+        crew = Crew(app, limit=10)
+        self.fill(crew)
+        crew.lane.run(1)
+        crew.report()
+
+        assert crew.claimer.wake.is_set()
+        self.fill(crew)
+        assert crew.lane.load() == 9

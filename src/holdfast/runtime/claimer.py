@@ -20,6 +20,7 @@ from holdfast.runtime.clock import Chance, monotonic_s
 from holdfast.runtime.in_flight import InFlight
 from holdfast.runtime.lanes.contract import Lane
 from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.shares import Share, is_shared, shared
 from holdfast.runtime.stage import BoundStage, LaneKind
 from holdfast.runtime.watch import Permit
 from holdfast.store.contract import Store
@@ -85,6 +86,8 @@ class Claimer:
         self._short_of_room = False
         self._passed_over: set[str] = set()
         """Upstreams of which nothing more may be claimed at the moment."""
+        self._crowded: set[Route] = set()
+        """Routes that have their share of a lane at the moment."""
         self._claim_in_doubt = False
         self._routes = {
             kind: [
@@ -100,7 +103,7 @@ class Claimer:
     def freed(self, count: int, *, requeued: bool) -> None:
         """Note that attempts ended; there may be room now, or a job that is due again soon."""
         self._pace.note(count)
-        if requeued or self._short_of_room or self._passed_over:
+        if requeued or self._short_of_room or self._passed_over or self._crowded:
             self.wake.set()
 
     def tick(self, now: Instant) -> Instant:
@@ -123,6 +126,7 @@ class Claimer:
             self._adopt(now)
         self._short_of_room = False
         self._passed_over.clear()
+        self._crowded.clear()
         more = False
         for kind, lane in self._lanes.items():
             room = self._room(lane)
@@ -134,6 +138,7 @@ class Claimer:
             if room <= 0:
                 self._short_of_room = True
                 continue
+            routes, room = self._share(kind, lane, routes, room)
             first = next(self._firsts[kind])
             limit = min(room, BATCH)
             if first != MOST_URGENT:
@@ -218,6 +223,16 @@ class Claimer:
         prefetch = self._prefetch()
         room = lane.limit + prefetch - lane.load()
         return room if room > prefetch // 2 else 0
+
+    def _share(self, kind: LaneKind, lane: Lane, routes: Sequence[Route], room: int) -> Share:
+        """Leave out the routes that have their share of a lane already."""
+        if not is_shared(routes, lane.limit):
+            return Share(routes, room)
+        running = (held.job for held in self._in_flight.all() if held.bound.lane is kind)
+        places = lane.limit + self._prefetch()
+        share = shared(routes, running, places=places, room=room)
+        self._crowded.update(set(routes).difference(share.routes))
+        return share
 
     def _prefetch(self) -> int:
         return min(int(self._pace.per_second() * PREFETCH_S), PREFETCH_MOST)
@@ -314,7 +329,8 @@ class Claimer:
                 route
                 for routes in self._routes.values()
                 for route in routes
-                if not self._passed_over or self._upstream_of(route) not in self._passed_over
+                if route not in self._crowded
+                and (not self._passed_over or self._upstream_of(route) not in self._passed_over)
             ]
         )
         if due_at is None:

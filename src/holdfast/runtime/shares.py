@@ -13,13 +13,6 @@ KEPT: Final = 10
 """Of so many places that the others leave to a crowd, one is kept free for them."""
 
 
-class Crowd(NamedTuple):
-    """Jobs that share their fate: of one queue and one pipeline."""
-
-    queue: str
-    pipeline: str
-
-
 class Share(NamedTuple):
     """What a claim may look for: the routes, and how many jobs in all."""
 
@@ -27,29 +20,37 @@ class Share(NamedTuple):
     limit: int
 
 
-class Shares:
-    """Divides a lane among the crowds that a worker knows."""
+class _Crowd(NamedTuple):
+    """Jobs that share their fate: of one queue and one pipeline."""
 
-    def __init__(self, routes: Sequence[Route]) -> None:
-        self.routes = routes
-        self._crowds = {Crowd(route.queue, route.pipeline) for route in routes}
+    queue: str
+    pipeline: str
 
-    def needed(self, places: int) -> bool:
-        """Whether there is anybody to keep places for, and enough places to do so."""
-        return len(self._crowds) > 1 and places >= KEPT
 
-    def share(self, running: Iterable[Job], *, places: int, room: int) -> Share:
-        """Return the routes that may have more of a lane's places, and how many at once.
+def is_shared(routes: Sequence[Route], places: int) -> bool:
+    """Tell whether a lane has several crowds, and places enough to keep some for each."""
+    if places < KEPT or not routes:
+        return False
+    first = _crowd_of(routes[0])
+    return any(_crowd_of(route) != first for route in routes)
 
-        A crowd gets at most nine tenths of the places that the others leave, so that one whose
-        handlers never end leaves a way for the others. The limit is so low that no claim can
-        give a crowd more than that, whatever it finds.
-        """
-        held = Counter(Crowd(job.queue, job.pipeline) for job in running)
-        taken = held.total()
-        left: dict[Crowd, int] = {}
-        for crowd in self._crowds:
-            own_or_free = places - (taken - held[crowd])
-            left[crowd] = own_or_free - own_or_free // KEPT - held[crowd]
-        routes = [route for route in self.routes if left[Crowd(route.queue, route.pipeline)] > 0]
-        return Share(routes, min([room, *(count for count in left.values() if count > 0)]))
+
+def shared(routes: Sequence[Route], running: Iterable[Job], *, places: int, room: int) -> Share:
+    """Return the routes that may have more of a lane's places, and how many at once.
+
+    A crowd gets at most nine tenths of the places that the others leave, so that one whose
+    handlers never end leaves a way for the others. The limit is so low that no claim can give a
+    crowd more than that, whatever it finds.
+    """
+    held = Counter(_Crowd(job.queue, job.pipeline) for job in running)
+    taken = held.total()
+    left: dict[_Crowd, int] = {}
+    for crowd in {_crowd_of(route) for route in routes}:
+        own_or_free = places - (taken - held[crowd])
+        left[crowd] = own_or_free - own_or_free // KEPT - held[crowd]
+    routes = [route for route in routes if left[_crowd_of(route)] > 0]
+    return Share(routes, min([room, *(count for count in left.values() if count > 0)]))
+
+
+def _crowd_of(route: Route) -> _Crowd:
+    return _Crowd(route.queue, route.pipeline)
