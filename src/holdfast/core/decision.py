@@ -77,7 +77,12 @@ class Decision(NamedTuple):
     checkpoint: str | None = None
     """The result of the stage that `entry` names, kept for the stages after it."""
     failure: Failure | None = None
-    """Why the job has failed for good; its dead letter is written from it."""
+    """Why the attempt failed, or the job; of a job that ends by it, its dead letter is written."""
+
+    @property
+    def buries(self) -> bool:
+        """Whether the job has failed for good, and leaves a dead letter."""
+        return self.failure is not None and self.entry.kind is not Kind.RETRIED
 
 
 class Ignored(NamedTuple):

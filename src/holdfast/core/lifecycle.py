@@ -186,7 +186,7 @@ def _after_failure(
         return _fail(job, failure, now, {"no_time_left_for": "another attempt"})
     change = _put_back(job, run_at=run_at, attempt=job.attempt)
     entry = _entry(job, Kind.RETRIED, now, failure, {"delay_us": delay_us})
-    return Decision(job.id, job.revision, change, entry)
+    return Decision(job.id, job.revision, change, entry, None, failure)
 
 
 def _fail(job: Job, failure: Failure, now: Instant, remark: Remark | None = None) -> Decision:

@@ -70,7 +70,7 @@ class Announcer:
         lowest = LOGGER.getEffectiveLevel()
         again: list[Applied] = []
         for item in applied:
-            if item.decision.failure is not None and item.job.retries:
+            if item.decision.buries and item.job.retries:
                 again.append(item)
             level = _LEVELS[item.decision.entry.kind]
             if level >= lowest:

@@ -15,13 +15,15 @@ from holdfast.store.letters import SUBJECT
 
 def concerns_letter(decision: Decision) -> bool:
     """Tell whether a decision ends its job for good or sends it back."""
-    return decision.failure is not None or decision.entry.kind is Kind.REVIVED
+    return decision.buries or decision.entry.kind is Kind.REVIVED
 
 
 def burials(applied: Iterable[Decision]) -> list[dict[str, Any]]:
     """Return what `bury` takes for each decision that ends its job for good."""
     return [
-        _burial(decision, decision.failure) for decision in applied if decision.failure is not None
+        _burial(decision, decision.failure)
+        for decision in applied
+        if decision.failure is not None and decision.buries
     ]
 
 
