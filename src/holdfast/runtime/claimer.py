@@ -130,7 +130,7 @@ class Claimer:
         more = False
         for kind, lane in self._lanes.items():
             room = self._room(lane)
-            routes = self._routes[kind]
+            routes: Sequence[Route] = self._routes[kind]
             allowances = self._breakers.allowances(now, places=lane.limit)
             if allowances and room > 0:
                 room -= self._claim_allowed(kind, allowances, room, now)
