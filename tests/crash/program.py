@@ -18,9 +18,11 @@ import threading
 import time
 from pathlib import Path
 
-from holdfast import Holdfast, Pipeline, Retry, RetryLater, Worker, WorkerOptions
+from holdfast import Holdfast, Pipeline, Retry, RetryLater, Upstream, Worker, WorkerOptions
+from holdfast.core.breaker_policy import Breaker
 from holdfast.runtime import failpoint
 from holdfast.runtime.clock import Chance
+from tests.crash import gateway
 
 LOGGER = logging.getLogger("crash")
 RECORD_VARIABLE = "CRASH_RECORD"
@@ -301,9 +303,23 @@ def takes_a_connection(job, until: str):
     return "let go"
 
 
+BREAKER = Breaker(consecutive=5, cooldown=1.0, growth=1.0, trials=2, trial_timeout=5.0, release=2.0)
+PATIENT = Retry(attempts=1_000, base=0.1, factor=1.0, jitter="none")
+guarded = Pipeline("guarded", retry=PATIENT)
+GATEWAY_VARIABLE = "CRASH_GATEWAY"
+
+
+@guarded.stage(calls=Upstream("gateway", breaker=BREAKER))
+async def calls_the_gateway(_job):
+    status = await gateway.call(int(os.environ[GATEWAY_VARIABLE]))
+    if status != 200:
+        raise ConnectionError(f"the gateway answered {status}")
+
+
 PIPELINES = {
     pipeline.name: pipeline
     for pipeline in (
+        guarded,
         noop,
         steps,
         nap,
