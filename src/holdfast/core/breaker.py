@@ -10,34 +10,35 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, assert_never
 
+from holdfast.core import evidence
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.upstream import Gate, Permit, Sample, UpstreamState
 
 if TYPE_CHECKING:
     from holdfast.core.breaker_policy import Breaker
+    from holdfast.core.failure import Failure
 
-HEARING_US: Final = SECOND_US
-"""How long other workers are given to speak before one worker's failures count as everybody's."""
 LONGEST_PAUSE_US: Final = 300 * SECOND_US
 RELEASE_STEPS: Final = 10
-MEMORY_US: Final = 600 * SECOND_US
-"""How long a failure is remembered by a rule that counts calls."""
-_BUCKETS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Calls of one worker ended, begun in `generation`: runs of fine and failed ones, in order.
+    """Calls of one worker ended, begun in `generation`.
 
-    With no runs the evidence is looked at again. `fleet` is how many workers are alive.
+    `runs` are how they ended, in order: so many were fine, then so many failed. With no runs the
+    evidence is looked at again. `earlier` are fine calls before them that were not worth telling
+    while nothing failed, by their instants; a rule about a span of time wants to know.
+    `fleet` is how many workers are alive.
     """
 
     worker: str
     generation: int
     runs: tuple[tuple[int, int], ...] = ()
     fleet: int = 1
+    earlier: tuple[tuple[Instant, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class RateLimited:
 class ForceAsked:
     """An operator holds the gate open or closed, or lets go of it."""
 
-    gate: Gate | None
+    gate: Literal[Gate.OPEN, Gate.CLOSED] | None
     by: str
     reason: str | None = None
 
@@ -139,10 +140,16 @@ def decide_breaker(
         case ForceAsked():
             return _force(upstream, event, now)
         case ResetAsked():
-            return UpstreamState(
-                upstream.name, upstream.revision, generation=upstream.generation + 1, since=now
-            )
+            return _afresh(upstream, now)
     assert_never(event)
+
+
+def evidence_of(failure: Failure) -> bool | None:
+    """Return whether a failed call speaks for the upstream, against it, or not at all."""
+    if failure.blames_upstream:
+        return False
+    # Whatever it refused, it answered.
+    return True if failure.http_status is not None else None
 
 
 def held_by(upstream: UpstreamState, worker: str, now: Instant) -> list[Permit]:
@@ -153,11 +160,10 @@ def held_by(upstream: UpstreamState, worker: str, now: Instant) -> list[Permit]:
 def _share(upstream: UpstreamState, policy: Breaker, now: Instant) -> float:
     """Return the share let through: it rises in steps after the gate closed."""
     release_us = policy.release * SECOND_US
-    elapsed_us = now - upstream.since
+    elapsed_us = max(now - upstream.since, 0)
     if upstream.generation == 0 or elapsed_us >= release_us:
         return 1.0
-    step = math.floor(RELEASE_STEPS * max(elapsed_us, 0) / release_us) + 1
-    return min(step, RELEASE_STEPS) / RELEASE_STEPS
+    return (math.floor(RELEASE_STEPS * elapsed_us / release_us) + 1) / RELEASE_STEPS
 
 
 def _observe(
@@ -165,88 +171,17 @@ def _observe(
 ) -> UpstreamState | None:
     if upstream.gate is not Gate.CLOSED or event.generation != upstream.generation:
         return None
-    new = tuple(Sample(now, event.worker, fine, failed) for fine, failed in event.runs)
-    if not new and not upstream.samples:
+    if upstream.forced is not None:
+        # Evidence would move a gate that somebody holds, and be forgotten when it is let go.
         return None
-    samples = _kept((*upstream.samples, *new), policy, now)
-    if _trips(samples, policy) and _is_heard(samples, policy, fleet=event.fleet, now=now):
-        return _opened(upstream, policy, now, reopenings=0)
-    if samples == upstream.samples:
-        return None
-    return upstream._replace(samples=samples)
-
-
-def _kept(samples: tuple[Sample, ...], policy: Breaker, now: Instant) -> tuple[Sample, ...]:
-    """Return the samples that a rule still looks at, alike neighbours as one."""
-    span_us = MEMORY_US if policy.over_seconds is None else int(policy.over_seconds * SECOND_US)
-    calls_left = max(policy.consecutive or 0, policy.over_calls or 0)
-    by_calls = policy.over_seconds is None
-    bucket_us = max(span_us // _BUCKETS, 1)
-    kept: list[Sample] = []
-    for sample in reversed(samples):
-        if now - sample.at > span_us or (by_calls and calls_left <= 0):
-            break
-        if by_calls:
-            sample = _newest(sample, calls_left)  # noqa: PLW2901 - cut to what is looked at
-        calls_left -= sample.fine + sample.failed
-        if kept and _are_alike(sample, kept[-1], bucket_us):
-            after = kept.pop()
-            sample = after._replace(  # noqa: PLW2901 - merged with its neighbour
-                fine=sample.fine + after.fine, failed=sample.failed + after.failed
-            )
-        kept.append(sample)
-    # Without a failure in it there is nothing to remember: silence is the usual case.
-    return tuple(reversed(kept)) if any(sample.failed for sample in kept) else ()
-
-
-def _newest(sample: Sample, calls: int) -> Sample:
-    """Return a sample cut to its last calls; in a mixed one the failures count as the last."""
-    failed = min(sample.failed, calls)
-    return sample._replace(fine=min(sample.fine, calls - failed), failed=failed)
-
-
-def _are_alike(first: Sample, second: Sample, bucket_us: int) -> bool:
-    return (
-        first.worker == second.worker
-        and (first.fine == 0) == (second.fine == 0)
-        and (first.failed == 0) == (second.failed == 0)
-        and first.at // bucket_us == second.at // bucket_us
+    new = (
+        *(Sample(at, event.worker, fine, 0) for at, fine in event.earlier),
+        *(Sample(now, event.worker, fine, failed) for fine, failed in event.runs),
     )
-
-
-def _trips(samples: tuple[Sample, ...], policy: Breaker) -> bool:
-    if policy.consecutive is not None and _streak(samples) >= policy.consecutive:
-        return True
-    if policy.failure_rate is None:
-        return False
-    failed = sum(sample.failed for sample in samples)
-    calls = failed + sum(sample.fine for sample in samples)
-    if calls < (policy.minimum_calls or 1):
-        return False
-    limit = policy.failure_rate * calls
-    return failed > limit if policy.strictly_above else failed >= limit
-
-
-def _streak(samples: tuple[Sample, ...]) -> int:
-    failed = 0
-    for sample in reversed(samples):
-        failed += sample.failed
-        if sample.fine:
-            break
-    return failed
-
-
-def _is_heard(samples: tuple[Sample, ...], policy: Breaker, *, fleet: int, now: Instant) -> bool:
-    """Tell whether the evidence is more than one worker's own trouble."""
-    failing = {sample.worker for sample in samples if sample.failed}
-    heard = {sample.worker for sample in samples}
-    if len(failing) >= min(policy.minimum_workers, max(fleet, 1)):
-        return True
-    if len(failing) < len(heard):
-        return False
-    # Nobody else has spoken, and may not call this upstream at all.
-    first = min(sample.at for sample in samples if sample.failed)
-    return now - first >= HEARING_US
+    samples = evidence.kept((*upstream.samples, *new), policy, now)
+    if evidence.is_enough(samples, policy, fleet=event.fleet, now=now):
+        return _opened(upstream, policy, now, reopenings=0)
+    return None if samples == upstream.samples else upstream._replace(samples=samples)
 
 
 def _opened(
@@ -325,17 +260,26 @@ def _end_trial(
 def _force(upstream: UpstreamState, event: ForceAsked, now: Instant) -> UpstreamState | None:
     """Hold the gate where an operator wants it. Letting go of it starts afresh, closed."""
     if event.gate is None:
-        if upstream.forced is None:
-            return None
-        return UpstreamState(
-            upstream.name, upstream.revision, generation=upstream.generation + 1, since=now
-        )
+        return None if upstream.forced is None else _afresh(upstream, now)
     return upstream._replace(
         forced=event.gate,
         forced_by=event.by,
         forced_reason=event.reason,
         generation=upstream.generation + 1,
         since=now,
+        successes=0,
+        granted=0,
         permits=(),
         samples=(),
+    )
+
+
+def _afresh(upstream: UpstreamState, now: Instant) -> UpstreamState:
+    """Return the upstream as new. What was closed stays so, and is not released once more."""
+    was_closed = (upstream.forced or upstream.gate) is Gate.CLOSED
+    return UpstreamState(
+        upstream.name,
+        upstream.revision,
+        generation=upstream.generation + 1,
+        since=upstream.since if was_closed else now,
     )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
 
+from holdfast.core.instant import SECOND_US
 from holdfast.errors import InvalidPolicy
 
-MOST_CALLS: Final = 10_000
+MOST_CALLS: Final = 1_000
+"""What is remembered of single calls stays in one row, so no rule looks at more of them."""
 MOST_SECONDS: Final = 86_400.0
+USUAL_CAP_S: Final = 600.0
 _OWNER: Final = "Breaker"
 
 
@@ -31,7 +35,7 @@ class Breaker:
 
     It opens after `consecutive` failures in a row, or when `failure_rate` of the last
     `over_calls` calls, or of the calls of the last `over_seconds`, have failed. Without either
-    rule it opens after 5 failures in a row.
+    rule it opens after 5 failures in a row. With both, either is enough.
     """
 
     consecutive: int | None = None
@@ -47,7 +51,8 @@ class Breaker:
     cooldown: float = 30.0
     growth: float = 2.0
     """By how much the cooldown grows each time a trial fails."""
-    cooldown_cap: float = 600.0
+    cooldown_cap: float | None = None
+    """The longest it grows to; 10 minutes by default, or `cooldown` if that is longer."""
     trials: int = 1
     """How many trial calls the whole fleet may have under way after the cooldown."""
     successes: int | None = None
@@ -72,6 +77,8 @@ class Breaker:
         _whole("minimum_workers", self.minimum_workers)
         _number("cooldown", self.cooldown, at_least=0.001, at_most=MOST_SECONDS)
         _number("growth", self.growth, at_least=1.0, at_most=100.0)
+        if self.cooldown_cap is None:
+            put(self, "cooldown_cap", max(USUAL_CAP_S, self.cooldown))
         _number("cooldown_cap", self.cooldown_cap, at_least=self.cooldown, at_most=MOST_SECONDS)
         _whole("trials", self.trials)
         if self.successes is None:
@@ -81,7 +88,11 @@ class Breaker:
         _number("release", self.release, at_least=0.0, at_most=MOST_SECONDS)
 
     def _check_rate(self) -> None:
+        if type(self.strictly_above) is not bool:
+            raise _invalid("strictly_above", self.strictly_above, "True or False")
         if self.failure_rate is None:
+            if self.strictly_above:
+                raise _invalid("strictly_above", value=True, limit="False, or with failure_rate")
             for name in ("over_calls", "over_seconds", "minimum_calls"):
                 if getattr(self, name) is not None:
                     raise _invalid(name, getattr(self, name), "left out, or with failure_rate")
@@ -98,14 +109,16 @@ class Breaker:
         if self.minimum_calls is None:
             object.__setattr__(self, "minimum_calls", self.over_calls or 10)
         _whole("minimum_calls", self.minimum_calls)
-        if self.over_calls is not None and (self.minimum_calls or 0) > self.over_calls:
+        if self.over_calls is not None and (self.minimum_calls or 1) > self.over_calls:
             raise _invalid("minimum_calls", self.minimum_calls, "at most over_calls")
 
     def cooldown_us(self, reopenings: int) -> int:
         """The cooldown after trials have failed this often in a row."""
-        # Beyond this the cap has been reached, whatever the growth.
-        grown = self.cooldown * self.growth ** min(reopenings, 40)
-        return int(min(grown, self.cooldown_cap) * 1_000_000)
+        cap = self.cooldown_cap or USUAL_CAP_S
+        # Compared by logarithms, because the power itself may overflow.
+        if reopenings * math.log(self.growth) >= math.log(cap / self.cooldown):
+            return round(cap * SECOND_US)
+        return round(self.cooldown * self.growth**reopenings * SECOND_US)
 
 
 def _invalid(name: str, value: object, limit: str) -> InvalidPolicy:

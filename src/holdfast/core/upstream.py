@@ -21,9 +21,10 @@ class Gate(StrEnum):
 
 
 class Sample(NamedTuple):
-    """How some calls of one worker ended, in the order in which they were reported."""
+    """How some calls of one worker ended: first the fine ones, then those that failed."""
 
     at: Instant
+    """When the first of them was reported."""
     worker: str
     fine: int
     failed: int
@@ -82,7 +83,7 @@ class UpstreamState(NamedTuple):
                 "revision": revision,
                 "gate": Gate(known["gate"]),
                 "forced": None if forced is None else Gate(forced),
-                "permits": tuple(Permit(*permit) for permit in known["permits"]),
-                "samples": tuple(Sample(*sample) for sample in known["samples"]),
+                "permits": tuple(Permit(*permit[:3]) for permit in known["permits"]),
+                "samples": tuple(Sample(*sample[:4]) for sample in known["samples"]),
             }
         )
