@@ -18,11 +18,11 @@ from holdfast.core.dead_letter import (
     Triaged,
     decide_letter,
     is_dismissed,
+    standing,
 )
 from holdfast.core.event import Event, RetryRequested
 from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.ids import JobId
-from holdfast.core.instant import Instant
 from holdfast.core.job import Job
 from holdfast.errors import (
     InvalidValue,
@@ -32,9 +32,10 @@ from holdfast.errors import (
     UnknownLetter,
     WrongState,
 )
-from holdfast.letter_view import LetterReport, LetterView, Redact
+from holdfast.letter_view import LetterReport, LetterView
 from holdfast.runtime.clock import Clock
 from holdfast.runtime.settle import Settled
+from holdfast.secrecy import redacted
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
 from holdfast.store.letters import SUBJECT, LetterFilter, LetterGroup
@@ -66,13 +67,10 @@ _HOW: Final = {
 class DeadLetters:
     """The dead letters of a store."""
 
-    def __init__(
-        self, store: Callable[[], Store], *, clock: Clock, settle: Settle, redact: Redact
-    ) -> None:
+    def __init__(self, store: Callable[[], Store], *, clock: Clock, settle: Settle) -> None:
         self._store = store
         self._clock = clock
         self._settle = settle
-        self._redact = redact
 
     def find(
         self, wanted: LetterFilter | None = None, *, before: str | None = None, limit: int = PAGE
@@ -85,7 +83,7 @@ class DeadLetters:
         )
         jobs = self._store().get([JobId(letter.id) for letter in page])
         now = self._clock.now()
-        return [self._view(letter, jobs.get(JobId(letter.id)), now) for letter in page]
+        return [LetterView(letter, jobs.get(JobId(letter.id)), now) for letter in page]
 
     def groups(self, *, limit: int = PAGE) -> list[LetterGroup]:
         """Return the causes for which letters wait, the one with most letters first."""
@@ -94,7 +92,7 @@ class DeadLetters:
     def get(self, letter_id: str) -> LetterView:
         """Read a letter, or raise `UnknownLetter`."""
         letter, job = self._read(letter_id)
-        return self._view(letter, job, self._clock.now())
+        return LetterView(letter, job, self._clock.now())
 
     def show(self, letter_id: str) -> LetterReport:
         """Return all that is known of a letter, its job's history and the record included."""
@@ -118,14 +116,14 @@ class DeadLetters:
         event = Triaged(
             _checked_cause(cause),
             checked_text("triage", field="by", text=by),
-            None if note is None else self._text("triage", "note", note),
+            None if note is None else _text("triage", "note", note),
         )
         return self._move(letter_id, event)
 
     def remediate(self, letter_id: str, *, evidence: str, by: str) -> LetterView:
         """Say how it is known that the cause is gone."""
         event = Remediated(
-            self._text("remediate", "evidence", evidence),
+            _text("remediate", "evidence", evidence),
             checked_text("remediate", field="by", text=by),
         )
         return self._move(letter_id, event)
@@ -146,7 +144,7 @@ class DeadLetters:
         it does no harm.
         """
         who = checked_text("replay", field="by", text=by)
-        why = None if reason is None else self._text("replay", "reason", reason)
+        why = None if reason is None else _text("replay", "reason", reason)
         letter, job = self._read(letter_id)
         safe = confirm_idempotent or (job is not None and job.key is not None)
         self._decided(letter, ReplayAsked(who, from_start, why, safe), job)
@@ -176,7 +174,7 @@ class DeadLetters:
         The record says which of the two it was: `resolved` or `dismissed`.
         """
         event = Resolved(
-            self._text("resolve", "note", note),
+            _text("resolve", "note", note),
             checked_text("resolve", field="by", text=by),
             unreplayed,
         )
@@ -190,24 +188,20 @@ class DeadLetters:
             decided = self._decided(letter, event, job)
             saved = self._store().letters.save(decided, audit=[_record(decided, event, job)])
             if saved is not None:
-                return self._view(saved, job, saved.updated_at)
+                return LetterView(saved, job, saved.updated_at)
             letter, job = self._read(letter_id)
             tries += 1
             if tries == TRIES:
                 raise StaleRevision(letter.id, expected=decided.revision, found=letter.revision)
 
     def _decided(self, letter: DeadLetter, event: LetterEvent, job: Job | None) -> DeadLetter:
-        decided = decide_letter(
-            letter,
-            event,
-            job_state=None if job is None else job.state,
-            now=self._clock.now(),
-        )
+        job_state = None if job is None else job.state
+        decided = decide_letter(letter, event, job_state=job_state, now=self._clock.now())
         if isinstance(decided, Refused):
             raise StepMissing(
                 letter.id,
                 action=_ACTIONS[type(event)],
-                state=self._view(letter, job, letter.updated_at).standing.value,
+                state=standing(letter, job_state).value,
                 missing=decided.missing.value,
                 how=_HOW[decided.missing].format(id=letter.id),
             )
@@ -221,15 +215,6 @@ class DeadLetters:
         if letter is None:
             raise UnknownLetter(letter_id)
         return letter, job
-
-    def _view(self, letter: DeadLetter, job: Job | None, now: Instant) -> LetterView:
-        return LetterView(letter, job, now, self._redact)
-
-    def _text(self, owner: str, field: str, text: object) -> str:
-        """Return what a person wrote, without secrets, as both databases can hold it."""
-        if not isinstance(text, str):
-            raise InvalidValue(owner, field=field, value=text, limit="a text")
-        return clean_text(self._redact(text), MAX_MESSAGE_LENGTH)
 
 
 _ACTIONS: Final[dict[type[LetterEvent], str]] = {
@@ -262,6 +247,13 @@ def _record(letter: DeadLetter, event: LetterEvent, job: Job | None) -> AuditEnt
         reason=reason,
         detail={"cause": None if letter.cause is None else letter.cause.value},
     )
+
+
+def _text(owner: str, field: str, text: object) -> str:
+    """Return what a person wrote, without secrets, as both databases can hold it."""
+    if not isinstance(text, str):
+        raise InvalidValue(owner, field=field, value=text, limit="a text")
+    return clean_text(redacted(text, limit=MAX_MESSAGE_LENGTH), MAX_MESSAGE_LENGTH)
 
 
 def _checked_cause(cause: object) -> Cause:

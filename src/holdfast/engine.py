@@ -16,7 +16,6 @@ from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.ids import JobId
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import ACTIVE, DEFAULT_OWNER, DEFAULT_PRIORITY, Job, JobState
-from holdfast.core.redaction import Redactor
 from holdfast.dead_letters import DeadLetters
 from holdfast.errors import (
     InvalidValue,
@@ -100,9 +99,7 @@ class Holdfast:
         self._settler = Settler(
             self._closed_store, plans=self._plans, chance=self.chance, announcer=self.announcer
         )
-        self.dead = DeadLetters(
-            lambda: self.store, clock=self.clock, settle=self._settle, redact=Redactor().text
-        )
+        self.dead = DeadLetters(lambda: self.store, clock=self.clock, settle=self._settle)
 
     @property
     def store(self) -> Store:

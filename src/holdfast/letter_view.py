@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.core.dead_letter import DeadLetter, Standing, is_dismissed, is_escalated, standing
 from holdfast.core.instant import Instant, to_rfc3339
 from holdfast.core.job import Job, JobState
+from holdfast.secrecy import redacted
 from holdfast.store.audit import AuditEntry
 from holdfast.view import HistoryLine
 
 HASH_LENGTH: Final = 16
 """How much of a payload's hash is shown: enough to compare, too little to search for."""
-
-Redact = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,6 @@ class LetterView:
     job: Job | None
     """None when the job is gone."""
     read_at: Instant
-    redact: Redact = field(repr=False, compare=False)
 
     @property
     def id(self) -> str:
@@ -57,7 +55,7 @@ class LetterView:
     def record(self) -> dict[str, Any]:
         """Return what a queue of dead messages keeps of each, under the names used there."""
         letter = self.letter
-        key = None if self.job is None else self._shown(self.job.key)
+        key = None if self.job is None else _shown(self.job.key)
         return {
             "requestId": letter.id,
             "submissionId": key or letter.id,
@@ -72,8 +70,8 @@ class LetterView:
         letter, job = self.letter, self.job
         return {
             "job_id": letter.id,
-            "key": None if job is None else self._shown(job.key),
-            "trace": None if job is None else self._shown(job.trace),
+            "key": None if job is None else _shown(job.key),
+            "trace": None if job is None else _shown(job.trace),
             "rerun_of": None if job is None else job.rerun_of,
             "version": None if job is None else job.version,
             "pipeline": letter.pipeline,
@@ -125,9 +123,6 @@ class LetterView:
             "revision": letter.revision,
         }
 
-    def _shown(self, text: str | None) -> str | None:
-        return None if text is None else self.redact(text)
-
 
 @dataclass(frozen=True, slots=True)
 class LetterReport:
@@ -168,6 +163,11 @@ def _payload_facts(payload: str | None) -> dict[str, Any] | None:
         return None
     body = payload.encode("utf-8")
     return {"sha256": hashlib.sha256(body).hexdigest()[:HASH_LENGTH], "bytes": len(body)}
+
+
+def _shown(text: str | None) -> str | None:
+    """Return what the submitter chose, which may hold what nobody should see here."""
+    return None if text is None else redacted(text)
 
 
 def _time(instant: Instant | None) -> str | None:
