@@ -8,6 +8,8 @@ Started as `VERB OPTIONS` like the programs of `bench/systems`; it answers in th
     memory  {url, jobs, limit_s}  measured  runs, samples [[runs, resident bytes, live blocks]…],
                                             and how many descriptors and threads more there are
                                             in the end, with the stopped worker still at hand
+    drain   {url, jobs, guarded, failing}
+                                  measured  per_second of jobs whose calls fail in that share
 """
 
 import gc
@@ -20,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.program import WARM_UP_SUBMISSIONS, say
-from holdfast import Holdfast, JobContext, Pipeline, Retry, Submit, WorkerOptions
+from holdfast import Holdfast, JobContext, Pipeline, Retry, Submit, Upstream, WorkerOptions
+from holdfast.core.breaker_policy import Breaker
 
 CONCURRENCY = 24
 SETTLE_S = 2.0
@@ -120,6 +123,38 @@ def memory(*, url: str, jobs: int, limit_s: float) -> None:
     )
 
 
+def drain(*, url: str, jobs: int, guarded: bool, failing: float) -> None:
+    """Work jobs off whose calls fail in the given share; every one succeeds in the end."""
+    failed: set[int] = set()
+    done = threading.Event()
+    left = jobs
+    breaker = Breaker(failure_rate=0.9, over_calls=100)
+    chosen = Pipeline("calls", retry=Retry(attempts=5, base=0.0))
+
+    async def work(_job: JobContext, n: int) -> None:
+        nonlocal left
+        if n % 100 < failing * 100 and n not in failed:
+            failed.add(n)
+            raise ConnectionError(f"the upstream hung up on job {n}")
+        left -= 1
+        if not left:
+            done.set()
+
+    chosen.stage(calls=Upstream("calls", breaker=breaker) if guarded else None)(work)
+    with Holdfast(url, pipelines=[chosen]) as app:
+        app.submit_many(chosen, (Submit(payload={"n": n}) for n in range(jobs)))
+        worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
+        began_s = time.monotonic()
+        worker.start()
+        if not done.wait(END_LIMIT_S * 2):
+            raise SystemExit(f"{left} of {jobs} jobs are left")
+        _wait_until_empty(app)
+        took_s = time.monotonic() - began_s
+        worker.request_stop()
+        worker.drain()
+    say("measured", per_second=jobs / took_s)
+
+
 def _wait_until_empty(app: Holdfast) -> None:
     give_up_at = time.monotonic() + END_LIMIT_S
     while app.queues():
@@ -128,7 +163,13 @@ def _wait_until_empty(app: Holdfast) -> None:
         time.sleep(0.05)
 
 
-VERBS: dict[str, Any] = {"idle": idle, "submit": submit, "fill": fill, "memory": memory}
+VERBS: dict[str, Any] = {
+    "idle": idle,
+    "submit": submit,
+    "fill": fill,
+    "memory": memory,
+    "drain": drain,
+}
 
 if __name__ == "__main__":
     VERBS[sys.argv[1]](**json.loads(sys.argv[2]))

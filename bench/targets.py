@@ -45,6 +45,11 @@ FIGURE_TARGETS: dict[str, Target] = {
     "memory": Target(5, less_is_better=True),
     "kept-objects": Target(0.5, less_is_better=True),
     "left": Target(0, less_is_better=True),
+    # Shares of the pace of a worker without breakers whose calls all succeed.
+    "pace-guarded": Target(0.9),
+    "pace-failing": Target(0.5),
+    # How many times slower the slow end of claims is.
+    "claims-beside-held": Target(2, less_is_better=True),
 }
 """By the first words of the workload: holdfast's figure itself."""
 
