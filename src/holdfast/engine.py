@@ -26,6 +26,7 @@ from holdfast.errors import (
 )
 from holdfast.handle import JobHandle
 from holdfast.pipeline import Pipeline, Span, checked_name
+from holdfast.replays import Replays
 from holdfast.runtime.announce import Announcer, Subscriber
 from holdfast.runtime.clock import Chance, Clock, StoreClock
 from holdfast.runtime.plans import PlanCache
@@ -100,6 +101,13 @@ class Holdfast:
             self._closed_store, plans=self._plans, chance=self.chance, announcer=self.announcer
         )
         self.dead = DeadLetters(lambda: self.store, clock=self.clock, settle=self._settle)
+        self.replays = Replays(
+            lambda: self.store,
+            clock=self.clock,
+            chance=self.chance,
+            settle=self._settle,
+            dead=self.dead,
+        )
 
     @property
     def store(self) -> Store:

@@ -9,6 +9,7 @@
     │   ├── UnknownPipeline     this process has no pipeline of that name
     │   ├── UnknownJob          the store has no job of that id
     │   ├── UnknownLetter       the store has no dead letter of that id
+    │   ├── UnknownReplay       the store has no replay of that id
     │   ├── SchemaTooNew        the database was migrated by a newer holdfast
     │   ├── SchemaTooOld        the database has yet to be migrated
     │   └── ForkedProcess       a store was carried across a fork
@@ -146,6 +147,16 @@ class UnknownLetter(UsageError):
         super().__init__(
             f"no dead letter has the id {_shown(letter_id)}; it has the id of its job, "
             "and only a job that failed for good has one"
+        )
+
+
+class UnknownReplay(UsageError):
+    """The store has no replay of that id."""
+
+    def __init__(self, replay_id: str) -> None:
+        self.replay_id = replay_id
+        super().__init__(
+            f"no replay has the id {_shown(replay_id)}; list them: holdfast dead replays"
         )
 
 

@@ -190,10 +190,11 @@ def test_letters_keep_their_distance(waited_us: int, expected: Send | Pause):
     assert next_step(replay, Counts(pending=50), NOW) == expected
 
 
-def test_the_first_letter_waits_for_nothing():
+def test_the_first_letter_waits_for_nothing_and_takes_no_other_along():
     replay = a_replay("canary", last_sent_at=None)
 
-    assert next_step(replay, Counts(pending=50), NOW) == Send(2)
+    assert next_step(replay, Counts(pending=50), NOW) == Send(1)
+    assert next_step(replay._replace(every_us=0), Counts(pending=50), NOW) == Send(2)
 
 
 def test_a_runner_that_is_a_little_late_catches_up_and_never_more_than_that():
@@ -228,9 +229,8 @@ def test_no_span_holds_more_letters_than_the_rate_and_what_it_may_catch_up(every
     for turn_us in turns_us:
         now = Instant(now + turn_us)
         step = next_step(replay, Counts(pending=10_000), now)
-        if isinstance(step, Send) and replay.last_sent_at is not None:
-            sent.append((now, step.count))
         if isinstance(step, Send):
+            sent.append((now, step.count))
             replay = replay._replace(last_sent_at=now)
 
     for (begin, _), (end, _) in itertools.combinations(sent, 2):

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from holdfast.errors import ConflictError, UnavailableError, UnknownJob, UnknownLetter, UsageError
+from holdfast.errors import (
+    ConflictError,
+    UnavailableError,
+    UnknownJob,
+    UnknownLetter,
+    UnknownReplay,
+    UsageError,
+)
 
 
 class ExitCode(IntEnum):
@@ -22,7 +29,7 @@ class ExitCode(IntEnum):
 def code_of(error: BaseException) -> ExitCode:
     """Return the exit code of a command that ends with `error`."""
     match error:
-        case UnknownJob() | UnknownLetter():
+        case UnknownJob() | UnknownLetter() | UnknownReplay():
             return ExitCode.NOT_FOUND
         case UsageError():
             return ExitCode.USAGE

@@ -210,8 +210,10 @@ def _why_stop(replay: Replay, counts: Counts) -> str | None:
 def _send(replay: Replay, most: int, now: Instant) -> Send | Pause:
     """Send as many as the rate allows by now; a clock that was set back costs one turn early."""
     last, every_us = replay.last_sent_at, replay.every_us
-    if last is None or not every_us:
+    if not every_us:
         return Send(min(most, BATCH))
+    if last is None:
+        return Send(1)
     waited_us = now - last
     if 0 <= waited_us < every_us:
         return Pause(min(later(last, every_us), later(now, POLL_US)))

@@ -1,0 +1,352 @@
+"""Replays of many dead letters: look first, send a few, then the rest at a rate, and stop early."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from holdfast.core.dead_letter import WAITING, Cause, DeadLetter, LetterState
+from holdfast.core.decision import Kind
+from holdfast.core.event import Event, RetryRequested
+from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
+from holdfast.core.ids import IdSequence, JobId
+from holdfast.core.instant import SECOND_US
+from holdfast.core.job import Job
+from holdfast.core.replay import (
+    ENDED,
+    Item,
+    ItemState,
+    Replay,
+    ReplayState,
+    Seen,
+    obstacle,
+)
+from holdfast.dead_letters import DeadLetters, Settle
+from holdfast.errors import (
+    ConflictError,
+    InvalidValue,
+    UnavailableError,
+    UnknownJob,
+    UnknownReplay,
+    UsageError,
+)
+from holdfast.replay_terms import (
+    DEFAULT_CANARY,
+    DEFAULT_RATE,
+    DEFAULT_STOP_AFTER,
+    MOST_LETTERS,
+    Readied,
+    checked_count,
+    every_us,
+    readied_by,
+)
+from holdfast.replay_view import Preview, ReplayView
+from holdfast.runtime.clock import Chance, Clock, monotonic_s, sleep_s
+from holdfast.runtime.replayer import Replayer
+from holdfast.store.audit import AuditEntry
+from holdfast.store.contract import Store
+from holdfast.store.letters import LetterFilter
+from holdfast.store.replays import CHUNK, SUBJECT, Frozen
+from holdfast.submission import checked_text
+
+SAMPLE: Final = 5
+PAGE: Final = 100
+TRIES: Final = 8
+OUTAGE_S: Final = 60.0
+"""How long a database that cannot be reached is waited for."""
+_OUTAGE_POLL_S: Final = 1.0
+_ID_BITS: Final = 62
+
+NO_KEY: Final = "its job has no idempotency key, and nobody confirmed that it may be repeated"
+FROM_A_FILE: Final = "it came from a file and has no job; replay it by itself, into a pipeline"
+_SENT_BACK: Final = "somebody else sent its job back"
+
+
+class Replays:
+    """The replays of a store."""
+
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        *,
+        clock: Clock,
+        chance: Chance,
+        settle: Settle,
+        dead: DeadLetters,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._chance = chance
+        self._settle = settle
+        self._dead = dead
+        self._ids = IdSequence()
+
+    def preview(
+        self,
+        wanted: LetterFilter | str,
+        *,
+        confirm_idempotent: bool = False,
+        readied: bool = False,
+    ) -> Preview:
+        """Return what a replay of these letters would do, and change nothing.
+
+        `wanted` is a filter or a fingerprint. With `readied`, letters that have yet to be triaged
+        and remediated count as if they were.
+        """
+        letters, ready = 0, 0
+        counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
+        skipped: Counter[str] = Counter()
+        first: list[DeadLetter] = []
+        for letter, job in self._matching(wanted):
+            letters += 1
+            why = _obstacle(letter, job, confirmed=confirm_idempotent, readied=readied)
+            if why is not None:
+                skipped[why] += 1
+                continue
+            ready += 1
+            for counter, name in zip(
+                counters, (letter.pipeline, letter.stage, letter.error_class), strict=True
+            ):
+                counter[name] += 1
+            # The newest come first here, and the oldest are sent first.
+            first = [letter, *first[: SAMPLE - 1]]
+        pipelines, stages, classes = (dict(counter.most_common()) for counter in counters)
+        return Preview(
+            letters, ready, pipelines, stages, classes, dict(skipped.most_common()), tuple(first)
+        )
+
+    def start(
+        self,
+        name: str,
+        wanted: LetterFilter | str,
+        *,
+        by: str,
+        reason: str | None = None,
+        canary: int = DEFAULT_CANARY,
+        rate: float | None = DEFAULT_RATE,
+        stop_after: int | None = DEFAULT_STOP_AFTER,
+        from_start: bool = False,
+        confirm_idempotent: bool = False,
+        cause: Cause | str | None = None,
+        evidence: str | None = None,
+    ) -> ReplayView:
+        """Freeze the list of matching letters, the oldest first; nothing is sent before `run`.
+
+        `wanted` is a filter or a fingerprint; letters that die later are not in the list. `canary`
+        letters have to succeed before the rest is sent, `rate` a second (None: as fast as can be),
+        until `stop_after` jobs have failed again (None: never). With `cause` and `evidence` every
+        letter that has yet to be triaged or remediated is, by these words.
+        """
+        who = checked_text("replay", field="by", text=by)
+        now = self._clock.now()
+        replay = Replay(
+            id=self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
+            name=checked_text("replay", field="name", text=name),
+            asked_by=who,
+            reason=None if reason is None else clean_text(reason, MAX_MESSAGE_LENGTH),
+            created_at=now,
+            updated_at=now,
+            revision=0,
+            state=ReplayState.PLANNED,
+            from_start=from_start,
+            canary=checked_count("canary", canary),
+            every_us=every_us(rate),
+            stop_after=0 if stop_after is None else checked_count("stop_after", stop_after, 1),
+            last_sent_at=None,
+            note=None,
+        )
+        readied = readied_by(cause, evidence, who)
+        letters = [
+            self._frozen(letter, job, confirmed=confirm_idempotent, readied=readied)
+            for letter, job in self._matching(wanted)
+        ]
+        letters.reverse()
+        if all(letter.note is not None for letter in letters):
+            raise UsageError(_nothing_to_send(letters))
+        terms = {"name": name, "canary": canary, "rate": rate, "stop_after": stop_after}
+        entry = AuditEntry(now, who, "planned", SUBJECT, replay.id, replay.reason, terms)
+        self._store().replays.create(replay, letters, audit=entry)
+        return self.show(replay.id)
+
+    def run(
+        self, replay_id: str, *, on_progress: Callable[[ReplayView], None] = lambda _view: None
+    ) -> ReplayView:
+        """Take a replay to its end and return how it ended; also one that was broken off.
+
+        It may be ended at any point, and run again by anybody, also by several at once: every
+        letter is sent once. Workers have to run elsewhere. `on_progress` is called whenever
+        something has changed.
+        """
+        replayer = self._replayer(replay_id)
+        told: ReplayView | None = None
+        reachable_s = monotonic_s()
+        while True:
+            try:
+                now = self._clock.now()
+                until = replayer.tick(now)
+                view = self.show(replay_id)
+                reachable_s = monotonic_s()
+            except UnavailableError:
+                if monotonic_s() - reachable_s > OUTAGE_S:
+                    raise
+                sleep_s(_OUTAGE_POLL_S)
+                continue
+            if view != told:
+                told = view
+                on_progress(view)
+            if replayer.over:
+                return view
+            if until > now:
+                sleep_s(max(until - self._clock.now(), 0) / SECOND_US)
+
+    def resume(
+        self, replay_id: str, *, on_progress: Callable[[ReplayView], None] = lambda _view: None
+    ) -> ReplayView:
+        """Run a replay that has not ended."""
+        self._open_one(replay_id, "resume")
+        return self.run(replay_id, on_progress=on_progress)
+
+    def advance(self, replay_id: str) -> ReplayView:
+        """Take the steps that are due now, wait for nothing, and return how the replay stands."""
+        replayer = self._replayer(replay_id)
+        now = self._clock.now()
+        while not replayer.over and replayer.tick(now) <= now:
+            pass
+        return self.show(replay_id)
+
+    def cancel(self, replay_id: str, *, by: str, reason: str | None = None) -> ReplayView:
+        """Send nothing more; what was sent goes on."""
+        who = checked_text("cancel", field="by", text=by)
+        why = None if reason is None else clean_text(reason, MAX_MESSAGE_LENGTH)
+        for _ in range(TRIES):
+            replay = self._open_one(replay_id, "cancel")
+            now = self._clock.now()
+            cancelled = replay._replace(state=ReplayState.CANCELLED, note=why, updated_at=now)
+            entry = AuditEntry(now, who, "cancelled", SUBJECT, replay.id, why)
+            if self._store().replays.advance(cancelled, audit=[entry]) is not None:
+                return self.show(replay_id)
+        raise ConflictError(f"replay {replay_id} moves on all the time; cancel it again")
+
+    def show(self, replay_id: str) -> ReplayView:
+        """Read a replay and how its letters stand, or raise `UnknownReplay`."""
+        return ReplayView(self._get(replay_id), self._store().replays.counts(replay_id))
+
+    def items(self, replay_id: str, *, after: int = 0, limit: int = PAGE) -> list[Item]:
+        """Return letters of the list behind the position `after`, in order."""
+        return self._store().replays.items(self._get(replay_id).id, after=after, limit=limit)
+
+    def latest(self, *, limit: int = PAGE) -> list[ReplayView]:
+        """Return the latest replays, newest first."""
+        rows = self._store().replays
+        return [ReplayView(replay, rows.counts(replay.id)) for replay in rows.latest(limit=limit)]
+
+    def _replayer(self, replay_id: str) -> Replayer:
+        return Replayer(self._store(), self._get(replay_id).id, send_back=self._send_back)
+
+    def _get(self, replay_id: str) -> Replay:
+        replay = self._store().replays.get(replay_id)
+        if replay is None:
+            raise UnknownReplay(replay_id)
+        return replay
+
+    def _open_one(self, replay_id: str, action: str) -> Replay:
+        replay = self._get(replay_id)
+        if replay.state in ENDED:
+            raise ConflictError(
+                f"cannot {action} replay {replay.id}: it is {replay.state}; "
+                "letters that still wait can be sent by a new one"
+            )
+        return replay
+
+    def _matching(self, wanted: LetterFilter | str) -> Iterator[tuple[DeadLetter, Job | None]]:
+        """Yield matching letters that wait for a person, the newest first."""
+        chosen = LetterFilter(fingerprint=wanted) if isinstance(wanted, str) else wanted
+        if not chosen.states:
+            chosen = chosen._replace(states=tuple(sorted(WAITING)))
+        before, seen = None, 0
+        while page := self._store().letters.find(chosen, before=before, limit=CHUNK):
+            jobs = self._store().get([JobId(letter.id) for letter in page])
+            yield from ((letter, jobs.get(JobId(letter.id))) for letter in page)
+            before, seen = page[-1].id, seen + len(page)
+            if seen > MOST_LETTERS:
+                raise InvalidValue(
+                    "replay", field="wanted", value=seen, limit=f"at most {MOST_LETTERS} letters"
+                )
+
+    def _frozen(
+        self, letter: DeadLetter, job: Job | None, *, confirmed: bool, readied: Readied | None
+    ) -> Frozen:
+        """Return a letter for the list; what is said about all of them is said about it now."""
+        why = _obstacle(letter, job, confirmed=confirmed, readied=readied is not None)
+        if why is None and readied is not None:
+            why = self._ready(letter, readied)
+        return Frozen(letter.id, 0 if job is None else job.retries, why)
+
+    def _ready(self, letter: DeadLetter, readied: Readied) -> str | None:
+        try:
+            if letter.state is LetterState.OPEN:
+                self._dead.triage(letter.id, cause=readied.cause, by=readied.by)
+            if letter.state is not LetterState.REMEDIATED:
+                self._dead.remediate(letter.id, evidence=readied.evidence, by=readied.by)
+        except ConflictError:
+            return "somebody else has just changed it"
+        return None
+
+    def _send_back(self, replay: Replay, item: Item) -> str | None:
+        """Send a job back unless it was since the list was frozen; return why it cannot be."""
+        reason = reason_of(replay)
+
+        def once(job: Job) -> Event:
+            if job.retries != item.retries:
+                raise _WasSentBack
+            return RetryRequested(replay.asked_by, reason, replay.from_start)
+
+        try:
+            settled = self._settle(item.letter_id, once)
+        except _WasSentBack:
+            return None if self._was_ours(item, reason) else _SENT_BACK
+        except UnknownJob:
+            return "its job is no longer there"
+        return None if settled.ignored is None else settled.ignored.why
+
+    def _was_ours(self, item: Item, reason: str) -> bool:
+        """Tell whether another runner of the same replay was first."""
+        ledger = self._store().ledger(JobId(item.letter_id))
+        returns = [line.entry for line in ledger if line.entry.kind is Kind.REVIVED]
+        if len(returns) <= item.retries:
+            return False
+        detail = json.loads(returns[item.retries].detail or "{}")
+        return bool(detail.get("reason") == reason)
+
+
+class _WasSentBack(Exception):
+    """The job was sent back since the list was frozen."""
+
+
+def reason_of(replay: Replay) -> str:
+    """Return the reason that the history of every job of a replay gives."""
+    why = replay.name if replay.reason is None else f"{replay.name}: {replay.reason}"
+    return clean_text(f"replay {replay.id}, {why}", MAX_MESSAGE_LENGTH)
+
+
+def _obstacle(letter: DeadLetter, job: Job | None, *, confirmed: bool, readied: bool) -> str | None:
+    """Return why a letter cannot be in a replay, or None when it can."""
+    if letter.kind != "job":
+        return FROM_A_FILE
+    state = LetterState.REMEDIATED if readied and letter.state in WAITING else letter.state
+    retries = 0 if job is None else job.retries
+    item = Item(0, letter.id, ItemState.PENDING, retries, None, None)
+    why = obstacle(Seen(item, state, None if job is None else job.state, retries))
+    if why is None and job is not None and job.key is None and not confirmed:
+        return NO_KEY
+    return why
+
+
+def _nothing_to_send(letters: list[Frozen]) -> str:
+    if not letters:
+        return "no dead letter matches that waits for a person; nothing was started"
+    reasons = Counter(letter.note for letter in letters)
+    told = "; ".join(f"{count}: {why}" for why, count in reasons.most_common())
+    return f"none of the {len(letters)} dead letters can be replayed ({told}); nothing was started"
