@@ -94,11 +94,11 @@ class TestARateOverCalls:
         assert upstream.gate is Gate.CLOSED
         assert sum(totals(upstream)) == 20
 
-    def test_a_tenth_is_three_of_thirty(self):
-        tenth = Breaker(failure_rate=0.1, over_calls=30)
+    def test_seven_of_25_are_28_percent(self):
+        odd = Breaker(failure_rate=0.28, over_calls=25)
 
-        assert told(tenth, (28, 2)).gate is Gate.CLOSED
-        assert told(tenth, (27, 3)).gate is Gate.OPEN
+        assert told(odd, (19, 6)).gate is Gate.CLOSED
+        assert told(odd, (18, 7)).gate is Gate.OPEN
 
     def test_beside_a_longer_row_it_still_looks_at_its_own_calls(self):
         both = Breaker(consecutive=50, failure_rate=0.5, over_calls=10)

@@ -91,7 +91,7 @@ def _trips(samples: tuple[Sample, ...], policy: Breaker) -> bool:
     calls = fine + failed
     if calls < (policy.minimum_calls or 1):
         return False
-    # Divided, so that 3 of 30 is exactly the 0.1 that somebody wrote; 0.1 * 30 is more than 3.
+    # Divided, so that 7 of 25 is exactly the 0.28 that somebody wrote; 0.28 * 25 is more than 7.
     rate = failed / calls
     return rate > policy.failure_rate if policy.strictly_above else rate >= policy.failure_rate
 
