@@ -7,11 +7,11 @@ it; both databases are held to it. Neither reads a clock, a random source or any
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from holdfast.core import deadline
-from holdfast.core.decision import Change, Decision, Entry, Ignored, Kind
+from holdfast.core.change import ended, entry, put_back, same
+from holdfast.core.decision import Change, Decision, Ignored, Kind
 from holdfast.core.event import (
     Answered,
     CancelRequested,
@@ -40,9 +40,8 @@ from holdfast.core.job import Job, JobState
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from holdfast.core.change import Remark
     from holdfast.core.plan import Plan, StagePlan
-
-    Remark: TypeAlias = Mapping[str, str | int | None]
 
 ACCEPTS: Final[Mapping[JobState, frozenset[type[Event]]]] = {
     JobState.QUEUED: frozenset({CancelRequested, DeadlinePassed}),
@@ -68,7 +67,6 @@ ACCEPTS: Final[Mapping[JobState, frozenset[type[Event]]]] = {
 """Which events a job in each state answers to; every other pair is ignored."""
 
 _TIMED_OUT: Final = DEADLINE.error_class
-_text: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
@@ -138,8 +136,8 @@ def _after_result(job: Job, plan: Plan, done: Done, now: Instant) -> Decision | 
 
 
 def _complete(job: Job, result: str, now: Instant) -> Decision:
-    change = _ended(job, JobState.COMPLETE, now, result=result)
-    return Decision(job.id, job.revision, change, _entry(job, Kind.COMPLETED, now))
+    change = ended(job, JobState.COMPLETE, now, result=result)
+    return Decision(job.id, job.revision, change, entry(job, Kind.COMPLETED, now))
 
 
 def _advance(job: Job, following: StagePlan, done: Done, now: Instant) -> Decision:
@@ -165,7 +163,7 @@ def _advance(job: Job, following: StagePlan, done: Done, now: Instant) -> Decisi
         None,
         None,
     )
-    return Decision(job.id, job.revision, change, _entry(job, Kind.ADVANCED, now), done.result)
+    return Decision(job.id, job.revision, change, entry(job, Kind.ADVANCED, now), done.result)
 
 
 def _after_failure(
@@ -184,54 +182,54 @@ def _after_failure(
     run_at = later(now, delay_us)
     if job.deadline_at is not None and run_at >= job.deadline_at:
         return _fail(job, failure, now, {"no_time_left_for": "another attempt"})
-    change = _put_back(job, run_at=run_at, attempt=job.attempt)
-    entry = _entry(job, Kind.RETRIED, now, failure, {"delay_us": delay_us})
-    return Decision(job.id, job.revision, change, entry, None, failure)
+    change = put_back(job, run_at=run_at, attempt=job.attempt)
+    noted = entry(job, Kind.RETRIED, now, failure, {"delay_us": delay_us})
+    return Decision(job.id, job.revision, change, noted, None, failure)
 
 
 def _fail(job: Job, failure: Failure, now: Instant, remark: Remark | None = None) -> Decision:
-    change = _ended(job, JobState.FAILED, now, error=failure.text, error_class=failure.error_class)
-    entry = _entry(job, Kind.FAILED, now, failure, remark)
-    return Decision(job.id, job.revision, change, entry, None, failure)
+    change = ended(job, JobState.FAILED, now, error=failure.text, error_class=failure.error_class)
+    noted = entry(job, Kind.FAILED, now, failure, remark)
+    return Decision(job.id, job.revision, change, noted, None, failure)
 
 
 def _snooze(job: Job, stage: StagePlan, event: Snoozed, now: Instant, roll: float) -> Decision:
     if job.snoozes >= stage.max_snoozes:
         return _after_failure(job, stage, SNOOZED_TOO_OFTEN, now, roll)
     run_at = later(now, max(event.after_us, 0))
-    change = _put_back(job, run_at=run_at, attempt=job.attempt - 1, snoozes=job.snoozes + 1)
+    change = put_back(job, run_at=run_at, attempt=job.attempt - 1, snoozes=job.snoozes + 1)
     remark: Remark = {"delay_us": event.after_us, "reason": event.reason}
-    return Decision(job.id, job.revision, change, _entry(job, Kind.SNOOZED, now, None, remark))
+    return Decision(job.id, job.revision, change, entry(job, Kind.SNOOZED, now, None, remark))
 
 
 def _hand_back(job: Job, event: Interrupted, now: Instant) -> Decision:
-    change = _put_back(
+    change = put_back(
         job,
         run_at=later(now, event.after_us),
         attempt=job.attempt - 1,
         interruptions=job.interruptions + 1,
     )
-    return Decision(job.id, job.revision, change, _entry(job, Kind.INTERRUPTED, now))
+    return Decision(job.id, job.revision, change, entry(job, Kind.INTERRUPTED, now))
 
 
 def _hold(job: Job, event: Held, now: Instant) -> Decision:
     until = event.until
     run_at = job.run_at if until is None else max(until, now)
-    change = _put_back(job, run_at=run_at, attempt=job.attempt - 1)
+    change = put_back(job, run_at=run_at, attempt=job.attempt - 1)
     remark: Remark = {"upstream": event.upstream, "reason": event.reason, "until": until}
-    return Decision(job.id, job.revision, change, _entry(job, Kind.HELD, now, None, remark))
+    return Decision(job.id, job.revision, change, entry(job, Kind.HELD, now, None, remark))
 
 
 def _suspend(job: Job, event: Suspended, now: Instant) -> Decision:
     until = FAR_FUTURE if event.until is None else event.until
-    change = _put_back(job, run_at=until, attempt=job.attempt, state=JobState.WAITING)
-    return Decision(job.id, job.revision, change, _entry(job, Kind.SUSPENDED, now))
+    change = put_back(job, run_at=until, attempt=job.attempt, state=JobState.WAITING)
+    return Decision(job.id, job.revision, change, entry(job, Kind.SUSPENDED, now))
 
 
 def _cancel(job: Job, event: CancelRequested, now: Instant) -> Decision:
-    change = _ended(job, JobState.CANCELLED, now)
+    change = ended(job, JobState.CANCELLED, now)
     remark: Remark = {"by": event.by, "reason": event.reason}
-    return Decision(job.id, job.revision, change, _entry(job, Kind.CANCELLED, now, None, remark))
+    return Decision(job.id, job.revision, change, entry(job, Kind.CANCELLED, now, None, remark))
 
 
 def _expire(
@@ -241,7 +239,7 @@ def _expire(
     late_result: str | None = None,
     remark: Remark | None = None,
 ) -> Decision:
-    change = _ended(
+    change = ended(
         job,
         JobState.FAILED,
         now,
@@ -249,19 +247,19 @@ def _expire(
         error_class=_TIMED_OUT,
         late_result=late_result,
     )
-    entry = _entry(job, Kind.EXPIRED, now, DEADLINE, remark)
-    return Decision(job.id, job.revision, change, entry, None, DEADLINE)
+    noted = entry(job, Kind.EXPIRED, now, DEADLINE, remark)
+    return Decision(job.id, job.revision, change, noted, None, DEADLINE)
 
 
 def _keep_as_late(job: Job, done: Done, now: Instant) -> Decision | Ignored:
     """Keep a result that came after the end; whatever it says, the end stays what it was."""
     if job.state is JobState.CANCELLED:
-        change = _same(job)
+        change = same(job)
     elif job.error_class == _TIMED_OUT and job.late_result is None:
-        change = _same(job)._replace(late_result=done.result)
+        change = same(job)._replace(late_result=done.result)
     else:
         return _ignored(job, done, "the job has failed, and not by its deadline")
-    return Decision(job.id, job.revision, change, _entry(job, Kind.LATE, now))
+    return Decision(job.id, job.revision, change, entry(job, Kind.LATE, now))
 
 
 def _revive(job: Job, plan: Plan, event: RetryRequested, now: Instant) -> Decision:
@@ -286,134 +284,7 @@ def _revive(job: Job, plan: Plan, event: RetryRequested, now: Instant) -> Decisi
         None,
     )
     remark: Remark = {"by": event.by, "reason": event.reason, "from_start": event.from_start}
-    return Decision(job.id, job.revision, change, _entry(job, Kind.REVIVED, now, None, remark))
-
-
-def _put_back(
-    job: Job,
-    *,
-    run_at: Instant,
-    attempt: int,
-    state: JobState = JobState.QUEUED,
-    snoozes: int | None = None,
-    interruptions: int | None = None,
-) -> Change:
-    """Return the columns of a job that goes on later: no lease, no end."""
-    return Change(
-        state,
-        job.stage,
-        job.run,
-        attempt,
-        job.token,
-        run_at,
-        job.deadline_at,
-        None,
-        None,
-        job.attempt_at,
-        None,
-        job.snoozes if snoozes is None else snoozes,
-        job.interruptions if interruptions is None else interruptions,
-        job.retries,
-        None,
-        None,
-        None,
-        None,
-    )
-
-
-def _ended(
-    job: Job,
-    state: JobState,
-    now: Instant,
-    *,
-    result: str | None = None,
-    error: str | None = None,
-    error_class: str | None = None,
-    late_result: str | None = None,
-) -> Change:
-    """Return the columns of a job that ends at `now`."""
-    return Change(
-        state,
-        job.stage,
-        job.run,
-        job.attempt,
-        job.token,
-        job.run_at,
-        job.deadline_at,
-        None,
-        None,
-        job.attempt_at,
-        now,
-        job.snoozes,
-        job.interruptions,
-        job.retries,
-        result,
-        error,
-        error_class,
-        late_result,
-    )
-
-
-def _same(job: Job) -> Change:
-    return Change(
-        job.state,
-        job.stage,
-        job.run,
-        job.attempt,
-        job.token,
-        job.run_at,
-        job.deadline_at,
-        job.holder,
-        job.lease_until,
-        job.attempt_at,
-        job.finished_at,
-        job.snoozes,
-        job.interruptions,
-        job.retries,
-        job.result,
-        job.error,
-        job.error_class,
-        job.late_result,
-    )
-
-
-def _entry(
-    job: Job,
-    kind: Kind,
-    now: Instant,
-    failure: Failure | None = None,
-    remark: Remark | None = None,
-) -> Entry:
-    if failure is None:
-        detail = _object(remark) if remark else None
-        return Entry(
-            kind, now, job.stage, job.attempt, job.holder, job.attempt_at, None, None, detail
-        )
-    detail = _object({"message": failure.message, **(remark or {})})
-    return Entry(
-        kind,
-        now,
-        job.stage,
-        job.attempt,
-        job.holder,
-        job.attempt_at,
-        failure.error_class,
-        failure.http_status,
-        detail,
-    )
-
-
-def _object(remark: Remark) -> str:
-    """Return the JSON text of a remark; the encoder would take longer than the decision."""
-    text = ""
-    for name, value in remark.items():
-        written = _text(value) if type(value) is str else _word(value)
-        text = f'{text},"{name}":{written}'
-    return f"{{{text[1:]}}}"
-
-
-def _word(value: object) -> str:
-    return str(value) if type(value) is int else _text(value)
+    return Decision(job.id, job.revision, change, entry(job, Kind.REVIVED, now, None, remark))
 
 
 def _ignored(job: Job, event: Event, why: str) -> Ignored:

@@ -1,0 +1,149 @@
+"""The columns and the ledger entry that a decision writes, for each way a job may go on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from holdfast.core.decision import Change, Entry, Kind
+from holdfast.core.job import Job, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from holdfast.core.failure import Failure
+    from holdfast.core.instant import Instant
+
+    Remark: TypeAlias = Mapping[str, str | int | None]
+    """What a ledger entry says besides: who asked, why, for how long."""
+
+_text: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def put_back(
+    job: Job,
+    *,
+    run_at: Instant,
+    attempt: int,
+    state: JobState = JobState.QUEUED,
+    snoozes: int | None = None,
+    interruptions: int | None = None,
+) -> Change:
+    """Return the columns of a job that goes on later: no lease, no end."""
+    return Change(
+        state,
+        job.stage,
+        job.run,
+        attempt,
+        job.token,
+        run_at,
+        job.deadline_at,
+        None,
+        None,
+        job.attempt_at,
+        None,
+        job.snoozes if snoozes is None else snoozes,
+        job.interruptions if interruptions is None else interruptions,
+        job.retries,
+        None,
+        None,
+        None,
+        None,
+    )
+
+
+def ended(
+    job: Job,
+    state: JobState,
+    now: Instant,
+    *,
+    result: str | None = None,
+    error: str | None = None,
+    error_class: str | None = None,
+    late_result: str | None = None,
+) -> Change:
+    """Return the columns of a job that ends at `now`."""
+    return Change(
+        state,
+        job.stage,
+        job.run,
+        job.attempt,
+        job.token,
+        job.run_at,
+        job.deadline_at,
+        None,
+        None,
+        job.attempt_at,
+        now,
+        job.snoozes,
+        job.interruptions,
+        job.retries,
+        result,
+        error,
+        error_class,
+        late_result,
+    )
+
+
+def same(job: Job) -> Change:
+    """Return the columns of a job that stays as it is."""
+    return Change(
+        job.state,
+        job.stage,
+        job.run,
+        job.attempt,
+        job.token,
+        job.run_at,
+        job.deadline_at,
+        job.holder,
+        job.lease_until,
+        job.attempt_at,
+        job.finished_at,
+        job.snoozes,
+        job.interruptions,
+        job.retries,
+        job.result,
+        job.error,
+        job.error_class,
+        job.late_result,
+    )
+
+
+def entry(
+    job: Job,
+    kind: Kind,
+    now: Instant,
+    failure: Failure | None = None,
+    remark: Remark | None = None,
+) -> Entry:
+    """Return the line that the job's history gets."""
+    if failure is None:
+        detail = _object(remark) if remark else None
+        return Entry(
+            kind, now, job.stage, job.attempt, job.holder, job.attempt_at, None, None, detail
+        )
+    detail = _object({"message": failure.message, **(remark or {})})
+    return Entry(
+        kind,
+        now,
+        job.stage,
+        job.attempt,
+        job.holder,
+        job.attempt_at,
+        failure.error_class,
+        failure.http_status,
+        detail,
+    )
+
+
+def _object(remark: Remark) -> str:
+    """Return the JSON text of a remark; the encoder would take longer than the decision."""
+    text = ""
+    for name, value in remark.items():
+        written = _text(value) if type(value) is str else _word(value)
+        text = f'{text},"{name}":{written}'
+    return f"{{{text[1:]}}}"
+
+
+def _word(value: object) -> str:
+    return str(value) if type(value) is int else _text(value)
