@@ -1,6 +1,7 @@
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -8,6 +9,11 @@ import pytest
 import structlog
 
 from holdfast import logs
+from holdfast.secrecy import keep_secret
+
+KNOWN = "Bq6-known-to-the-log-7Rd"
+STRIPE = "sk" + "_live_" + "k9Zx3QvT7bNw2RfLp8YcHs4J"
+FORMATS = ("json", "console")
 
 
 class Terminal(io.StringIO):
@@ -150,7 +156,7 @@ def test_a_traceback_for_people_is_readable_and_tame():
     except ValueError:
         logging.getLogger("x").exception("it broke")
 
-    assert stream.getvalue().splitlines()[-1] == r"ValueError: a\x1b[2Jb"
+    assert stream.getvalue().splitlines()[-1] == r"  ValueError: a\x1b[2Jb"
 
 
 @pytest.mark.parametrize("log_format", ["json", "console"])
@@ -171,7 +177,7 @@ def test_values_that_json_lacks_are_still_written(
 
     written = stream.getvalue().splitlines()
     assert len(written) == 2
-    assert "<Mute>" in written[0]
+    assert "[redacted:unreadable]" in written[0]
     assert "Logging error" not in capsys.readouterr().err
 
 
@@ -204,3 +210,110 @@ def test_configuring_again_replaces_the_handler_and_leaves_those_of_others():
 
     assert (first.getvalue(), len(as_json(second))) == ("", 1)
     assert foreign in logging.getLogger().handlers
+
+
+class Speaking(Exception):
+    def __repr__(self) -> str:
+        return f"Speaking({KNOWN})"
+
+
+def said_with(secret: str) -> list[tuple[tuple[object, ...], dict[str, Any]]]:
+    """Return the ways in which a record carries a secret: arguments and extra."""
+    circle: list[Any] = [secret]
+    circle.append(circle)
+    return [
+        ((f"refused for {secret}",), {}),
+        (("refused for %s", secret), {}),
+        (("refused: %r", {"headers": [("x", secret)]}), {}),
+        (("refused: %s", ValueError(secret)), {}),
+        (("refused",), {"extra": {"reason": secret}}),
+        (("refused",), {"extra": {"detail": {"inner": [{"deep": (secret,)}]}}}),
+        (("refused",), {"extra": {"detail": {secret: 1}}}),
+        (("refused",), {"extra": {"circle": circle}}),
+        (("refused",), {"extra": {"error": ValueError(secret)}}),
+        (("refused",), {"extra": {"data": secret.encode()}}),
+        (("refused",), {"extra": {"password": "hunter2", "reason": secret}}),
+        (("refused",), {"exc_info": ValueError(f"bad key {secret}")}),
+        (("refused",), {"exc_info": ExceptionGroup("two", [OSError(secret), KeyError(secret)])}),
+        (("x" * 7_990 + secret + " tail" * 100,), {}),
+        (("refused",), {"extra": {"reason": "x " * 3_995 + secret + " tail" * 100}}),
+        (("refused",), {"exc_info": ValueError("x " * 31_990 + secret + " tail" * 1_000)}),
+    ]
+
+
+@pytest.mark.parametrize("log_format", FORMATS)
+@pytest.mark.parametrize("secret", [KNOWN, STRIPE], ids=["known", "shape"])
+def test_no_secret_is_written_whatever_carries_it(log_format: str, secret: str):
+    keep_secret([KNOWN])
+    stream = io.StringIO()
+    logs.configure(level="info", log_format=log_format, stream=stream)
+    ways = said_with(secret)
+
+    for arguments, options in ways:
+        logging.getLogger(f"shop.{secret}").warning(*arguments, **options)
+    structlog.get_logger("shop").warning(f"refused {secret}", reason=secret, api_key="hunter2")
+
+    written = stream.getvalue()
+    assert "refused" in written
+    assert not re.search(re.escape(secret[:8]), written)
+    assert "hunter2" not in written
+    assert written.count("[redacted:") >= 2 * len(ways)
+
+
+@pytest.mark.parametrize("log_format", FORMATS)
+def test_a_record_that_cannot_be_written_is_missed_and_not_shown(
+    log_format: str, capsys: pytest.CaptureFixture[str]
+):
+    class Mute:
+        def __str__(self) -> str:
+            raise RuntimeError(KNOWN)
+
+    stream = io.StringIO()
+    logs.configure(level="info", log_format=log_format, stream=stream)
+    # The test runner's own handlers raise what goes wrong in them.
+    logging.getLogger().handlers[:-1] = []
+
+    logging.getLogger("shop").warning("%d items for password=%s", "many", "hunter2-Kq9")
+    logging.getLogger("shop").warning("said %s", Mute())
+    logging.getLogger("shop").warning("and on it goes")
+
+    written = stream.getvalue().splitlines()
+    assert len(written) == 3
+    assert all("a record is missing here" in line for line in written[:2])
+    assert "test_logs.py" in written[0]
+    assert "and on it goes" in written[2]
+    assert "hunter2" not in stream.getvalue()
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("log_format", FORMATS)
+@pytest.mark.parametrize("separator", ["\n", "\r", "\r\n", "\x0b", "\x85", "\u2028", "\u2029"])
+def test_no_value_can_pass_for_a_line_of_the_log(log_format: str, separator: str):
+    stream = io.StringIO()
+    logs.configure(level="info", log_format=log_format, stream=stream)
+    forged = f'k{separator}{{"level": "info", "message": "job completed"}}'
+    forged += f"{separator}12:00:00.000 [info     ] job completed"
+
+    logging.getLogger("holdfast.worker").error(
+        "job %s", forged, extra={"key": forged, forged: 1}, exc_info=ValueError(forged)
+    )
+
+    first, *others = stream.getvalue().splitlines()
+    assert first.startswith("{" if log_format == "json" else "2") or first[:2].isdigit()
+    assert all(line.startswith("  ") for line in others)
+    assert not others or log_format == "console"
+
+
+def test_a_formatter_of_ones_own_can_be_kept_and_made_safe():
+    keep_secret([KNOWN])
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logs.Redacting(logging.Formatter("%(levelname)s %(message)s")))
+    logger = logging.getLogger("mine")
+    logger.addHandler(handler)
+
+    logger.warning("refused for %s", KNOWN, exc_info=ValueError(STRIPE))
+
+    assert stream.getvalue().startswith("WARNING refused for [redacted:known")
+    assert KNOWN not in stream.getvalue()
+    assert STRIPE not in stream.getvalue()

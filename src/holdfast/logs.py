@@ -2,8 +2,9 @@
 
 The library itself only emits through `logging.getLogger("holdfast…")` and configures nothing.
 A record's `extra` becomes keys of the line: `event`, `job_id`, `status`, `attempt`, `duration_ms`,
-`gateway_status`, `error_code` and whatever else it carries. One record is one line: control
-characters in values are written as escapes, and only a traceback for people spans several.
+`gateway_status`, `error_code` and whatever else it carries. Secrets are taken out of all of it.
+One record is one line: control characters in values are written as escapes, and only a traceback
+for people spans several, indented, so that no text in it can pass for a line of its own.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import logging
 import os
 import traceback
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final, TextIO
 
 import structlog
@@ -19,8 +21,10 @@ from structlog.typing import EventDict
 
 from holdfast.core.instant import Instant, to_rfc3339
 from holdfast.printable import json_text, text_of, visible
+from holdfast.secrecy import redacted, redacted_value
 
 MAX_VALUE_LENGTH: Final = 8_000
+MAX_EXCEPTION_LENGTH: Final = 64_000
 
 _OF_EVERY_RECORD: Final = frozenset(
     {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "_logger", "_name"}
@@ -33,7 +37,7 @@ def configure(*, level: str, log_format: str, stream: TextIO) -> None:
     for_people = log_format == "console" or (log_format == "auto" and stream.isatty())
     render = _for_people(colour=_has_colour(stream)) if for_people else _as_json
     formatter = structlog.stdlib.ProcessorFormatter(processors=[_facts_of, render])
-    handler = logging.StreamHandler(stream)
+    handler = _Handler(stream)
     handler.setFormatter(formatter)
     root = logging.getLogger()
     for previous in root.handlers[:]:
@@ -55,23 +59,49 @@ def configure(*, level: str, log_format: str, stream: TextIO) -> None:
     )
 
 
+class Redacting(logging.Formatter):
+    """Another formatter, and secrets taken out of what it writes: for handlers of your own."""
+
+    def __init__(self, formatter: logging.Formatter | None = None) -> None:
+        super().__init__()
+        self._formatter = formatter or logging.Formatter()
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return what the other formatter makes of the record, without secrets."""
+        return redacted(self._formatter.format(record), limit=MAX_EXCEPTION_LENGTH)
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    """Writes records to a stream; of one that cannot be written it tells only where it was made."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own
+        """Say that a record is missing, and nothing of what it holds: nobody has looked at that."""
+        place = f"{record.pathname}:{record.lineno}"
+        known = {"level": "error", "logger": record.name, "message": "a record is missing here"}
+        with suppress(Exception):
+            self.stream.write(json_text(redacted_value(known | {"made_at": place})) + "\n")
+
+
 def _facts_of(_logger: object, _method: str, found: EventDict) -> EventDict:
     """Return what is known of a record in the order in which it is written."""
     record: logging.LogRecord = found.pop("_record")
     from_structlog = found.pop("_from_structlog")
     message = found.pop("event", "")
     exception = found.pop("exc_info", None) or record.exc_info
-    extra = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
     facts: EventDict = {
         "timestamp": to_rfc3339(Instant(int(record.created * 1_000_000))),
         "level": record.levelname.lower(),
-        "logger": record.name,
-        "message": str(message),
+        "logger": redacted(record.name),
+        "message": _bounded(redacted(text_of(message), limit=MAX_VALUE_LENGTH)),
     }
-    for name, value in (*extra.items(), *(found.items() if from_structlog else ())):
+    extra = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
+    if from_structlog:
+        extra = found | extra
+    for name, value in redacted_value(extra).items():
         facts.setdefault(name, _bounded(value))
     if isinstance(exception, tuple) and exception[0] is not None:
-        facts["exception"] = "".join(traceback.format_exception(*exception)).rstrip()
+        told = "".join(traceback.format_exception(*exception)).rstrip()
+        facts["exception"] = redacted(told, limit=MAX_EXCEPTION_LENGTH)
     return facts
 
 
@@ -104,7 +134,7 @@ def _for_people(*, colour: bool) -> Any:  # noqa: ANN401 - a processor of struct
         line = renderer(logger, method, kept)
         if exception is None:
             return line
-        return "\n".join([line, *(visible(row) for row in exception.splitlines())])
+        return "\n".join([line, *(f"  {visible(row)}" for row in exception.splitlines())])
 
     return render
 

@@ -27,7 +27,7 @@ class _Current(NamedTuple):
     """A redactor, and it again with a memory: what fails, fails in the same words over and over."""
 
     redactor: Redactor
-    remembering: Callable[[str], str]
+    remember: Callable[[str], str]
 
     @classmethod
     def of(cls, redactor: Redactor) -> _Current:
@@ -79,12 +79,13 @@ class Secrecy:
             return _UNREADABLE
         current = self._current
         if len(plain) <= _MAX_REMEMBERED_LENGTH:
-            return current.remembering(plain)
+            return current.remember(plain)
         return current.redactor.text(plain, limit=limit)
 
     def value(self, value: object) -> Any:  # noqa: ANN401 - of the shape of what came in
         """The value without its secrets: names first, then the texts inside."""
-        return self._current.redactor.value(value)
+        current = self._current
+        return current.redactor.value(value, text=current.remember)
 
 
 OF_THIS_PROCESS: Final = Secrecy()

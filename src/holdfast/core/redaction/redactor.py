@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from holdfast.core.redaction.encoded import redact_encoded, redact_readings, without_colours
@@ -46,6 +46,11 @@ _RETRIED_PART: Final = 16
 _MAX_NESTED_LENGTH: Final = 16_384
 """How long a text found in an encoded one may be to be searched for encoded ones itself."""
 _MAX_QUOTES: Final = 4_000
+_SMALL_VALUE: Final = 16_384
+"""How many characters of text a value may have and be small."""
+_SHORT_TEXT: Final = 2_048
+_UUID_LENGTH: Final = 36
+_UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _MARK: Final = re.compile(r"[0-9=:@\"'`%\\&<_\-\x1b]")
 _LONG_WORD: Final = re.compile(r"[A-Za-z+/]{20}")
 _CLOSINGS: Final = {"{": "}", "[": "]", '"': '"'}
@@ -122,23 +127,39 @@ class Redactor:
         except Exception:  # noqa: BLE001 - whatever went wrong, the text may not be shown
             return bare(Kind.UNREADABLE)
 
-    def value(self, value: object) -> Any:  # noqa: ANN401 - of the shape of what came in
+    def value(self, value: object, *, text: Callable[[str], str] | None = None) -> Any:  # noqa: ANN401 - of the shape of what came in
         """The value without its secrets: mappings, sequences and texts as they were, new.
 
-        Numbers, instants and None stay; any other object becomes its redacted text.
+        Numbers, instants and None stay; any other object becomes its redacted text. `text` may
+        stand in for this redactor's own, for the short texts of a small value: one that remembers.
         """
-        return self._value(value, self._inspection(), nesting=0)
+        inspection = self._inspection()
+        if text is None:
+            return self._value(value, inspection, nesting=0)
+        room = _SMALL_VALUE
+
+        def redact(inner: str) -> str:
+            nonlocal room
+            room -= len(inner)
+            if room < 0 or len(inner) > _SHORT_TEXT:
+                return self._inner(inner, inspection, nesting=0)
+            return text(inner)
+
+        return self._walked(value, redact)
 
     def _inspection(self) -> Inspection:
         return Inspection(hash_key=self._hash_key, steps=_STEPS)
 
     def _value(self, value: object, inspection: Inspection, *, nesting: int) -> Any:  # noqa: ANN401 - as above
-        def text(text: str) -> str:
-            try:
-                return self._bounded(text, inspection, nesting=nesting)
-            except Exhausted:
-                return bare(Kind.TOO_MUCH)
+        return self._walked(value, lambda text: self._inner(text, inspection, nesting=nesting))
 
+    def _inner(self, text: str, inspection: Inspection, *, nesting: int) -> str:
+        try:
+            return self._bounded(text, inspection, nesting=nesting)
+        except Exhausted:
+            return bare(Kind.TOO_MUCH)
+
+    def _walked(self, value: object, text: Callable[[str], str]) -> Any:  # noqa: ANN401 - as above
         # Hiding by names takes no searching, so it is not what a walk is too much for.
         walk = Inspection(hash_key=self._hash_key, steps=MARKING_COSTS * MAX_NODES)
         return Structure(text=text, names=self._names, inspection=walk).redact(value)
@@ -156,6 +177,9 @@ class Redactor:
         nesting: int,
         limit: int = MAX_TEXT_LENGTH,
     ) -> str:
+        if len(text) == _UUID_LENGTH and _UUID.fullmatch(text):
+            # The most frequent of all texts in logs, and secret only if it is known to be.
+            return self._known.redact(text, inspection)
         looked_at = max(limit + self._margin, _WHOLE)
         window = text[:looked_at]
         if not self._known.values and not _is_interesting(window):
