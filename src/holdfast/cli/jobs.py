@@ -7,13 +7,14 @@ from typing import Any, Final
 import click
 
 from holdfast.cli.bulk import cancel_jobs, retry_jobs
+from holdfast.cli.history_table import print_history
 from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.job_table import print_jobs, state_of
 from holdfast.cli.options import Filter, filter_options
-from holdfast.cli.output import Cell, Column, Output, Styled
+from holdfast.cli.output import Output
 from holdfast.cli.program import Command, Group
 from holdfast.cli.watch import watch_jobs
-from holdfast.cli.words import attempt_of, clock, situation, span, when
+from holdfast.cli.words import attempt_of, situation, when
 from holdfast.core.job import DEFAULT_OWNER
 from holdfast.engine import LONGEST_PAGE, Holdfast
 from holdfast.printable import json_text
@@ -77,17 +78,7 @@ def show_job(invocation: Invocation, job_id: str) -> None:
         return
     _show(output, engine, view, sentences)
     _show_documents(output, view, results)
-    output.heading("History")
-    output.table(
-        (
-            Column("  TIME"),
-            Column("EVENT"),
-            Column("STAGE"),
-            Column("ATTEMPT", numeric=True),
-            Column("", elastic=True),
-        ),
-        (_history_row(line, view.job.created_at) for line in history),
-    )
+    print_history(output, history, begun=view.job.created_at)
 
 
 def _situation(engine: Holdfast, view: JobView, history: list[HistoryLine]) -> list[str]:
@@ -161,40 +152,6 @@ def _cut(document: object) -> str:
         return text
     return f"{text[:LONGEST_DOCUMENT]}… [cut, {len(text)} characters; --json shows all]"
 
-
-def _history_row(line: HistoryLine, begun: int) -> list[Cell]:
-    meta = dict(line.meta)
-    meta.pop("state", None)
-    said = []
-    if "duration_ms" in meta:
-        said.append(f"after {span(int(meta.pop('duration_ms') * 1000))}")
-    if "delay_us" in meta:
-        said.append(f"again in {span(int(meta.pop('delay_us')))}")
-    for name in ("error_code", "http_status", "message", "worker", "by", "reason"):
-        value = meta.pop(name, None)
-        if value:
-            said.append(f"{_PREFIXES.get(name, '')}{value}")
-    said.extend(f"{name} {value}" for name, value in meta.items() if value not in (None, False))
-    time = clock(line.at)[:19] if line.at == begun else f"+{span(line.at - begun)}"
-    return [
-        f"  {time}",
-        Styled(line.event, _EVENT_STYLES.get(line.event, "")),
-        line.stage,
-        line.attempt or None,
-        " · ".join(said),
-    ]
-
-
-_PREFIXES: Final = {"worker": "on ", "by": "by ", "http_status": "HTTP ", "reason": "because "}
-_EVENT_STYLES: Final = {
-    "processing": "cyan",
-    "completed": "green",
-    "advanced": "green",
-    "retried": "yellow",
-    "failed": "red",
-    "expired": "red",
-    "late": "red",
-}
 
 jobs.add_command(watch_jobs)
 jobs.add_command(retry_jobs)

@@ -7,6 +7,7 @@ from typing import Final
 import click
 
 from holdfast.cli.config import config
+from holdfast.cli.dead import dead
 from holdfast.cli.doctor import doctor
 from holdfast.cli.jobs import jobs
 from holdfast.cli.migrate import migrate
@@ -23,8 +24,8 @@ Exit codes:
   0  done
   1  failed: a job, an invariant, a check, or some of many
   2  usage: the command, its input or a setting has to change
-  3  not found: no such job
-  4  refused: the job's state, key or version does not allow it
+  3  not found: no such job or dead letter
+  4  refused: the job's state, key or version does not allow it, or a step is missing
   5  unreachable: the database cannot be used now; try again later
 
 \b
@@ -49,6 +50,7 @@ for _command in (
     worker,
     submit,
     jobs,
+    dead,
     queues,
     workers,
     migrate,

@@ -91,8 +91,8 @@ class Filter:
         """Return the filter at `now`; a duration counts back from there."""
         return JobFilter(
             states=self.states,
-            created_since=_instant(self._since, now),
-            created_until=_instant(self._until, now),
+            created_since=instant(self._since, now),
+            created_until=instant(self._until, now),
             **self._texts,
         )
 
@@ -137,7 +137,8 @@ def filter_options(command: Callable[..., _R]) -> Callable[..., _R]:
     return with_filter
 
 
-def _instant(given: float | datetime | None, now: Instant) -> Instant | None:
+def instant(given: float | datetime | None, now: Instant) -> Instant | None:
+    """Return a point in time, or the one so many seconds before `now`."""
     if given is None:
         return None
     if isinstance(given, datetime):

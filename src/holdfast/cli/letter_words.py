@@ -1,0 +1,90 @@
+"""How a dead letter stands, in plain words, and whose move it is."""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from holdfast.cli.output import Styled
+from holdfast.cli.words import span
+from holdfast.core.dead_letter import Cause, Standing
+from holdfast.letter_view import LetterView
+
+STYLES: Final = {
+    Standing.OPEN: "red",
+    Standing.ESCALATED: "bold red",
+    Standing.TRIAGED: "yellow",
+    Standing.REMEDIATED: "cyan",
+    Standing.REPLAYING: "cyan",
+    Standing.VERIFIED: "green",
+    Standing.CANCELLED: "dim",
+    Standing.RESOLVED: "dim",
+}
+"""The colour of each word for how a letter stands."""
+
+_REMEDIES: Final = {
+    Cause.TRANSIENT: "See that the upstream has recovered and has room for the work",
+    Cause.DATA: "Correct the data at its source, or how it is mapped",
+    Cause.AUTH_CONFIG: "Put credentials, permissions or endpoints right",
+    Cause.CODE_DEFECT: "Deploy a fix that was tried elsewhere first",
+}
+
+
+def standing_of(view: LetterView) -> Styled:
+    """Return the word for how the letter stands, in its colour."""
+    return Styled(view.standing.value, STYLES[view.standing])
+
+
+def situation(view: LetterView) -> list[str]:
+    """Return sentences: what happened, and what has to be done next."""
+    return [*_past(view), _next(view)]
+
+
+def _past(view: LetterView) -> list[str]:
+    letter = view.letter
+    attempts = "1 attempt" if letter.attempts == 1 else f"{letter.attempts} attempts"
+    said = [f"Failed in stage {letter.stage} after {attempts}: {letter.error_class}."]
+    if letter.deaths > 1:
+        said.append(f"It has failed for good {letter.deaths} times.")
+    if view.escalated:
+        said.append(
+            "It was sent back and failed for the same reason, which repeating does not cure: "
+            "show it to whoever wrote the code."
+        )
+    if not letter.outcome_known:
+        said.append("It is not known whether the last attempt had an effect outside.")
+    return said
+
+
+def _next(view: LetterView) -> str:
+    letter = view.letter
+    match view.standing:
+        case Standing.OPEN | Standing.ESCALATED:
+            return (
+                "Find out what kind of cause it is, then: "
+                f"holdfast dead triage {letter.id} --cause {'|'.join(Cause)}"
+            )
+        case Standing.TRIAGED:
+            remedy = _REMEDIES[letter.cause or Cause.TRANSIENT]
+            return f"{remedy}, then: holdfast dead remediate {letter.id} --evidence …"
+        case Standing.REMEDIATED:
+            if view.job is not None and view.job.key is not None:
+                return f"To send it back: holdfast dead replay {letter.id}"
+            return (
+                "Make sure that the stage may be repeated without harm, then: "
+                f"holdfast dead replay {letter.id} --safe-to-repeat"
+            )
+        case Standing.REPLAYING:
+            state = "gone" if view.job_state is None else view.job_state.value
+            return f"Its job was sent back and is {state}: holdfast jobs show {letter.id}"
+        case Standing.VERIFIED:
+            return f"Its job is complete. To close it: holdfast dead resolve {letter.id} --note …"
+        case Standing.CANCELLED:
+            return (
+                "Its job was sent back, and cancelled. To close it: "
+                f"holdfast dead resolve {letter.id} --unreplayed --note …"
+            )
+        case Standing.RESOLVED:
+            word = "Dismissed, its job never completed" if view.dismissed else "Resolved"
+            ago = span(view.read_at - (letter.resolved_at or view.read_at))
+            return f"{word}, {ago} ago: {letter.note}"
+    assert_never(view.standing)
