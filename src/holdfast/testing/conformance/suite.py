@@ -15,6 +15,7 @@ from holdfast.testing.conformance.reading import ReadConformance
 from holdfast.testing.conformance.renewing import RenewConformance
 from holdfast.testing.conformance.replaying import ReplayConformance
 from holdfast.testing.conformance.sweeping import SweepConformance
+from holdfast.testing.conformance.upstreams import UpstreamConformance
 
 
 class StoreConformance(
@@ -30,6 +31,7 @@ class StoreConformance(
     OddityConformance,
     RaceConformance,
     ReplayConformance,
+    UpstreamConformance,
 ):
     """Every test of a store; subclass it under a name that starts with `Test`."""
 
