@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
+from holdfast.core.failure import clean_text
 from holdfast.core.redaction import MAX_TEXT_LENGTH, Redactor, is_maskable
 from holdfast.core.redaction.marker import Kind, bare
 
@@ -93,3 +94,8 @@ OF_THIS_PROCESS: Final = Secrecy()
 keep_secret: Final = OF_THIS_PROCESS.keep
 redacted: Final = OF_THIS_PROCESS.text
 redacted_value: Final = OF_THIS_PROCESS.value
+
+
+def safe_text(text: str, limit: int) -> str:
+    """The text without its secrets, then safe to store and cut: half a secret is one, too."""
+    return clean_text(redacted(text, limit=limit), limit)

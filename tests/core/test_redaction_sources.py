@@ -32,7 +32,7 @@ def test_variables_are_secret_by_their_names():
         "HOME": "/home/ada",
         "PWD": "/home/ada",
         "LANG": "C.UTF-8",
-        "SSH_AUTH_SOCK": "/run/ssh/agent",
+        "SSH_AUTH_SOCK": "/tmp/ssh-XK9dQ2vT7bNw/agent.2718",
         "TOKEN_COUNT": "512",
         "API_TOKEN": "",
         "DATABASE_URL": "postgresql://ada:JdGm6VtXa@db/jobs",

@@ -18,7 +18,7 @@ from holdfast.core.failure import (
     MAX_STACK_LENGTH,
     clean_text,
 )
-from holdfast.secrecy import redacted
+from holdfast.secrecy import redacted, safe_text
 
 MAX_CHAIN: Final = 16
 """How many causes are followed."""
@@ -74,11 +74,6 @@ def message_of(exception: BaseException, limit: int = MAX_MESSAGE_LENGTH) -> str
     except Exception as error:  # noqa: BLE001 - an exception's own str may raise anything
         text = f"<str() of this exception raised {type_name(error)}>"
     return safe_text(text, limit)
-
-
-def safe_text(text: str, limit: int) -> str:
-    """The text without its secrets, then safe to store and cut: half a secret is one, too."""
-    return clean_text(redacted(text, limit=limit), limit)
 
 
 def complaints_of(exception: BaseException) -> str | None:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from holdfast.classify.describe import safe_text
 from holdfast.core.failure import MAX_MESSAGE_LENGTH, Category, ErrorClass, Failure, Severity
 from holdfast.errors import GiveUp
+from holdfast.secrecy import safe_text
 
 _OPENAI_FINISH: Final = frozenset({"content_filter"})
 _ANTHROPIC_STOP: Final = frozenset({"refusal"})

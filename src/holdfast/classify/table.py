@@ -14,7 +14,6 @@ from holdfast.classify.describe import (
     describe,
     leaves_of,
     message_of,
-    safe_text,
     type_name,
 )
 from holdfast.classify.http_facts import retry_after_us_of, status_of
@@ -23,6 +22,7 @@ from holdfast.core.failure import BUG, MAX_MESSAGE_LENGTH, Category, Failure
 from holdfast.core.instant import Instant
 from holdfast.core.retry import MAX_ATTEMPTS
 from holdfast.errors import RetryLater
+from holdfast.secrecy import safe_text
 
 __all__ = ["Judge", "Rule", "Table", "Verdict", "classify_by", "is_failure"]
 

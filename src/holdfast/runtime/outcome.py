@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from holdfast.classify import classify, is_failure
-from holdfast.classify.describe import describe, safe_text
+from holdfast.classify.describe import describe
 from holdfast.core.event import (
     DeadlinePassed,
     Done,
@@ -24,6 +24,7 @@ from holdfast.core.failure import (
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.errors import InvalidDocument, RetryLater
 from holdfast.runtime.attempt import Attempt, Fate, Wait
+from holdfast.secrecy import safe_text
 
 SELF_STOPPED_AFTER_US: Final = SECOND_US
 """A handler that stops itself without being asked is handed back, but ever more slowly."""

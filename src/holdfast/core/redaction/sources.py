@@ -7,9 +7,11 @@ from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from holdfast.core.redaction.judgement import is_hidden
-from holdfast.core.redaction.key_names import KeyNames
+from holdfast.core.redaction.key_names import Care, KeyNames
 
 _NAMES: Final = KeyNames()
+_PATHS: Final = ("/", "./", "~/")
+"""Where a secret is kept, or whom to ask for it, is none."""
 
 
 def secrets_in_url(url: str) -> Iterator[str]:
@@ -46,4 +48,6 @@ def secrets_in_environment(
 
 def _is_secret(name: str, value: str) -> bool:
     found = _NAMES.sensitivity(name)
-    return found is not None and is_hidden(value, found.care, in_prose=False)
+    if found is None or (value.startswith(_PATHS) and found.care is not Care.ALWAYS):
+        return False
+    return is_hidden(value, found.care, in_prose=False)
