@@ -1,22 +1,41 @@
 """Each preset against the numbers of the system it is made for."""
 
 import socket
+from dataclasses import replace
 
 import httpx2
 import pytest
 
 from holdfast.classify import classify
+from holdfast.core.breaker import (
+    Admits,
+    Observed,
+    PermitsAsked,
+    TrialEnded,
+    admission,
+    decide_breaker,
+)
+from holdfast.core.breaker_policy import BreakerMode
 from holdfast.core.failure import Category
+from holdfast.core.instant import SECOND_US
 from holdfast.core.retry import Jitter, Retry
+from holdfast.core.upstream import UpstreamState
 from holdfast.errors import GiveUp, InvalidPolicy, InvalidSetting, UsageError
 from holdfast.presets import (
     ADDED_JITTER,
     CAPPED,
+    FIVE_IN_A_ROW,
     FIXED_SPREAD,
     FULL_JITTER,
+    HOLD_QUEUE,
+    OVER_MINUTES,
+    OVER_MINUTES_FAIL_FAST,
+    THREE_IN_A_ROW,
+    THREE_TRIALS,
     RetryConfig,
     added_jitter,
     fixed_spread,
+    hold_queue,
 )
 
 NOW = 1_445_412_480_000_000
@@ -44,6 +63,48 @@ def delays(policy, roll, failures=range(1, 10), retry_after=None):
 def retries(policy):
     """The failure counts after which the policy still tries again."""
     return range(1, policy.attempts)
+
+
+class Drive:
+    """A breaker driven call by call, by a worker alone."""
+
+    def __init__(self, policy):
+        self.policy = policy
+        self.now = NOW
+        self.upstream = UpstreamState("gateway")
+
+    @property
+    def gate(self):
+        return self.upstream.gate.value
+
+    @property
+    def admits(self):
+        return admission(self.upstream, self.policy, self.now).admits
+
+    def meet(self, event):
+        decided = decide_breaker(self.upstream, event, self.policy, self.now)
+        self.upstream = self.upstream if decided is None else decided
+        return decided is not None
+
+    def calls(self, how):
+        """Tell how calls ended, one by one: `.` was fine, `x` failed."""
+        for each in how:
+            run = (1, 0) if each == "." else (0, 1)
+            self.meet(Observed("w", self.upstream.generation, (run,)))
+        return self.gate
+
+    def begin_trials(self, wanted):
+        self.meet(PermitsAsked("w", wanted))
+        return len(self.upstream.permits)
+
+    def end_trial(self, *, fine):
+        upstream = self.upstream
+        self.meet(TrialEnded(upstream.generation, upstream.permits[0].number, fine))
+        return self.gate
+
+    def wait(self, seconds):
+        self.now += int(seconds * SECOND_US)
+        return self.admits
 
 
 class TestCriticizer:
@@ -125,8 +186,154 @@ class TestConverter:
         with pytest.raises(InvalidSetting, match="RETRY_MAX_ATTEMPTS"):
             fixed_spread({"RETRY_MAX_ATTEMPTS": "many"})
 
+    def test_its_breaker_opens_when_half_of_the_last_20_calls_have_failed(self):
+        drive = Drive(HOLD_QUEUE)
+
+        assert drive.calls("x" + "." * 10 + "x" * 8) == "closed"
+        assert drive.calls("x") == "open"
+        assert HOLD_QUEUE.mode is BreakerMode.HOLD
+
+    def test_fewer_than_20_calls_or_9_of_20_open_nothing(self):
+        assert Drive(HOLD_QUEUE).calls("x" * 19) == "closed"
+        assert Drive(HOLD_QUEUE).calls("x" * 9 + "." * 11) == "closed"
+
+    def test_its_breaker_recovers_by_itself_after_30_s(self):
+        drive = Drive(HOLD_QUEUE)
+        drive.calls("x" * 20)
+
+        assert drive.wait(29.999) is Admits.NOTHING
+        assert drive.wait(0.001) is Admits.TRIALS
+        assert drive.begin_trials(9) == 1
+        assert drive.end_trial(fine=True) == "closed"
+        assert drive.admits is Admits.ALL
+
+    def test_while_trials_fail_it_tries_every_30_s(self):
+        drive = Drive(HOLD_QUEUE)
+        drive.calls("x" * 20)
+        for _ in range(5):
+            drive.wait(30)
+            drive.begin_trials(1)
+            drive.end_trial(fine=False)
+
+            assert drive.upstream.open_until - drive.now == 30 * SECOND_US
+
+    def test_the_numbers_of_its_breaker_come_from_the_environment(self):
+        policy = hold_queue(
+            {
+                "CIRCUIT_WINDOW": "10",
+                "CIRCUIT_FAIL_THRESHOLD": " 0.8 ",
+                "CIRCUIT_COOLDOWN_MS": "1500",
+                "UNRELATED": "x",
+            }
+        )
+        drive = Drive(policy)
+
+        assert drive.calls("x" * 7 + "." * 3 + "x" * 7) == "closed"
+        assert drive.calls("x") == "open"
+        assert drive.upstream.open_until - drive.now == 1_500_000
+        assert hold_queue({}) == HOLD_QUEUE
+
+    @pytest.mark.parametrize(
+        ("variable", "value"),
+        [
+            ("CIRCUIT_WINDOW", "0"),
+            ("CIRCUIT_WINDOW", "1001"),
+            ("CIRCUIT_WINDOW", "twenty"),
+            ("CIRCUIT_FAIL_THRESHOLD", "0"),
+            ("CIRCUIT_FAIL_THRESHOLD", "50"),
+            ("CIRCUIT_FAIL_THRESHOLD", "50%"),
+            ("CIRCUIT_FAIL_THRESHOLD", "1.1"),
+            ("CIRCUIT_FAIL_THRESHOLD", "-0.5"),
+            ("CIRCUIT_FAIL_THRESHOLD", "nan"),
+            ("CIRCUIT_FAIL_THRESHOLD", "٠.٥"),
+            ("CIRCUIT_FAIL_THRESHOLD", "0." + "5" * 5_000),
+            ("CIRCUIT_COOLDOWN_MS", "0"),
+            ("CIRCUIT_COOLDOWN_MS", "30s"),
+            ("CIRCUIT_COOLDOWN_MS", "86400001"),
+        ],
+    )
+    def test_a_bad_number_of_its_breaker_is_refused_by_name(self, variable, value):
+        with pytest.raises(InvalidSetting) as caught:
+            hold_queue({variable: value})
+
+        assert caught.value.field == variable
+
+
+@pytest.mark.parametrize("policy", [OVER_MINUTES, OVER_MINUTES_FAIL_FAST])
+class TestConverterOverMinutes:
+    def test_half_of_the_calls_of_some_minutes_open_it(self, policy):
+        drive = Drive(policy)
+
+        assert drive.calls("x" + "." * 10) == "closed"
+        drive.wait(100)
+        assert drive.calls("x" * 8) == "closed"
+        assert drive.calls("x") == "open"
+
+    def test_what_failed_before_those_minutes_counts_for_nothing(self, policy):
+        drive = Drive(policy)
+        drive.calls("x" * 9)
+        drive.wait(5 * 60)
+
+        assert drive.calls("x" + "." * 9) == "closed"
+
+    def test_its_window_may_be_from_2_to_5_minutes(self, policy):
+        assert 2 * 60 <= policy.over_seconds <= 5 * 60
+        for minutes in (2, 5):
+            drive = Drive(replace(policy, over_seconds=minutes * 60))
+            drive.calls("x" * 9)
+            drive.wait(minutes * 60 - 1)
+
+            assert drive.calls("x") == "open"
+
+    def test_it_closes_when_a_trial_succeeds(self, policy):
+        drive = Drive(policy)
+        drive.calls("x" * 10)
+
+        assert drive.wait(30) is Admits.TRIALS
+        assert drive.begin_trials(5) == 1
+        assert drive.end_trial(fine=True) == "closed"
+
+
+def test_over_minutes_comes_in_both_modes():
+    assert OVER_MINUTES.mode is BreakerMode.HOLD
+    assert OVER_MINUTES_FAIL_FAST.mode is BreakerMode.FAIL_FAST
+    assert replace(OVER_MINUTES_FAIL_FAST, mode="hold") == OVER_MINUTES
+
 
 class TestGrading:
+    def test_its_breaker_opens_when_more_than_half_of_20_requests_failed(self):
+        drive = Drive(THREE_TRIALS)
+
+        assert drive.calls("x" * 10 + "." * 10 + "x" * 10) == "closed"
+        assert drive.calls("x") == "open"
+        assert drive.upstream.open_until - drive.now == 30 * SECOND_US
+
+    def test_fewer_than_20_requests_open_nothing(self):
+        assert Drive(THREE_TRIALS).calls("x" * 19) == "closed"
+
+    def test_after_the_cooldown_three_requests_may_try_and_must_succeed(self):
+        drive = Drive(THREE_TRIALS)
+        drive.calls("x" * 20)
+
+        assert drive.wait(30) is Admits.TRIALS
+        assert drive.begin_trials(9) == 3
+        assert drive.end_trial(fine=True) == "half_open"
+        assert drive.begin_trials(9) == 2
+        assert drive.end_trial(fine=True) == "half_open"
+        assert drive.end_trial(fine=True) == "closed"
+
+    def test_one_failed_trial_opens_it_for_another_30_s(self):
+        drive = Drive(THREE_TRIALS)
+        drive.calls("x" * 20)
+        drive.wait(30)
+        drive.begin_trials(3)
+
+        assert drive.end_trial(fine=False) == "open"
+        assert drive.upstream.open_until - drive.now == 30 * SECOND_US
+
+    def test_whoever_waits_is_told(self):
+        assert THREE_TRIALS.mode is BreakerMode.NOTICE
+
     def test_three_retries_are_four_attempts(self):
         assert [CAPPED.exhausted(n) for n in range(1, 5)] == [False, False, False, True]
 
@@ -142,6 +349,65 @@ class TestGrading:
     def test_retry_after_is_honoured_within_the_cap(self):
         assert delays(CAPPED, 0.0, failures=[1], retry_after=200) == [200]
         assert delays(CAPPED, 0.0, failures=[1], retry_after=900) == [300]
+
+
+@pytest.mark.parametrize(
+    ("policy", "failures", "seconds"), [(FIVE_IN_A_ROW, 5, 60), (THREE_IN_A_ROW, 3, 30)]
+)
+class TestCollabiqBreakers:
+    def opened(self, policy, failures):
+        drive = Drive(policy)
+        drive.calls("x" * failures)
+        return drive
+
+    def test_closed_to_open_by_failures_in_a_row(self, policy, failures, seconds):
+        drive = Drive(policy)
+
+        assert drive.calls("x" * (failures - 1)) == "closed"
+        assert drive.calls(".") == "closed"
+        assert drive.calls("x" * (failures - 1)) == "closed"
+        assert drive.calls("x") == "open"
+
+    def test_open_to_half_open_when_the_time_is_over(self, policy, failures, seconds):
+        drive = self.opened(policy, failures)
+
+        assert drive.wait(seconds - 0.001) is Admits.NOTHING
+        assert drive.wait(0.001) is Admits.TRIALS
+        assert drive.begin_trials(1) == 1
+        assert drive.gate == "half_open"
+
+    def test_half_open_to_closed_by_two_successes(self, policy, failures, seconds):
+        drive = self.opened(policy, failures)
+        drive.wait(seconds)
+
+        drive.begin_trials(1)
+        assert drive.end_trial(fine=True) == "half_open"
+        drive.begin_trials(1)
+        assert drive.end_trial(fine=True) == "closed"
+        assert admission(drive.upstream, policy, drive.now).share == 1.0
+
+    def test_half_open_to_open_by_any_failure(self, policy, failures, seconds):
+        drive = self.opened(policy, failures)
+        drive.wait(seconds)
+        drive.begin_trials(1)
+        drive.end_trial(fine=True)
+        drive.begin_trials(1)
+
+        assert drive.end_trial(fine=False) == "open"
+        assert drive.upstream.open_until - drive.now == seconds * SECOND_US
+
+    def test_the_time_is_the_same_however_often_it_fails(self, policy, failures, seconds):
+        drive = self.opened(policy, failures)
+        for _ in range(5):
+            drive.wait(seconds)
+            drive.begin_trials(1)
+            drive.end_trial(fine=False)
+
+            assert drive.upstream.open_until - drive.now == seconds * SECOND_US
+
+    def test_an_open_one_rejects_all_calls(self, policy, failures, seconds):
+        assert self.opened(policy, failures).admits is Admits.NOTHING
+        assert policy.mode is BreakerMode.FAIL_FAST
 
 
 class TestCollabiq:

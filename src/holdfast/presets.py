@@ -1,4 +1,4 @@
-"""Named retry policies, ready to use."""
+"""Named policies of retrying and of breakers, ready to use."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Final
 from holdfast.classify import usual_verdict
 from holdfast.classify.http_facts import status_of
 from holdfast.classify.table import Rule, Verdict
+from holdfast.core.breaker_policy import MOST_CALLS, MOST_SECONDS, Breaker, BreakerMode
 from holdfast.core.failure import BUG
 from holdfast.core.instant import Instant
 from holdfast.core.retry import MAX_ATTEMPTS, MAX_DELAY_S, MIN_BASE_S, Jitter, Retry
@@ -19,9 +20,14 @@ from holdfast.errors import MAX_ERROR_CLASS_LENGTH, InvalidPolicy, InvalidSettin
 MAX_ATTEMPTS_VARIABLE: Final = "RETRY_MAX_ATTEMPTS"
 BASE_DELAY_VARIABLE: Final = "RETRY_BASE_DELAY_MS"
 JITTER_VARIABLE: Final = "RETRY_JITTER_MAX_MS"
+WINDOW_VARIABLE: Final = "CIRCUIT_WINDOW"
+THRESHOLD_VARIABLE: Final = "CIRCUIT_FAIL_THRESHOLD"
+COOLDOWN_VARIABLE: Final = "CIRCUIT_COOLDOWN_MS"
 
 _MAX_DELAY_MS: Final = 24 * 3600 * 1_000
+_MAX_COOLDOWN_MS: Final = int(MOST_SECONDS * 1_000)
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}")
+_FRACTION: Final = re.compile(r"[01](\.[0-9]{1,9})?")
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -40,6 +46,17 @@ def _whole_number(
     value = int(text) if _WHOLE_NUMBER.fullmatch(text) else None
     if value is None or not least <= value <= most:
         limit = f"a whole number from {least} to {most}"
+        raise InvalidSetting("environment", field=name, value=environment[name], limit=limit)
+    return value
+
+
+def _fraction(environment: Mapping[str, str], name: str, *, default: float) -> float:
+    if name not in environment:
+        return default
+    text = environment[name].strip()
+    value = float(text) if _FRACTION.fullmatch(text) else 0.0
+    if not 0.01 <= value <= 1:  # noqa: PLR2004 - what a breaker takes
+        limit = "a fraction from 0.01 to 1, like 0.5"
         raise InvalidSetting("environment", field=name, value=environment[name], limit=limit)
     return value
 
@@ -97,6 +114,60 @@ CAPPED: Final = Retry(
     retry_after_ceiling=300.0,
 )
 """1 s, doubled by every failure, plus 0 to 1 s, at most 300 s, as Retry-After is; 3 retries."""
+
+
+def hold_queue(environment: Mapping[str, str]) -> Breaker:
+    """Half of the last 20 calls open it for 30 s, and jobs stay queued.
+
+    `CIRCUIT_WINDOW` (calls), `CIRCUIT_FAIL_THRESHOLD` (a fraction) and `CIRCUIT_COOLDOWN_MS`
+    override those numbers.
+    """
+    cooldown_ms = _whole_number(
+        environment, COOLDOWN_VARIABLE, default=30_000, least=1, most=_MAX_COOLDOWN_MS
+    )
+    return Breaker(
+        failure_rate=_fraction(environment, THRESHOLD_VARIABLE, default=0.5),
+        over_calls=_whole_number(
+            environment, WINDOW_VARIABLE, default=20, least=1, most=MOST_CALLS
+        ),
+        cooldown=cooldown_ms / 1_000,
+        growth=1.0,
+    )
+
+
+HOLD_QUEUE: Final = hold_queue({})
+"""Half of the last 20 calls open it for 30 s, and jobs stay queued."""
+
+THREE_TRIALS: Final = Breaker(
+    failure_rate=0.5,
+    over_calls=20,
+    strictly_above=True,
+    cooldown=30.0,
+    growth=1.0,
+    trials=3,
+    mode=BreakerMode.NOTICE,
+)
+"""More than half of the last 20 calls open it for 30 s, 3 trials close it; who waits is told."""
+
+FIVE_IN_A_ROW: Final = Breaker(
+    consecutive=5,
+    cooldown=60.0,
+    growth=1.0,
+    trials=1,
+    successes=2,
+    release=0.0,
+    mode=BreakerMode.FAIL_FAST,
+)
+"""5 failures in a row open it for 60 s, 2 successes in trials close it; meanwhile calls fail."""
+
+THREE_IN_A_ROW: Final = replace(FIVE_IN_A_ROW, consecutive=3, cooldown=30.0, cooldown_cap=None)
+"""3 failures in a row open it for 30 s: for what has a fallback."""
+
+OVER_MINUTES: Final = Breaker(failure_rate=0.5, over_seconds=180.0, cooldown=30.0, growth=1.0)
+"""Half of the calls of 3 minutes, 10 at least, open it for 30 s, and jobs stay queued."""
+
+OVER_MINUTES_FAIL_FAST: Final = replace(OVER_MINUTES, mode=BreakerMode.FAIL_FAST)
+"""The same, but jobs fail at once, for those who would rather see it than wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
