@@ -9,6 +9,7 @@ import pytest
 
 from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.redaction.marker import MARKER
+from holdfast.errors import InvalidValue
 from holdfast.secrecy import MAX_VALUES, Secrecy
 
 OLD, NEW = "v8Kq-old-2f7Lx0Rz9", "v8Kq-new-Wc41Tn6Ye"
@@ -72,6 +73,19 @@ def test_knowing_a_value_again_keeps_what_was_remembered():
     secrecy.keep([OLD])
 
     assert secrecy._current is current
+
+
+@pytest.mark.parametrize("values", [NEW, NEW.encode(), [7], [NEW, NEW.encode()], [None]])
+def test_what_is_no_list_of_texts_is_refused_and_not_shown(values):
+    secrecy = Secrecy()
+
+    with pytest.raises(InvalidValue, match="a list of texts") as caught:
+        secrecy.keep(values)
+    with pytest.raises(InvalidValue, match="names"):
+        secrecy.keep((), names=values)
+
+    assert NEW not in str(caught.value)
+    assert (secrecy.values, secrecy.names) == ((), ())
 
 
 class Odd(str):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -12,11 +14,13 @@ from uuid import UUID
 from holdfast.bulk import Chunk, settle_chunk
 from holdfast.core.document import DEFAULT_LIMITS, decode, encode
 from holdfast.core.event import Answered, CancelRequested, Event, RetryRequested
-from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
+from holdfast.core.failure import MAX_MESSAGE_LENGTH
 from holdfast.core.ids import JobId
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import ACTIVE, DEFAULT_OWNER, DEFAULT_PRIORITY, Job, JobState
+from holdfast.core.redaction import secrets_in_environment, secrets_in_url
 from holdfast.dead_letters import DeadLetters
+from holdfast.error_log import ErrorLog
 from holdfast.errors import (
     InvalidValue,
     UnknownJob,
@@ -27,12 +31,14 @@ from holdfast.errors import (
 from holdfast.handle import JobHandle
 from holdfast.pipeline import Pipeline, Span, checked_name
 from holdfast.replays import Replays
-from holdfast.runtime.announce import Announcer, Subscriber
+from holdfast.runtime.announce import Announcer, Applied, Subscriber
+from holdfast.runtime.aside import Aside
 from holdfast.runtime.clock import Chance, Clock, StoreClock
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.settle import Settled, Settler
 from holdfast.runtime.stage import BoundStage
 from holdfast.runtime.worker import Worker, WorkerOptions
+from holdfast.secrecy import keep_secret, safe_text
 from holdfast.store.contract import (
     JobFilter,
     QueueCounts,
@@ -46,6 +52,7 @@ from holdfast.submission import Submit, Submitted, checked_text
 from holdfast.submitter import BULK, Submitter
 from holdfast.view import HistoryLine, JobView, history
 
+LOGGER: Final = logging.getLogger("holdfast.engine")
 LEARN_EVERY_US: Final = 60 * SECOND_US
 PAGE: Final = 100
 LONGEST_PAGE: Final = 10_000
@@ -69,7 +76,12 @@ def open_store(url: str) -> Store:
 
 
 class Holdfast:
-    """Pipelines on a store: submit jobs, look after them, and run workers."""
+    """Pipelines on a store: submit jobs, look after them, and run workers.
+
+    `secrets` are values that appear in nothing this process stores of failures, logs or shows, and
+    `secret_names` names whose values do not; both besides what is known to be secret anyway.
+    `error_log` gets a record of every attempt that fails.
+    """
 
     def __init__(
         self,
@@ -77,9 +89,14 @@ class Holdfast:
         *,
         pipelines: Iterable[Pipeline] = (),
         auto_migrate: bool = True,
+        secrets: Iterable[str] = (),
+        secret_names: Iterable[str] = (),
+        error_log: ErrorLog | None = None,
         clock: Clock | None = None,
         chance: Chance | None = None,
     ) -> None:
+        keep_secret((*secrets_in_environment(os.environ), *secrets_in_url(url)))
+        self.add_secrets(secrets, names=secret_names)
         self._closed_store = open_store(url)
         self._auto_migrate = auto_migrate
         self._opened = False
@@ -100,6 +117,9 @@ class Holdfast:
         self._settler = Settler(
             self._closed_store, plans=self._plans, chance=self.chance, announcer=self.announcer
         )
+        self._error_logs: list[Aside[Applied]] = []
+        if error_log is not None:
+            self.log_errors(error_log)
         self.dead = DeadLetters(lambda: self.store, clock=self.clock, settle=self._settle)
         self.replays = Replays(
             lambda: self.store,
@@ -135,7 +155,9 @@ class Holdfast:
         return dict(self._pipelines)
 
     def close(self) -> None:
-        """Close the store's connections."""
+        """Write what the error log has yet to get, and close the store's connections."""
+        for error_log in self._error_logs:
+            error_log.close()
         self._closed_store.close()
 
     def __enter__(self) -> Self:
@@ -327,6 +349,28 @@ class Holdfast:
         """Call `subscriber` after each decision this process applies; returns the undoing."""
         return self.announcer.subscribe(subscriber)
 
+    def log_errors(self, error_log: ErrorLog) -> None:
+        """Have a record of every attempt that fails from now on written to `error_log`.
+
+        That is done beside the jobs and after the fact: it delays and fails none.
+        """
+        aside = Aside(error_log.keep, name="error-log")
+        self._error_logs.append(aside)
+        self.announcer.subscribe(lambda item: aside(item) if item.decision.failure else None)
+
+    def add_secrets(self, values: Iterable[str], *, names: Iterable[str] = ()) -> None:
+        """Hide these values, and what stands under these names, in this process from now on.
+
+        Values that were given before stay hidden, so that a secret can be replaced at any time.
+        """
+        plain = keep_secret(values, names=names)
+        if plain:
+            LOGGER.warning(
+                "%d of the secrets are too short or too plain to be told from ordinary words; "
+                "they are hidden only where a name or a shape gives them away",
+                plain,
+            )
+
     def worker(
         self, *, queues: Sequence[str] | None = None, options: WorkerOptions | None = None
     ) -> Worker:
@@ -396,7 +440,7 @@ class Holdfast:
 def _asked(action: str, by: str, reason: str | None) -> tuple[str, str | None]:
     """Return who asked and why, as both databases can hold it."""
     who = checked_text(action, field="by", text=by)
-    return who, None if reason is None else clean_text(reason, MAX_MESSAGE_LENGTH)
+    return who, None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH)
 
 
 def _checked_id(job_id: str) -> JobId:

@@ -3,7 +3,9 @@
     {root}/logs/{severity}/error_{timestamp}_{subject}.json
 
 A file appears with its line complete or not at all; a second record of the same name is a second
-line of the same file.
+line of the same file. It may be attached to an application, and then has a record of every attempt
+that failed. It is for people and programs that watch errors: what must not be lost is in the
+ledger and the dead letters.
 """
 
 from __future__ import annotations
@@ -30,11 +32,18 @@ from holdfast.core.failure import (
     clean_text,
 )
 from holdfast.core.instant import Instant, to_datetime
+from holdfast.core.job import Job
 from holdfast.errors import InvalidDocument, InvalidValue
 from holdfast.printable import json_text, text_of
+from holdfast.runtime.announce import Applied
+from holdfast.secrecy import redacted_value, safe_text
 
 REQUIRED_CONTEXT: Final = ("email_id", "operation")
 """What the context of a record has to name, unless the caller says otherwise."""
+JOB_ID: Final = "job_id"
+OPERATION: Final = "operation"
+SUBJECTS: Final = (REQUIRED_CONTEXT[0], JOB_ID)
+"""What names a record's file, the first of these that its context has."""
 MAX_CONTEXT_VALUE_LENGTH: Final = 4_000
 MAX_SUBJECT_LENGTH: Final = 80
 
@@ -43,6 +52,8 @@ _WITHHELD: Final = "[withheld: redaction failed]"
 
 Redact: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 """Takes what is to be written and gives back what may be."""
+Describe: TypeAlias = Callable[[Job], Mapping[str, Any]]
+"""Says what else the context of a job's records names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +61,7 @@ class ErrorRecord:
     """One logged error, with what is needed to understand it later.
 
     `timestamp` may be given as ISO 8601 text; without a zone it is in UTC. `context` must have the
-    keys in `required_context`.
+    keys in `required_context`. Secrets are taken out of its texts before they are cut.
     """
 
     timestamp: datetime
@@ -64,16 +75,20 @@ class ErrorRecord:
     retry_count: int = 0
     """How often it had been tried again before."""
     required_context: InitVar[tuple[str, ...]] = REQUIRED_CONTEXT
+    has_secrets: InitVar[bool] = True
+    """False for texts of a failure, which has lost its secrets already."""
 
-    def __post_init__(self, required_context: tuple[str, ...]) -> None:
+    def __post_init__(self, required_context: tuple[str, ...], has_secrets: bool) -> None:
         put = object.__setattr__
+        safe = safe_text if has_secrets else clean_text
         put(self, "timestamp", _moment(self.timestamp))
         put(self, "severity", _member("severity", Severity, self.severity))
         put(self, "category", _member("category", Category, self.category))
-        put(self, "message", _line("message", self.message, MAX_MESSAGE_LENGTH))
-        put(self, "error_type", _line("error_type", self.error_type, MAX_MESSAGE_LENGTH))
+        put(self, "message", safe(_line("message", self.message), MAX_MESSAGE_LENGTH))
+        put(self, "error_type", safe(_line("error_type", self.error_type), MAX_MESSAGE_LENGTH))
         if self.stack_trace is not None:
-            put(self, "stack_trace", _text("stack_trace", self.stack_trace, MAX_STACK_LENGTH))
+            trace = _text("stack_trace", self.stack_trace)
+            put(self, "stack_trace", safe(trace, MAX_STACK_LENGTH))
         put(self, "context", _context(self.context, required_context))
         _check_number("http_status", self.http_status, optional=True)
         _check_number("retry_count", self.retry_count, optional=False)
@@ -100,6 +115,7 @@ class ErrorRecord:
             http_status=failure.http_status,
             retry_count=retry_count,
             required_context=required_context,
+            has_secrets=False,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -134,22 +150,70 @@ class ErrorRecord:
 
 
 class ErrorLog:
-    """Writes records below `root`, each as one line, after `redact` has had it."""
+    """Writes records below `root`, each as one line.
+
+    `subject` is what of a record's context names its file, `email_id` or else `job_id` unless it is
+    given. `context` says what else the context of a job's records names. `redact`, if given, gets
+    every record, its secrets gone already, and gives back what is written of it.
+    """
 
     def __init__(
         self,
         root: Path | str,
         *,
-        redact: Redact = dict,
-        subject: str = REQUIRED_CONTEXT[0],
+        subject: str | None = None,
+        context: Describe | None = None,
+        redact: Redact | None = None,
     ) -> None:
-        self._root, self._redact, self._subject = Path(root) / "logs", redact, subject
+        self.root = Path(root) / "logs"
+        """The folder with a folder for each severity."""
+        self._subjects = SUBJECTS if subject is None else (subject,)
+        self._describe, self._redact = context, redact
+
+    def record_of(self, applied: Applied) -> ErrorRecord | None:
+        """The record of a decision about a failed attempt or job; None for any other decision."""
+        job, decision = applied
+        failure, entry = decision.failure, decision.entry
+        if failure is None:
+            return None
+        context = {
+            JOB_ID: job.id,
+            OPERATION: entry.stage,
+            "pipeline": job.pipeline,
+            "attempt": entry.attempt,
+            "error_class": failure.error_class,
+            "event": entry.kind.value,
+        }
+        if job.key is not None:
+            context["key"] = job.key
+        return ErrorRecord.of_failure(
+            failure,
+            at=entry.at,
+            context=context | self._described(job),
+            retry_count=max(entry.attempt - 1, 0),
+            required_context=(JOB_ID, OPERATION),
+        )
+
+    def keep(self, applied: Applied) -> None:
+        """Write the record of a decision, if it has one."""
+        record = self.record_of(applied)
+        if record is not None:
+            self.write(record)
+
+    def _described(self, job: Job) -> dict[str, Any]:
+        if self._describe is None:
+            return {}
+        try:
+            return dict(self._describe(job))
+        except Exception as error:  # noqa: BLE001 - what a program says of a job may fail in any way
+            return {"context_failed": type(error).__name__}
 
     def path_of(self, record: ErrorRecord) -> Path:
-        """The file the record belongs into; the subject is the context's, made safe for a name."""
+        """The file the record belongs to; the subject is the context's, made safe for a name."""
         stamp = record.timestamp.astimezone(UTC).strftime("%Y%m%dT%H%M%S%fZ")
-        subject = _safe_name(text_of(record.context.get(self._subject, "")))
-        return self._root / record.severity.value / f"error_{stamp}_{subject}.json"
+        named = (record.context[name] for name in self._subjects if name in record.context)
+        subject = _safe_name(text_of(next(named, "")))
+        return self.root / record.severity.value / f"error_{stamp}_{subject}.json"
 
     def write(self, record: ErrorRecord) -> Path:
         """Write the record and return its file; an OSError says that it could not be kept."""
@@ -161,6 +225,8 @@ class ErrorLog:
         return path
 
     def _redacted(self, record: ErrorRecord) -> dict[str, Any]:
+        if self._redact is None:
+            return record.to_json()
         try:
             return self._redact(record.to_json())
         except Exception:  # noqa: BLE001 - what cannot be redacted must not be written either
@@ -205,7 +271,6 @@ def _write_whole(file: int, line: bytes) -> None:
     written = os.write(file, line)
     if written != len(line):
         raise OSError(f"only {written} of {len(line)} bytes were written")
-    os.fsync(file)
 
 
 def _line_of(document: Mapping[str, Any]) -> str:
@@ -253,14 +318,14 @@ def _member(name: str, kind: type[StrEnum], value: object) -> StrEnum:
         raise _invalid(name, value, f"one of {names}") from None
 
 
-def _text(name: str, value: object, limit: int) -> str:
+def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise _invalid(name, value, "text")
-    return clean_text(value, limit)
+    return value
 
 
-def _line(name: str, value: object, limit: int) -> str:
-    text = _text(name, value, limit)
+def _line(name: str, value: object) -> str:
+    text = _text(name, value)
     if not text.strip():
         raise _invalid(name, value, "text that is not empty")
     return text
@@ -273,7 +338,8 @@ def _context(value: object, required: tuple[str, ...]) -> Mapping[str, Any]:
     if missing:
         raise _invalid("context", sorted(map(text_of, value)), f"with {', '.join(missing)} in it")
     return {
-        text_of(name): _cut(each) if isinstance(each, str) else each for name, each in value.items()
+        text_of(name): _cut(each) if isinstance(each, str) else each
+        for name, each in redacted_value(dict(value)).items()
     }
 
 

@@ -96,7 +96,7 @@ def _facts_of(_logger: object, _method: str, found: EventDict) -> EventDict:
     }
     extra = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
     if from_structlog:
-        extra = found | extra
+        extra = {**found, **extra}
     for name, value in redacted_value(extra).items():
         facts.setdefault(name, _bounded(value))
     if isinstance(exception, tuple) and exception[0] is not None:

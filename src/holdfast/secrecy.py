@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from holdfast.core.failure import clean_text
 from holdfast.core.redaction import MAX_TEXT_LENGTH, Redactor, is_maskable
 from holdfast.core.redaction.marker import Kind, bare
+from holdfast.errors import InvalidValue
 
 MAX_VALUES: Final = 256
 """How many known values are kept; the ones named longest ago are forgotten first."""
@@ -58,15 +59,16 @@ class Secrecy:
         """Hide these values from now on, and what stands under these names.
 
         Returns how many of the values are too short or too plain to be told from ordinary words;
-        those are hidden only where a name or a shape gives them away.
+        those are hidden only where a name or a shape gives them away. What is no text is refused,
+        and not shown.
         """
-        given = list(values)
+        given, more_names = _checked("values", values), _checked("names", names)
         kept = [value for value in given if is_maskable(value)]
         with self._lock:
             known = {value: None for value in self._values if value not in kept}
             known |= dict.fromkeys(kept)
             latest = dict.fromkeys(list(known)[-MAX_VALUES:])
-            all_names = self._names | frozenset(names)
+            all_names = self._names.union(more_names)
             if latest.keys() != self._values.keys() or all_names != self._names:
                 self._current = _Current.of(Redactor(known_values=latest, extra_keys=all_names))
             self._values, self._names = latest, all_names
@@ -87,6 +89,16 @@ class Secrecy:
         """The value without its secrets: names first, then the texts inside."""
         current = self._current
         return current.redactor.value(value, text=current.remember)
+
+
+def _checked(field: str, texts: Iterable[object]) -> list[str]:
+    given = list(texts)
+    found = [text for text in given if isinstance(text, str)]
+    if isinstance(texts, str | bytes) or len(found) < len(given):
+        kinds = {type(text).__name__ for text in given}
+        told = type(texts).__name__ + (f" of {', '.join(sorted(kinds))}" if kinds else "")
+        raise InvalidValue("secrets", field=field, value=told, limit="a list of texts")
+    return found
 
 
 OF_THIS_PROCESS: Final = Secrecy()
