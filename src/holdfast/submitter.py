@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Final, Self
 
 from holdfast.core.ids import JobId
-from holdfast.errors import ConflictError, UsageError, VersionConflict
+from holdfast.errors import (
+    ConflictError,
+    StoreUnavailable,
+    UnknownJob,
+    UsageError,
+    VersionConflict,
+)
 from holdfast.pipeline import Pipeline
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.plans import PlanCache
@@ -15,6 +22,7 @@ from holdfast.store.contract import NewJob, Store, Twin
 from holdfast.submission import RowMaker, Submit, Submitted, resolve
 
 BULK: Final = 500
+TRIES: Final = 3
 
 
 class Submitter:
@@ -64,18 +72,25 @@ class Submitter:
         return [results[position] for position in range(len(given))]
 
     def _insert_one(self, row: NewJob, submit: Submit, connection: object) -> tuple[JobId, bool]:
-        twin = self._store.insert([row], connection=connection)[0]
-        if twin is None:
-            return row.id, True
-        twins = self._twins(row, connection)
-        if not submit.rerun:
-            return resolve(row, submit, twins), False
-        standing = self._store.insert_rerun(
-            row._replace(rerun_of=twins[0].job_id), connection=connection
-        )
+        for _ in range(TRIES):
+            twin = self._store.insert([row], connection=connection)[0]
+            if twin is None:
+                return row.id, True
+            twins = self._twins(row, connection)
+            if not twins:
+                continue  # the job that had the key was removed meanwhile, and the key is free
+            if not submit.rerun:
+                return resolve(row, submit, twins), False
+            with suppress(UnknownJob):  # as above
+                return self._insert_rerun(row, twins[0], connection), True
+        raise StoreUnavailable(self._store.url, reason=f"jobs of key {row.key!r} come and go")
+
+    def _insert_rerun(self, row: NewJob, first: Twin, connection: object) -> JobId:
+        rerun = row._replace(rerun_of=first.job_id)
+        standing = self._store.insert_rerun(rerun, connection=connection)
         if standing is not None:
             raise VersionConflict(standing.job_id, requested=row.version, found=standing.version)
-        return row.id, True
+        return row.id
 
     def _insert_many(
         self, rows: Mapping[int, NewJob], given: Sequence[Submit], connection: object
@@ -90,7 +105,10 @@ class Submitter:
         }
 
     def _known(self, row: NewJob, submit: Submit, connection: object) -> tuple[JobId, bool]:
-        return resolve(row, submit, self._twins(row, connection)), False
+        twins = self._twins(row, connection)
+        if not twins:
+            return self._insert_one(row, submit, connection)
+        return resolve(row, submit, twins), False
 
     def _twins(self, row: NewJob, connection: object) -> list[Twin]:
         return self._store.twins(

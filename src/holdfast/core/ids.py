@@ -26,6 +26,11 @@ class IdSequence:
         return job_id_at(tick=tick, chance=chance)
 
 
+def id_before(instant: Instant) -> JobId:
+    """Return an id that lies below every id made at `instant` or later."""
+    return job_id_at(tick=instant * _TICKS_PER_MILLISECOND // 1000, chance=0)
+
+
 def job_id_at(*, tick: int, chance: int) -> JobId:
     """Return the version 7 UUID of a tick, which is 1/4096 of a millisecond."""
     millisecond, fraction = divmod(tick, _TICKS_PER_MILLISECOND)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
+from typing import Final
 
-from holdfast.core.instant import Instant
+from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import Job, PlanDigest
 from holdfast.core.plan import Plan
+from holdfast.core.retention import PLAN_SAVED_AGAIN_S
 from holdfast.store.contract import Store
+
+SAVE_AGAIN_US: Final = int(PLAN_SAVED_AGAIN_S * SECOND_US)
 
 
 class PlanCache:
@@ -16,13 +20,17 @@ class PlanCache:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._plans: dict[tuple[str, PlanDigest], Plan] = {}
-        self._saved: set[tuple[str, PlanDigest]] = set()
+        self._saved_at: dict[tuple[str, PlanDigest], Instant] = {}
         self._lock = threading.Lock()
 
     def save(self, plan: Plan, *, now: Instant, connection: object = None) -> None:
-        """Store a plan, once per process; with `connection` in the caller's own transaction."""
+        """Store a plan, once a day; with `connection` in the caller's own transaction.
+
+        That it is asked for again is noted too: a plan that nobody asks for is removed one day.
+        """
         key = (plan.pipeline, plan.digest)
-        if key in self._saved:
+        saved_at = self._saved_at.get(key)
+        if saved_at is not None and now - saved_at < SAVE_AGAIN_US:
             return
         if connection is not None:
             # Not noted as saved: the caller may still roll back.
@@ -31,7 +39,7 @@ class PlanCache:
         with self._lock:
             self._store.save_plan(plan, now=now)
             self._plans[key] = plan
-            self._saved.add(key)
+            self._saved_at[key] = now
 
     def of(self, job: Job) -> Plan | None:
         """Return the plan the job was made by, or None when nobody stored it."""

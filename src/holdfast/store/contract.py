@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from holdfast.core.lease import Lease
     from holdfast.core.plan import Plan, Route
     from holdfast.store.audit import AuditRows
+    from holdfast.store.secrets import SecretRows
     from holdfast.store.letters import LetterRows
     from holdfast.store.replays import ReplayRows
+    from holdfast.store.retention import RetentionRows
     from holdfast.store.upstreams import UpstreamRows
 
 
@@ -150,6 +152,8 @@ class Store(Protocol):
     url: str
     upstreams: UpstreamRows
     audit: AuditRows
+    secrets: SecretRows
+    retention: RetentionRows
     letters: LetterRows
     replays: ReplayRows
 

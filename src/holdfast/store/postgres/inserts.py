@@ -58,7 +58,12 @@ def insert(connection: Connection, jobs: Sequence[NewJob]) -> list[Twin | None]:
         row[0]
         for row in fetch(connection, "present", {"ids": plain_array(job.id for job in missing)})
     )
-    twins = _twins_of(connection, [job for job in missing if job.id not in stored])
+    refused = [job for job in missing if job.id not in stored]
+    twins: dict[JobId, Twin | None] = {**_twins_of(connection, refused)}
+    freed = [job for job in refused if job.id not in twins]
+    if freed:
+        # The jobs that had their keys were removed between the two statements.
+        twins.update(zip((job.id for job in freed), insert(connection, freed), strict=True))
     return [None if job.id in stored else twins[job.id] for job in jobs]
 
 

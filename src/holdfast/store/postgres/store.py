@@ -19,6 +19,7 @@ from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
 from holdfast.errors import StoreUnavailable, UnknownJob
 from holdfast.store.audit import AuditRows
+from holdfast.store.secrets import SecretRows
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -47,6 +48,7 @@ from holdfast.store.postgres.statements import SQL, borrowed, fetch, text
 from holdfast.store.postgres.steps import PostgresSql
 from holdfast.store.postgres.writes import is_atomic, write, write_unlocked
 from holdfast.store.replays import ReplayRows
+from holdfast.store.retention import RetentionRows
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
@@ -92,6 +94,8 @@ class PostgresStore:
         sql = PostgresSql(self._run)
         self.upstreams = UpstreamRows(sql)
         self.audit = AuditRows(sql)
+        self.secrets = SecretRows(sql)
+        self.retention = RetentionRows(sql)
         self.letters = LetterRows(sql)
         self.replays = ReplayRows(sql)
 

@@ -17,6 +17,7 @@ from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
 from holdfast.store import migrate
 from holdfast.store.audit import AuditRows
+from holdfast.store.secrets import SecretRows
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -31,6 +32,7 @@ from holdfast.store.contract import (
 )
 from holdfast.store.letters import LetterRows
 from holdfast.store.replays import ReplayRows
+from holdfast.store.retention import RetentionRows
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
@@ -65,6 +67,8 @@ class SqliteStore:
         sql = SqliteSql(database)
         self.upstreams = UpstreamRows(sql)
         self.audit = AuditRows(sql)
+        self.secrets = SecretRows(sql)
+        self.retention = RetentionRows(sql)
         self.letters = LetterRows(sql)
         self.replays = ReplayRows(sql)
 

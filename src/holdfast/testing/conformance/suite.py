@@ -10,6 +10,7 @@ from holdfast.testing.conformance.inserting import InsertConformance
 from holdfast.testing.conformance.keeping import KeepConformance
 from holdfast.testing.conformance.listening import ListenConformance
 from holdfast.testing.conformance.oddities import OddityConformance
+from holdfast.testing.conformance.purging import PurgeConformance
 from holdfast.testing.conformance.racing import RaceConformance
 from holdfast.testing.conformance.reading import ReadConformance
 from holdfast.testing.conformance.renewing import RenewConformance
@@ -27,6 +28,7 @@ class StoreConformance(
     SweepConformance,
     ReadConformance,
     KeepConformance,
+    PurgeConformance,
     ListenConformance,
     OddityConformance,
     RaceConformance,

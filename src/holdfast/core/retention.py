@@ -1,0 +1,85 @@
+"""How long what has ended is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Final, NamedTuple
+
+from holdfast.core.instant import SECOND_US, Instant
+from holdfast.errors import InvalidPolicy
+
+DAY_S: Final = 86_400.0
+MOST_SECONDS: Final = 36_525 * DAY_S
+"""A hundred years; whoever means longer means for ever."""
+PLAN_S: Final = 30 * DAY_S
+"""A plan that no job uses goes when no process has asked for it for so long."""
+PLAN_SAVED_AGAIN_S: Final = DAY_S
+"""A process that makes jobs asks for their plan again after so long at the latest."""
+
+NOTHING: Final = Instant(-1)
+"""A cutoff that nothing lies before."""
+
+
+class Cutoffs(NamedTuple):
+    """Instants: what ended, or was closed, then or before may go."""
+
+    complete: Instant
+    cancelled: Instant
+    failed: Instant
+    audit: Instant
+    replays: Instant
+    plans: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How long to keep what has ended, in seconds; None keeps it for ever.
+
+    A job goes with its history, its checkpoints and its dead letter, in one commit. A job whose
+    dead letter is not resolved is kept whatever this says, and so is the first job of a key while
+    a rerun of it is there. Once a job is gone its key is free again.
+    """
+
+    complete: float | None = 7 * DAY_S
+    """Since the job completed."""
+    cancelled: float | None = 7 * DAY_S
+    """Since the job was cancelled."""
+    failed: float | None = 30 * DAY_S
+    """Since the dead letter of the job was resolved."""
+    audit: float | None = 365 * DAY_S
+    """Since somebody did what the record tells of."""
+    replays: float | None = 90 * DAY_S
+    """Since the replay ended."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            _check(field.name, getattr(self, field.name))
+
+    def cutoffs(self, now: Instant) -> Cutoffs:
+        """Return what may go at `now`."""
+        return Cutoffs(
+            complete=_before(now, self.complete),
+            cancelled=_before(now, self.cancelled),
+            failed=_before(now, self.failed),
+            audit=_before(now, self.audit),
+            replays=_before(now, self.replays),
+            plans=_before(now, PLAN_S),
+        )
+
+
+def _before(now: Instant, keep_s: float | None) -> Instant:
+    if keep_s is None:
+        return NOTHING
+    return max(Instant(now - int(keep_s * SECOND_US)), NOTHING)
+
+
+def _check(name: str, value: object) -> None:
+    if value is None:
+        return
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not 0 <= value <= MOST_SECONDS
+    ):
+        limit = f"a number of seconds from 0 to {MOST_SECONDS:.0f}, or None for ever"
+        raise InvalidPolicy("Retention", field=name, value=value, limit=limit)

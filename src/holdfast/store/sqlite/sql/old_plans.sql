@@ -1,0 +1,6 @@
+-- old_plans: plans that no process has asked for since then, the longest first.
+select plan.pipeline, plan.digest, plan.created_at
+  from holdfast_plan as plan
+ where plan.created_at <= :asked_for
+ order by plan.created_at, plan.pipeline, plan.digest
+ limit :limit

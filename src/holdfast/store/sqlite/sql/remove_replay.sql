@@ -1,0 +1,2 @@
+-- remove_replay: remove a replay whose list is gone; uses the key of the table.
+delete from holdfast_replay where id = :id
