@@ -10,7 +10,7 @@ from typing import Final
 from holdfast.core.dead_letter import WAITING, Cause, DeadLetter, LetterState
 from holdfast.core.decision import Kind
 from holdfast.core.event import Event, RetryRequested
-from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
+from holdfast.core.failure import MAX_MESSAGE_LENGTH
 from holdfast.core.ids import IdSequence, JobId
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import Job
@@ -45,6 +45,7 @@ from holdfast.replay_terms import (
 from holdfast.replay_view import Preview, ReplayView
 from holdfast.runtime.clock import Chance, Clock, monotonic_s, sleep_s
 from holdfast.runtime.replayer import Replayer
+from holdfast.secrecy import safe_text
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
 from holdfast.store.letters import LetterFilter
@@ -143,9 +144,9 @@ class Replays:
         now = self._clock.now()
         replay = Replay(
             id=self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
-            name=checked_text("replay", field="name", text=name),
+            name=safe_text(checked_text("replay", field="name", text=name), MAX_MESSAGE_LENGTH),
             asked_by=who,
-            reason=None if reason is None else clean_text(reason, MAX_MESSAGE_LENGTH),
+            reason=None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH),
             created_at=now,
             updated_at=now,
             revision=0,
@@ -219,7 +220,7 @@ class Replays:
     def cancel(self, replay_id: str, *, by: str, reason: str | None = None) -> ReplayView:
         """Send nothing more; what was sent goes on."""
         who = checked_text("cancel", field="by", text=by)
-        why = None if reason is None else clean_text(reason, MAX_MESSAGE_LENGTH)
+        why = None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH)
         for _ in range(TRIES):
             replay = self._open_one(replay_id, "cancel")
             now = self._clock.now()
@@ -328,7 +329,7 @@ class _WasSentBack(Exception):
 def reason_of(replay: Replay) -> str:
     """Return the reason that the history of every job of a replay gives."""
     why = replay.name if replay.reason is None else f"{replay.name}: {replay.reason}"
-    return clean_text(f"replay {replay.id}, {why}", MAX_MESSAGE_LENGTH)
+    return safe_text(f"replay {replay.id}, {why}", MAX_MESSAGE_LENGTH)
 
 
 def _obstacle(letter: DeadLetter, job: Job | None, *, confirmed: bool, readied: bool) -> str | None:

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import click
 
+from holdfast.cli.dead_replay import replay_letters
+from holdfast.cli.dead_replays import list_replays
 from holdfast.cli.dead_show import show_letter
 from holdfast.cli.dead_steps import remediate_letter, resolve_letter, triage_letter
 from holdfast.cli.invocation import Invocation, pass_invocation
@@ -163,5 +165,12 @@ def _first_line(message: str) -> str:
     return message.partition("\n")[0]
 
 
-for _command in (show_letter, triage_letter, remediate_letter, resolve_letter):
+for _command in (
+    show_letter,
+    triage_letter,
+    remediate_letter,
+    replay_letters,
+    resolve_letter,
+    list_replays,
+):
     dead.add_command(_command)

@@ -1,0 +1,202 @@
+"""`holdfast dead replay`: letters by id, or a whole group behind a canary and at a rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import click
+
+from holdfast.cli.complaint import complain, document_of
+from holdfast.cli.dead_steps import by_option
+from holdfast.cli.exit_codes import ExitCode, code_of
+from holdfast.cli.group_replay import GroupReplay, Terms
+from holdfast.cli.invocation import Invocation, os_user, pass_invocation
+from holdfast.cli.letter_options import LetterChoice, letter_filter_options
+from holdfast.cli.letter_words import situation
+from holdfast.cli.options import text
+from holdfast.cli.program import Command
+from holdfast.core.dead_letter import Cause
+from holdfast.engine import Holdfast
+from holdfast.errors import HoldfastError, UnavailableError, UsageError
+from holdfast.letter_view import LetterView
+from holdfast.replay_terms import (
+    DEFAULT_CANARY,
+    DEFAULT_RATE,
+    DEFAULT_STOP_AFTER,
+    MOST_LETTERS,
+    MOST_PER_SECOND,
+)
+from holdfast.store.letters import LetterFilter
+
+_EPILOG: Final = """\b
+Exit codes of a replay of many:
+  0  every job that was sent back completed
+  1  stopped, cancelled or answered with no; or some jobs failed again
+  4  none of the letters can be replayed
+Broken off, it goes on with --resume, whoever runs it and wherever.
+"""
+
+
+@click.command("replay", cls=Command, epilog=_EPILOG)
+@click.argument("letter_ids", metavar="[ID]...", nargs=-1)
+@letter_filter_options
+@click.option("--preview", is_flag=True, help="Only tell what would be sent and what not.")
+@click.option(
+    "--canary",
+    type=click.IntRange(0, MOST_LETTERS),
+    help=f"So many have to complete before the rest is sent.  [default: {DEFAULT_CANARY}]",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(0, MOST_PER_SECOND),
+    help=f"Letters a second; 0 for as fast as can be.  [default: {DEFAULT_RATE:g}]",
+)
+@click.option(
+    "--stop-after",
+    type=click.IntRange(0, MOST_LETTERS),
+    help=f"Stop once so many jobs failed again; 0 for never.  [default: {DEFAULT_STOP_AFTER}]",
+)
+@click.option("--name", type=text, help="What to call it, such as the incident.")
+@click.option("--resume", metavar="REPLAY", help="Go on with a replay that was broken off.")
+@click.option("--from-start", is_flag=True, help="From the first stage, not from the failed one.")
+@click.option(
+    "--safe-to-repeat",
+    is_flag=True,
+    help="Jobs without an idempotency key may be repeated without harm.",
+)
+@click.option(
+    "--cause",
+    type=click.Choice([cause.value for cause in Cause]),
+    help="Triage those of a group that have yet to be.",
+)
+@click.option("--evidence", help="And remediate them: how it is known that the cause is gone.")
+@click.option("--reason", help="Why; kept in the history of every job.")
+@by_option
+@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@pass_invocation
+def replay_letters(
+    invocation: Invocation,
+    *,
+    letter_ids: Sequence[str],
+    wanted: LetterChoice,
+    canary: int | None,
+    rate: float | None,
+    stop_after: int | None,
+    name: str | None,
+    resume: str | None,
+    cause: str | None,
+    evidence: str | None,
+    reason: str | None,
+    by: str | None,
+    preview: bool,
+    from_start: bool,
+    safe_to_repeat: bool,
+    yes: bool,
+) -> int:
+    """Send remediated dead letters back: those named, or all of a group.
+
+    A job goes on at the stage that failed. Of a group the list is frozen, the oldest letters
+    first. A few are sent and have to complete, then the rest is sent at a rate, and nothing more
+    once too many have failed again. Each letter leads to one run, however often the replay is
+    broken off and resumed. Workers have to run elsewhere.
+
+    A letter that came from a file has no job here: with --pipeline, which then says where to, it
+    is submitted as a new one under its own id as the key, so that twice makes one job.
+    """
+    engine, who = invocation.engine(), by or os_user()
+    terms = Terms(
+        by=who,
+        reason=reason,
+        name=name,
+        canary=canary,
+        rate=rate,
+        stop_after=stop_after,
+        from_start=from_start,
+        safe_to_repeat=safe_to_repeat,
+        cause=cause,
+        evidence=evidence,
+    )
+    group = GroupReplay(invocation.output, engine)
+    if resume is not None:
+        if letter_ids or wanted or preview or terms.is_for_a_group:
+            raise UsageError("a replay is resumed on the terms it was started with")
+        return group.resume(resume)
+    chosen = wanted.at(engine.clock.now())
+    if not letter_ids:
+        if not wanted:
+            raise UsageError("say which letters to replay: ids, --group or another filter")
+        if not wanted.states:
+            chosen = chosen._replace(states=())
+        return group.run(chosen, terms, preview=preview, yes=yes)
+    if preview or terms.is_for_a_group:
+        raise UsageError("a preview, a canary, a rate and a stop rule are for a group of letters")
+    return _Named(invocation, engine, terms, _only_pipeline(chosen, wanted)).run(letter_ids)
+
+
+def _only_pipeline(chosen: LetterFilter, wanted: LetterChoice) -> str | None:
+    """Return where letters named by id go; other options of the filter make no sense for them."""
+    if wanted.states or any(value is not None for value in chosen[2:]):
+        raise UsageError("name letters by id, or give a filter, not both")
+    return chosen.pipeline
+
+
+class _Named:
+    """Letters named by their ids, each with a result of its own."""
+
+    def __init__(
+        self, invocation: Invocation, engine: Holdfast, terms: Terms, pipeline: str | None
+    ) -> None:
+        self._output = invocation.output
+        self._engine = engine
+        self._terms = terms
+        self._pipeline = pipeline
+
+    def run(self, letter_ids: Sequence[str]) -> ExitCode:
+        """Replay them all; one that is refused spares the others."""
+        codes: list[ExitCode] = []
+        for letter_id in dict.fromkeys(letter_ids):
+            try:
+                view = self._replay(letter_id)
+            except UnavailableError:
+                raise
+            except HoldfastError as error:
+                codes.append(code_of(error))
+                if len(letter_ids) == 1:
+                    raise
+                self._complain(letter_id, error, codes[-1])
+            else:
+                codes.append(ExitCode.OK)
+                self._tell(view)
+        refused = {code for code in codes if code is not ExitCode.OK}
+        if not refused:
+            return ExitCode.OK
+        return refused.pop() if refused == set(codes) and len(refused) == 1 else ExitCode.FAILED
+
+    def _replay(self, letter_id: str) -> LetterView:
+        terms = self._terms
+        if self._pipeline is not None:
+            raise UsageError(
+                "--pipeline says where a letter from a file goes, and no other; leave it out"
+            )
+        return self._engine.dead.replay(
+            letter_id,
+            by=terms.by,
+            reason=terms.reason,
+            from_start=terms.from_start,
+            confirm_idempotent=terms.safe_to_repeat,
+        )
+
+    def _complain(self, letter_id: str, error: HoldfastError, code: ExitCode) -> None:
+        if self._output.as_json:
+            failed = document_of(error, code)
+            self._output.document({"id": letter_id, "changed": False, "error": failed})
+        else:
+            complain(error, exit_code=code, as_json=False)
+
+    def _tell(self, view: LetterView) -> None:
+        if self._output.as_json:
+            self._output.document({**view.to_document(), "changed": True})
+            return
+        self._output.line(f"{view.id}  {view.standing.value}")
+        self._output.remark(situation(view)[-1])
