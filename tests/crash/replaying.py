@@ -1,59 +1,21 @@
-"""A process that runs a replay and may die at its nth letter: `replaying.py URL REPLAY [WHEN N]`.
+"""Replays a dead letter as other processes do: `replaying.py URL ID NAME`, at the word go."""
 
-It dies by SIGKILL, `before` its nth letter is sent, when that is marked already, or `after` it.
-"""
-
-import os
-import signal
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
-from holdfast import GiveUp, Holdfast, Pipeline
-from holdfast.core.instant import SECOND_US
-from holdfast.core.replay import Item, Replay
-from holdfast.runtime.clock import sleep_s
-from holdfast.runtime.replayer import Replayer
-
-MENDED_VARIABLE = "REPLAY_MENDED"
-"""Names a file; as long as it is not there, the gateway is down."""
-
-replayed = Pipeline("replayed")
+from holdfast import ConflictError, Holdfast
+from tests.crash import program
 
 
-@replayed.stage
-def call(job, n: int) -> int:
-    if not Path(os.environ[MENDED_VARIABLE]).exists():
-        raise GiveUp("GATEWAY_DOWN", "no answer")
-    return n
-
-
-def dying(app: Holdfast, when: str, number: int) -> Callable[[Replay, Item], str | None]:
-    """Return what sends letters back until it is killed."""
-    sent = 0
-
-    def send_back(replay: Replay, item: Item) -> str | None:
-        nonlocal sent
-        sent += 1
-        if when == "before" and sent == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        result = app.replays._send_back(replay, item)
-        if when == "after" and sent == number:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return result
-
-    return send_back
-
-
-def main(url: str, replay_id: str, when: str = "never", number: str = "0") -> None:
-    app = Holdfast(url)
-    replayer = Replayer(app.store, replay_id, send_back=dying(app, when, int(number)))
-    print("ready", flush=True)
-    while not replayer.over:
-        now = app.clock.now()
-        until = replayer.tick(now)
-        sleep_s(max(until - app.clock.now(), 0) / SECOND_US)
-    app.close()
+def main(url: str, letter_id: str, name: str) -> None:
+    with Holdfast(url, pipelines=program.PIPELINES.values()) as app:
+        app.dead.get(letter_id)
+        print("ready", flush=True)
+        sys.stdin.readline()
+        try:
+            app.dead.replay(letter_id, by=name, confirm_idempotent=True)
+            print("sent back", flush=True)
+        except ConflictError as error:
+            print(type(error).__name__, flush=True)
 
 
 if __name__ == "__main__":
