@@ -19,10 +19,12 @@ from holdfast.core.ids import JobId
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import ACTIVE, DEFAULT_OWNER, DEFAULT_PRIORITY, Job, JobState
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
+from holdfast.core.retention import Retention
 from holdfast.dead_letters import DeadLetters
 from holdfast.error_log import ErrorLog
 from holdfast.errors import (
     InvalidValue,
+    TokenRefused,
     UnknownJob,
     UnknownPipeline,
     UsageError,
@@ -33,7 +35,9 @@ from holdfast.pipeline import Pipeline, Span, checked_name
 from holdfast.replays import Replays
 from holdfast.runtime.announce import Announcer, Applied, Subscriber
 from holdfast.runtime.aside import Aside
+from holdfast.runtime.callbacks import CallbackTokens
 from holdfast.runtime.clock import Chance, Clock, StoreClock
+from holdfast.runtime.janitor import Walk, purge
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.settle import Settled, Settler
 from holdfast.runtime.stage import BoundStage
@@ -47,6 +51,7 @@ from holdfast.store.contract import (
     WorkerRow,
 )
 from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.retention import Batch
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.submission import Submit, Submitted, checked_text
 from holdfast.submitter import BULK, Submitter
@@ -80,7 +85,8 @@ class Holdfast:
 
     `secrets` are values that appear in nothing this process stores of failures, logs or shows, and
     `secret_names` names whose values do not; both besides what is known to be secret anyway.
-    `error_log` gets a record of every attempt that fails.
+    `error_log` gets a record of every attempt that fails. `retention` says how long what has ended
+    is kept; workers remove the rest.
     """
 
     def __init__(
@@ -89,6 +95,7 @@ class Holdfast:
         *,
         pipelines: Iterable[Pipeline] = (),
         auto_migrate: bool = True,
+        retention: Retention | None = None,
         secrets: Iterable[str] = (),
         secret_names: Iterable[str] = (),
         error_log: ErrorLog | None = None,
@@ -99,6 +106,7 @@ class Holdfast:
         self.add_secrets(secrets, names=secret_names)
         self._closed_store = open_store(url)
         self._auto_migrate = auto_migrate
+        self.retention = retention or Retention()
         self._opened = False
         self._opening = threading.Lock()
         self._pipelines: dict[str, Pipeline] = {}
@@ -110,6 +118,9 @@ class Holdfast:
             self._closed_store.read_clock, learn_every_us=LEARN_EVERY_US
         )
         self.announcer = Announcer(self._closed_store.letters.escalated)
+        self.callback_tokens = CallbackTokens(
+            self._closed_store, clock=self.clock, chance=self.chance
+        )
         self._plans = PlanCache(self._closed_store)
         self._submitter = Submitter(
             self._closed_store, plans=self._plans, clock=self.clock, chance=self.chance
@@ -323,13 +334,32 @@ class Holdfast:
             raise WrongState(job_id, state=settled.job.state, action="answer", allowed=("waiting",))
         return JobView(settled.job, self.clock.now())
 
-    def pause(self, queue: str, *, by: str) -> bool:
+    def resume(self, token: str, result: Any) -> JobView:  # noqa: ANN401
+        """Give the stage that a callback token was made for its result; see `answer`.
+
+        Raises `TokenRefused` for a token that is forged, has expired, or belongs to a run of the
+        job that is over.
+        """
+        self._open()
+        claim = self.callback_tokens.read(token)
+        if claim is None:
+            raise TokenRefused(reason="it was not issued for this database")
+        if claim.expires_at is not None and self.clock.now() > claim.expires_at:
+            raise TokenRefused(reason="it has expired")
+        job = self._get(claim.job_id)
+        if job.run != claim.run:
+            raise TokenRefused(reason="the job has started over since it was issued")
+        if job.stage != claim.stage:
+            return JobView(job, self.clock.now())
+        return self.answer(claim.job_id, result, stage=claim.stage)
+
+    def pause_queue(self, queue: str, *, by: str) -> bool:
         """Stop workers from taking jobs of a queue; False when it was paused already."""
         checked_name(queue, what="queue")
         who, _ = _asked("pause", by, None)
         return self.store.pause_queue(queue, by=who, now=self.clock.now())
 
-    def resume(self, queue: str) -> bool:
+    def resume_queue(self, queue: str) -> bool:
         """Let workers take jobs of a queue again; False when it was not paused."""
         return self.store.resume_queue(checked_name(queue, what="queue"))
 
@@ -344,6 +374,16 @@ class Holdfast:
     def verify(self) -> list[Violation]:
         """Check the store's invariants; an empty list means that all hold."""
         return self.store.verify(now=self.clock.now())
+
+    def purge(
+        self, *, dry_run: bool = False, told: Callable[[Batch], object] | None = None
+    ) -> dict[str, int]:
+        """Remove now what `retention` lets go, and return how many of each; workers do so anyway.
+
+        With `dry_run` they are only counted. `told` hears of every batch.
+        """
+        cutoffs = self.retention.cutoffs(self.clock.now())
+        return purge(Walk(self.store, cutoffs, dry_run=dry_run), told=told)
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` after each decision this process applies; returns the undoing."""
@@ -396,6 +436,8 @@ class Holdfast:
             chance=self.chance,
             announcer=self.announcer,
             options=options or WorkerOptions(),
+            retention=self.retention,
+            callback_key=self.callback_tokens.key,
         )
 
     def _pipeline(self, wanted: Pipeline | str) -> Pipeline:

@@ -10,6 +10,7 @@
     │   ├── UnknownJob          the store has no job of that id
     │   ├── UnknownLetter       the store has no dead letter of that id
     │   ├── UnknownReplay       the store has no replay of that id
+    │   ├── TokenRefused        a callback token that is forged or no longer good
     │   ├── SchemaTooNew        the database was migrated by a newer holdfast
     │   ├── SchemaTooOld        the database has yet to be migrated
     │   └── ForkedProcess       a store was carried across a fork
@@ -21,7 +22,8 @@
     │   └── StepMissing         something has to be done about the dead letter first
     └── UnavailableError        try later
         ├── StoreUnavailable    the database cannot be reached
-        └── StoreCorrupt        the database file is damaged
+        ├── StoreCorrupt        the database file is damaged
+        └── CircuitOpen         a guard's breaker let no call through
 
     HandlerSignal               raised by handlers, never by holdfast
     ├── GiveUp                  this attempt failed and no other can succeed
@@ -36,6 +38,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 MAX_ERROR_CLASS_LENGTH: Final = 64
@@ -160,6 +163,14 @@ class UnknownReplay(UsageError):
         )
 
 
+class TokenRefused(UsageError):
+    """A callback token that is forged, has expired, or belongs to a run that is over."""
+
+    def __init__(self, *, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the callback token is refused: {reason}; nothing was changed")
+
+
 class SchemaTooNew(UsageError):
     """The database was migrated by a newer holdfast than this one."""
 
@@ -271,6 +282,21 @@ class StoreCorrupt(UnavailableError):
         super().__init__(
             f"{location} is damaged: {reason}; stop all workers and restore it from a backup"
         )
+
+
+class CircuitOpen(UnavailableError):
+    """A guard made no call, because the upstream's breaker lets none through.
+
+    `until` is when it may again, `wait_s` how many seconds that is away; None when nobody knows.
+    """
+
+    def __init__(
+        self, upstream: str, *, reason: str, until: datetime | None, wait_s: float | None
+    ) -> None:
+        self.upstream, self.reason = upstream, reason
+        self.until, self.wait_s = until, wait_s
+        when = "later" if until is None else f"in {wait_s} s, at {until}"
+        super().__init__(f"{upstream} was not called: {reason}; try again {when}")
 
 
 class HandlerSignal(_CarriesFacts):

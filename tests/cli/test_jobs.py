@@ -134,7 +134,7 @@ def test_a_due_job_says_that_no_worker_serves_its_queue(on_app: Command, app: Ho
 
 def test_a_due_job_says_that_its_queue_is_paused_and_by_whom(on_app: Command, app: Holdfast):
     job_id = app.submit("review").id
-    app.pause("reviews", by="ada")
+    app.pause_queue("reviews", by="ada")
 
     result = on_app("jobs", "show", job_id)
 

@@ -26,7 +26,7 @@ def record(app: Holdfast, name: str, *, seen_s_ago: int, state: str = "running")
 def test_queues_are_listed_with_their_counts(on_app: Command, app: Holdfast):
     app.submit("convert", {"pdf": "a"})
     app.submit("convert", {"pdf": "a"}, delay=60)
-    app.pause("reviews", by="ada")
+    app.pause_queue("reviews", by="ada")
 
     result = on_app("queues", "list")
     as_json = lines(on_app("queues", "list", "--json").stdout)

@@ -57,13 +57,13 @@ def test_a_paused_queue_lets_running_jobs_finish_and_starts_no_other(fleet: Flee
     worker = fleet.start(only="steps,noop")
     running = fleet.submit("steps", 2, pause=0.3)
     eventually(lambda: len(fleet.executions()) >= 2, what="they run")
-    assert fleet.app.pause("default", by="test")
+    assert fleet.app.pause_queue("default", by="test")
     waiting = fleet.submit("noop", 5)
 
     fleet.finished(running)
     assert_steps_done(fleet, running)
     assert set(fleet.states(waiting).values()) == {JobState.QUEUED}
-    assert fleet.app.resume("default")
+    assert fleet.app.resume_queue("default")
     fleet.finished(waiting)
     assert worker.is_alive
     fleet.sound()

@@ -68,12 +68,12 @@ GARBAGE = ("{", "", "nul", "[1,", '{"n": 1e400}', "\u00ff")
 
 
 def test_a_payload_that_is_no_payload_fails_its_job_and_no_other(fleet: Fleet) -> None:
-    fleet.app.pause("default", by="test")
+    fleet.app.pause_queue("default", by="test")
     bad = fleet.submit("steps", len(GARBAGE))
     others = fleet.submit("steps", 3)
     for job, garbage in zip(bad, GARBAGE, strict=True):
         _spoil(fleet, f"update $job set payload = '{garbage}' where id = %s", job)
-    fleet.app.resume("default")
+    fleet.app.resume_queue("default")
     worker = fleet.start(only="steps")
 
     fleet.finished(bad, state=JobState.FAILED)

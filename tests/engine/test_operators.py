@@ -205,7 +205,7 @@ def test_who_asks_must_have_a_name(app, by):
     for action in (
         lambda: app.cancel(job.id, by=by),
         lambda: app.retry(job.id, by=by),
-        lambda: app.pause("default", by=by),
+        lambda: app.pause_queue("default", by=by),
     ):
         with pytest.raises(InvalidValue, match="by"):
             action()
@@ -224,20 +224,20 @@ def test_reasons_are_made_safe_and_cut(app):
 def test_a_paused_queue_hands_out_nothing_until_it_is_resumed(app, script):
     app.submit("p")
 
-    assert app.pause("default", by="ada") is True
-    assert app.pause("default", by="bob") is False
+    assert app.pause_queue("default", by="ada") is True
+    assert app.pause_queue("default", by="bob") is False
     run_inline(app)
     assert script.calls == []
     [queue] = app.queues()
     assert (queue.queue, queue.paused_by, queue.due) == ("default", "ada", 1)
-    assert app.resume("default") is True
-    assert app.resume("default") is False
+    assert app.resume_queue("default") is True
+    assert app.resume_queue("default") is False
     run_inline(app)
     assert len(script.calls) == 1
 
 
 def test_what_runs_when_its_queue_is_paused_goes_on_to_its_end(app, script):
-    script._then = lambda job: app.pause("default", by="ada")
+    script._then = lambda job: app.pause_queue("default", by="ada")
     job = app.submit("p")
     run_inline(app)
 
@@ -245,7 +245,7 @@ def test_what_runs_when_its_queue_is_paused_goes_on_to_its_end(app, script):
 
 
 def test_an_empty_queue_can_be_paused_ahead(app, script):
-    app.pause("later", by="ada")
+    app.pause_queue("later", by="ada")
     app.submit("p", queue="later")
     run_inline(app)
 
@@ -255,9 +255,9 @@ def test_an_empty_queue_can_be_paused_ahead(app, script):
 @pytest.mark.parametrize("queue", ["", "no spaces", 7, None])
 def test_a_queue_must_have_a_name(app, queue):
     with pytest.raises(InvalidValue, match="queue"):
-        app.pause(queue, by="ada")
+        app.pause_queue(queue, by="ada")
     with pytest.raises(InvalidValue, match="queue"):
-        app.resume(queue)
+        app.resume_queue(queue)
 
 
 def test_the_history_tells_everything_in_order(app, script, clock):

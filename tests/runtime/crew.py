@@ -181,6 +181,7 @@ class Crew:
             poll_us=SECOND_US,
             healthy=lambda: self.is_healthy,
             breakers=self.breakers,
+            callback_key=app.callback_tokens.key,
         )
         self.keeper = Keeper(
             self.store,

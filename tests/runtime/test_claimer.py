@@ -140,12 +140,12 @@ def test_other_queues_and_paused_ones_are_left_alone(open_app):
     app = open_app(pipeline_of(Script(then=1)))
     elsewhere = app.submit("p", queue="elsewhere")
     here = app.submit("p")
-    app.pause(DEFAULT_QUEUE, by="ada")
+    app.pause_queue(DEFAULT_QUEUE, by="ada")
     crew = Crew(app)
     crew.claim()
 
     assert crew.lane.load() == 0
-    app.resume(DEFAULT_QUEUE)
+    app.resume_queue(DEFAULT_QUEUE)
     crew.claim()
     assert [attempt.job.id for attempt in crew.lane.waiting] == [here.id]
     assert elsewhere.get().state is JobState.QUEUED

@@ -260,12 +260,12 @@ def test_paused_queues_and_foreign_pipelines_are_left_alone(open_app):
     both, app = open_app(known, foreign), open_app(known)
     waiting = app.submit(known, queue="paused")
     unknown = both.submit(foreign)
-    app.pause("paused", by="test")
+    app.pause_queue("paused", by="test")
 
     assert drain(app) == []
     assert waiting.get().state is JobState.QUEUED
     assert unknown.get().job.revision == both.job(unknown.id).job.revision == 0
-    app.resume("paused")
+    app.resume_queue("paused")
     assert [ran.job_id for ran in drain(app)] == [waiting.id]
 
 

@@ -53,7 +53,7 @@ def list_queues(invocation: Invocation) -> None:
 @pass_invocation
 def pause_queue(invocation: Invocation, queue: str, by: str | None) -> None:
     """Keep workers from taking jobs of a queue; attempts under way go on."""
-    changed = invocation.engine().pause(queue, by=by or os_user())
+    changed = invocation.engine().pause_queue(queue, by=by or os_user())
     _tell(invocation, queue, paused=True, changed=changed)
 
 
@@ -62,7 +62,7 @@ def pause_queue(invocation: Invocation, queue: str, by: str | None) -> None:
 @pass_invocation
 def resume_queue(invocation: Invocation, queue: str) -> None:
     """Let workers take jobs of a queue again."""
-    changed = invocation.engine().resume(queue)
+    changed = invocation.engine().resume_queue(queue)
     _tell(invocation, queue, paused=False, changed=changed)
 
 

@@ -10,19 +10,22 @@ from enum import StrEnum
 from typing import Any, Final
 
 from holdfast.core import deadline
+from holdfast.core.callback import Claim, sign
 from holdfast.core.document import decode
 from holdfast.core.event import Event
 from holdfast.core.failure import PAYLOAD_INVALID, RESULT_INVALID, Failure
-from holdfast.core.instant import SECOND_US, Instant, to_datetime
+from holdfast.core.instant import SECOND_US, Instant, later, to_datetime
 from holdfast.core.job import Job
 from holdfast.core.lease import Lease, lease_of
 from holdfast.core.plan import Plan, StagePlan
-from holdfast.errors import GiveUp, InvalidDocument, InvalidValue
+from holdfast.errors import GiveUp, InvalidDocument, InvalidValue, UsageError
 from holdfast.runtime.clock import monotonic_s
 from holdfast.runtime.stage import BoundStage
 from holdfast.runtime.watch import Permit, Ticket, Watch
 
 LOGGER: Final = logging.getLogger("holdfast.job")
+LONGEST_WAIT_S: Final = 10 * 365 * 86_400
+_WAIT_LIMIT: Final = "over 0 and up to ten years"
 
 
 class Fate(StrEnum):
@@ -46,10 +49,8 @@ class Wait:
     timeout: float | None = None
 
     def __post_init__(self) -> None:
-        if self.timeout is not None and not 0 < self.timeout <= 10 * 365 * 86_400:
-            raise InvalidValue(
-                "Wait", field="timeout", value=self.timeout, limit="over 0 and up to ten years"
-            )
+        if self.timeout is not None and not 0 < self.timeout <= LONGEST_WAIT_S:
+            raise InvalidValue("Wait", field="timeout", value=self.timeout, limit=_WAIT_LIMIT)
 
 
 class Attempt:
@@ -57,6 +58,7 @@ class Attempt:
 
     __slots__ = (
         "bound",
+        "callback_key",
         "checkpoints",
         "ended",
         "ends_at_s",
@@ -83,6 +85,7 @@ class Attempt:
         checkpoints: Mapping[str, str],
         watch: Watch | None = None,
         permit: Permit | None = None,
+        callback_key: Callable[[], bytes] | None = None,
     ) -> None:
         stage = plan.stage(job.stage)
         if stage is None:
@@ -102,6 +105,7 @@ class Attempt:
         self.task: Any = None
         self.ended = False
         """Set by the lane when it reports the attempt, which it does once."""
+        self.callback_key = callback_key
         self.watch = watch
         self.permit = permit
         """By which it may try an upstream whose breaker is half open."""
@@ -240,6 +244,24 @@ class JobContext:
             "attempt": job.attempt,
         }
         return logging.LoggerAdapter(LOGGER, facts)
+
+    def callback_token(self, *, valid_for: float | None = None) -> str:
+        """Return the token by which `Holdfast.resume` takes the answer to this stage.
+
+        Give it to whoever answers: it serves for this stage of this job and nothing else, until
+        the stage is over, or `valid_for` seconds from the beginning of the attempt.
+        """
+        attempt = self._attempt
+        if attempt.callback_key is None:
+            raise UsageError("callback tokens are made where a worker runs the stage")
+        if valid_for is not None and not 0 < valid_for <= LONGEST_WAIT_S:
+            raise InvalidValue(
+                "callback_token", field="valid_for", value=valid_for, limit=_WAIT_LIMIT
+            )
+        job = attempt.job
+        began_at = job.attempt_at or job.created_at
+        expires_at = None if valid_for is None else later(began_at, int(valid_for * SECOND_US))
+        return sign(Claim(job.id, job.run, job.stage, expires_at), key=attempt.callback_key())
 
     @property
     def idempotency_token(self) -> str:

@@ -67,6 +67,7 @@ class Claimer:
         poll_us: int,
         healthy: Callable[[], bool],
         breakers: Breakers,
+        callback_key: Callable[[], bytes],
     ) -> None:
         self.wake = threading.Event()
         self.draining = False
@@ -82,6 +83,7 @@ class Claimer:
         self._poll_us = poll_us
         self._healthy = healthy
         self._breakers = breakers
+        self._callback_key = callback_key
         self._pace = Pace()
         self._short_of_room = False
         self._passed_over: set[str] = set()
@@ -168,7 +170,13 @@ class Claimer:
             if watch is not None:
                 watch.add()
             attempt = Attempt(
-                job, plan=plan, bound=bound, checkpoints=checkpoints, watch=watch, permit=permit
+                job,
+                plan=plan,
+                bound=bound,
+                checkpoints=checkpoints,
+                watch=watch,
+                permit=permit,
+                callback_key=self._callback_key,
             )
             self._in_flight.add(attempt)
             by_lane.setdefault(bound.lane, []).append(attempt)

@@ -9,7 +9,7 @@ import queue
 import signal
 import socket
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
@@ -17,6 +17,7 @@ from typing import Final
 
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import WorkerId
+from holdfast.core.retention import Retention
 from holdfast.errors import InvalidValue, UnavailableError
 from holdfast.runtime.announce import Announcer
 from holdfast.runtime.attempt import Attempt, Fate
@@ -25,6 +26,7 @@ from holdfast.runtime.claimer import Claimer, Leased
 from holdfast.runtime.clock import Chance, Clock, StoreClock, monotonic_s, sleep_s
 from holdfast.runtime.ear import Ear
 from holdfast.runtime.in_flight import InFlight
+from holdfast.runtime.janitor import Janitor
 from holdfast.runtime.keeper import FORGET_AFTER_US, Keeper
 from holdfast.runtime.lanes.contract import Lane
 from holdfast.runtime.lanes.loop_lane import LoopLane
@@ -90,9 +92,13 @@ class Worker:
         chance: Chance,
         announcer: Announcer,
         options: WorkerOptions,
+        retention: Retention,
+        callback_key: Callable[[], bytes],
     ) -> None:
         self.id = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{chance.bits(32):08x}")
         self._options = options
+        self._retention = retention
+        self._callback_key = callback_key
         self._queues = tuple(queues)
         self._chance = chance
         # Plain flags and a reentrant queue: a signal may interrupt any line of the main thread,
@@ -159,6 +165,7 @@ class Worker:
             poll_us=int(options.poll * SECOND_US),
             healthy=self._keeper.healthy,
             breakers=self.breakers,
+            callback_key=self._callback_key,
         )
         settler = Settler(
             stores["sweeper"],
@@ -177,6 +184,7 @@ class Worker:
                 route.queue in self._queues and (route.pipeline, route.stage) in self._handlers
             ),
         )
+        self._janitor = Janitor(stores["janitor"], retention=self._retention, chance=self._chance)
         self._ear = Ear(stores["claimer"].listen(), heard=self.claimer.wake)
 
     def _wake_claimer(self) -> None:
@@ -235,7 +243,7 @@ class Worker:
 
     def _services(self) -> list[Service]:
         services: list[Service] = [self._keeper, self._reporter, self.claimer, self._sweeper]
-        services.append(self._ear)
+        services += [self._ear, self._janitor]
         if self.breakers.watches:
             services.append(self.breakers)
         services.extend(
@@ -355,4 +363,4 @@ class _Crew:
         self._worker.breakers.wake.set()
 
 
-_RESERVED: Final = ("claimer", "reporter", "keeper", "sweeper", "breakers")
+_RESERVED: Final = ("claimer", "reporter", "keeper", "sweeper", "breakers", "janitor")

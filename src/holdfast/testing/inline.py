@@ -132,6 +132,7 @@ class _Inline:
             poll_us=SECOND_US,
             healthy=lambda: True,
             breakers=Breakers(store, worker=HOLDER, stages=(), chance=app.chance),
+            callback_key=app.callback_tokens.key,
         )
         settler = Settler(store, plans=plans, chance=app.chance, announcer=app.announcer)
         self._sweeper = Sweeper(

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from contextvars import Context
 from multiprocessing.connection import Connection
 from types import ModuleType
@@ -48,6 +49,7 @@ def request_of(attempt: Attempt, *, now: Instant) -> bytes:
             "checkpoints": dict(attempt.checkpoints),
             "time_left_s": None if ends_at_s is None else ends_at_s - monotonic_s(),
             "now": now,
+            "callback_key": None if attempt.callback_key is None else attempt.callback_key().hex(),
             # The child writes the failure, so it has to know what may not be in it.
             "secrets": OF_THIS_PROCESS.values,
             "secret_names": OF_THIS_PROCESS.names,
@@ -119,6 +121,13 @@ def _main_from(path: str) -> ModuleType:
     return sys.modules[_MAIN]
 
 
+def _key_of(text: str | None) -> Callable[[], bytes] | None:
+    if text is None:
+        return None
+    key = bytes.fromhex(text)
+    return lambda: key
+
+
 def _run(request: dict[str, Any]) -> dict[str, Any]:
     now = Instant(request["now"])
     keep_secret(request["secrets"], names=request["secret_names"])
@@ -132,6 +141,7 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
         plan=Plan.from_document(request["plan"]),
         bound=bound,
         checkpoints=request["checkpoints"],
+        callback_key=_key_of(request["callback_key"]),
     )
     if request["time_left_s"] is not None:
         attempt.ends_at_s = monotonic_s() + request["time_left_s"]
