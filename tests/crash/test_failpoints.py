@@ -33,6 +33,7 @@ WRITES = frozenset(
         "announce_due",
         "record_worker",
         "forget_workers",
+        "purge",
     }
 )
 """The methods of a store that change something."""
@@ -49,6 +50,7 @@ UNDER = {
     ("announce.py", "announce", "log"): "announce",
     ("announce.py", "announce", "subscriber"): "announce",
     ("sweeper.py", "_sweep", "settle_many"): "sweep",
+    ("janitor.py", "step", "purge"): "purge",
 }
 """The effects of a worker: file, function and call, and the failpoint around each."""
 
@@ -153,7 +155,14 @@ def test_a_worker_reaches_every_point(fleet: Fleet) -> None:
     ("database_url", "point"),
     on_both_databases(
         [point for point in POINTS if not point.startswith("run")],
-        quick={"claim.after", "apply.after", "announce.before", "renew.after", "sweep.after"},
+        quick={
+            "claim.after",
+            "apply.after",
+            "announce.before",
+            "renew.after",
+            "sweep.after",
+            "purge.after",
+        },
         quick_on_sqlite={"claim.after"},
     ),
     indirect=["database_url"],

@@ -31,6 +31,8 @@ POINTS: Final = (
     "renew.after",
     "sweep.before",
     "sweep.after",
+    "purge.before",
+    "purge.after",
 )
 
 _SIGNALS: Final = {

@@ -3,7 +3,8 @@
 import itertools
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from holdfast.core.retention import DAY_S, PLAN_S, Retention
 from holdfast.core.retry import Retry
 from holdfast.errors import UnknownJob
 from holdfast.store.audit import AuditEntry
-from holdfast.store.contract import NewJob, Store
+from holdfast.store.contract import NewJob, Store, Twin
 from holdfast.store.replays import Frozen
 from holdfast.store.retention import Batch, Place, Section
 from holdfast.testing.conformance.racing import at_once
@@ -320,7 +321,7 @@ class PurgeConformance:
         now = after(10 * _KEEP_S)
 
         counts = at_once(
-            [lambda own=own: purged(own, now=now, limit=4) for own in (store, other_store) * 3]
+            [partial(purged, own, now=now, limit=4) for own in (store, other_store) * 3]
         )
         left = purged(store, now=now)
 
@@ -333,12 +334,11 @@ class PurgeConformance:
         for number in range(20):
             first = complete(store, key=f"k-{number}", fingerprint="f")
             rerun = new_job(id=_id(), key=first.key, fingerprint="f", version=2, rerun_of=first.id)
-            at_once(
-                [
-                    lambda: purged(store, now=after(_KEEP_S)),
-                    lambda rerun=rerun: _attempt_rerun(other_store, rerun),
-                ]
-            )
+            both: list[Callable[[], object]] = [
+                partial(purged, store, now=after(_KEEP_S)),
+                partial(_attempt_rerun, other_store, rerun),
+            ]
+            at_once(both)
 
             assert ("job" in left_of(store, first.id)) == ("job" in left_of(store, rerun.id))
 
@@ -348,13 +348,14 @@ class PurgeConformance:
         for number in range(20):
             first = complete(store, key=f"k-{number}", fingerprint="f")
             wanted = [new_job(id=_id(), key=first.key, fingerprint="f"), new_job(id=_id())]
-            _, (twin, other) = at_once(
-                [
-                    lambda: purged(store, now=after(_KEEP_S)),
-                    lambda wanted=wanted: other_store.insert(wanted),
-                ]
-            )
+            twins: list[Twin | None] = []
+            both: list[Callable[[], object]] = [
+                partial(purged, store, now=after(_KEEP_S)),
+                partial(_insert, other_store, wanted, twins),
+            ]
+            at_once(both)
 
+            twin, other = twins
             assert other is None
             assert (twin is None) == ("job" in left_of(store, wanted[0].id))
             assert twin is None or twin.job_id == first.id
@@ -415,6 +416,10 @@ def _replays(store: Store, *states: ReplayState) -> list[str]:
         letters = [Frozen(next_id(), 0) for _ in range(5)]
         store.replays.create(replay, letters, audit=_entry(replay.id))
     return [replay.id for replay in made]
+
+
+def _insert(store: Store, jobs: Sequence[NewJob], twins: list[Twin | None]) -> None:
+    twins += store.insert(jobs)
 
 
 def _attempt_rerun(store: Store, rerun: NewJob) -> None:
