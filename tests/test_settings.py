@@ -70,6 +70,8 @@ def test_every_setting_has_a_variable(tmp_path: Path):
         "HOLDFAST_QUEUES": "mail, default",
         "HOLDFAST_LOG_LEVEL": "DEBUG",
         "HOLDFAST_LOG_FORMAT": "json",
+        "HOLDFAST_ERROR_LOG": "data",
+        "HOLDFAST_SECRET_VARIABLES": "CRM_LOGIN, LEDGER_PIN",
         "HOLDFAST_CONCURRENCY": "32",
         "HOLDFAST_PROCESSES": "4",
         "HOLDFAST_LEASE": "1m",
@@ -84,6 +86,7 @@ def test_every_setting_has_a_variable(tmp_path: Path):
     assert found.app == "shop.jobs:app"
     assert found.queues == ("mail", "default")
     assert (found.log_level, found.log_format) == ("debug", "json")
+    assert (found.error_log, found.secret_variables) == ("data", ("CRM_LOGIN", "LEDGER_PIN"))
     worker = found.worker
     assert (worker.concurrency, worker.processes) == (32, 4)
     assert (worker.lease, worker.poll, worker.sweep, worker.grace) == (60.0, 0.25, 5.0, 0.0)
@@ -93,6 +96,22 @@ def test_every_setting_has_a_variable(tmp_path: Path):
     assert all(
         origin == ("environment", f"HOLDFAST_{name.upper()}") for name, _, origin in found.shown()
     )
+
+
+@pytest.mark.parametrize("given", ["k9Zx3Q-vT7", "CRM_LOGIN,k9Zx3Q-vT7", "k9 Zx3Q"])
+def test_a_secret_written_where_its_name_belongs_is_refused_and_not_shown(
+    tmp_path: Path, given: str
+):
+    told = refusal(tmp_path, {"HOLDFAST_SECRET_VARIABLES": given})
+
+    assert "names of environment variables, not their values" in told
+    assert "k9" not in told
+
+
+def test_names_of_secret_variables_may_be_a_list_in_a_file(tmp_path: Path):
+    (tmp_path / "holdfast.toml").write_text('secret_variables = ["CRM_LOGIN"]\n')
+
+    assert settings(tmp_path).secret_variables == ("CRM_LOGIN",)
 
 
 def test_the_knobs_of_the_systems_work_without_the_prefix(tmp_path: Path):

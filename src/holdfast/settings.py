@@ -39,6 +39,7 @@ _PART: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s|m|h|d)")
 _DURATION: Final = re.compile(rf"(?:{_PART.pattern})+")
 _NUMBER: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}")
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 _SECRET_OPTIONS: Final = frozenset({"password", "sslpassword", "passfile"})
 _SCHEMES: Final = frozenset({"sqlite", "postgresql", "postgres"})
 
@@ -73,6 +74,9 @@ class Settings:
     queues: tuple[str, ...] = ()
     log_level: str = "info"
     log_format: str = "auto"
+    error_log: str | None = None
+    secret_variables: tuple[str, ...] = ()
+    """Names of environment variables whose values are secret, besides those that say so."""
     worker: WorkerOptions = field(default_factory=WorkerOptions)
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
@@ -83,7 +87,7 @@ class Settings:
     def shown(self) -> Iterator[tuple[str, object, Origin]]:
         """Yield name, value and origin of every setting; passwords are masked."""
         yield "database_url", masked(self.database_url), self.origin("database_url")
-        for name in ("app", "queues", "log_level", "log_format"):
+        for name in ("app", "queues", "log_level", "log_format", "error_log", "secret_variables"):
             value = getattr(self, name)
             yield name, list(value) if isinstance(value, tuple) else value, self.origin(name)
         for name in _OPTIONS:
@@ -230,12 +234,23 @@ def _names(raw: object, _unit: str) -> tuple[str, ...]:
         raise ValueError(f"queue names, each {error.limit}") from None
 
 
+def _variable_names(raw: object, _unit: str) -> tuple[str, ...]:
+    given = raw.split(",") if isinstance(raw, str) else raw
+    names = given if isinstance(given, list | tuple) else [given]
+    names = [name.strip() for name in names if isinstance(name, str) and name.strip()]
+    if not names or not all(map(_VARIABLE.fullmatch, names)):
+        raise ValueError("names of environment variables, not their values")
+    return tuple(names)
+
+
 _READERS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "database_url": _url,
     "app": _text,
     "queues": _names,
     "log_level": _one_of(LOG_LEVELS),
     "log_format": _one_of(LOG_FORMATS),
+    "error_log": _text,
+    "secret_variables": _variable_names,
     "concurrency": _count,
     "processes": _count,
     "lease": _duration,
@@ -246,6 +261,8 @@ _READERS: Final[Mapping[str, Callable[[object, str], Any]]] = {
 _OPTIONS: Final = tuple(option.name for option in fields(WorkerOptions))
 _COUNTS: Final = frozenset({"concurrency", "processes"})
 _SECRETS: Final = frozenset({"database_url"})
+_HIDDEN: Final = _SECRETS | {"secret_variables"}
+"""What is not shown when it is wrong: somebody may have written a secret where its name belongs."""
 _DEFAULT: Final = Origin("default", "")
 
 # Names that other systems gave these settings, with the unit they count in. The prefixed name,
@@ -341,7 +358,7 @@ def _read(name: str, given: _Found) -> Any:  # noqa: ANN401 - as its reader retu
     try:
         return _READERS[name](given.raw, given.unit)
     except ValueError as error:
-        shown = _Masked(given.raw) if name in _SECRETS else given.raw
+        shown = _Masked(given.raw) if name in _HIDDEN else given.raw
         raise _invalid(given.origin, name, shown, limit=str(error)) from None
 
 

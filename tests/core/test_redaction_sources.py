@@ -37,6 +37,7 @@ def test_variables_are_secret_by_their_names():
         "API_TOKEN": "",
         "DATABASE_URL": "postgresql://ada:JdGm6VtXa@db/jobs",
         "CRM_LOGIN": "ada/RfLp8YcH",
+        "HOLDFAST_SECRET_VARIABLES": "CRM_LOGIN,ABSENT",
     }
 
     found = set(secrets_in_environment(environment, names={"CRM_LOGIN", "ABSENT"}))

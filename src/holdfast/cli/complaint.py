@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import traceback
+from types import TracebackType
 from typing import Any, Final
 
 import click
@@ -10,6 +12,7 @@ import click
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.errors import HoldfastError
 from holdfast.printable import json_text, visible
+from holdfast.secrecy import redacted, redacted_value
 
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
@@ -17,11 +20,19 @@ _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 def complain(error: BaseException, *, exit_code: ExitCode, as_json: bool) -> None:
     """Write the error to stderr in one or two lines."""
     if as_json:
-        click.echo(json_text({"error": document_of(error, exit_code)}), err=True)
+        click.echo(json_text({"error": redacted_value(document_of(error, exit_code))}), err=True)
         return
-    click.echo(f"Error: {visible(_sentence(error))}", err=True)
+    click.echo(f"Error: {visible(redacted(_sentence(error)))}", err=True)
     if isinstance(error, click.UsageError) and error.ctx is not None:
         click.echo(f"Try '{error.ctx.command_path} --help' for help.", err=True)
+
+
+def show_traceback(
+    kind: type[BaseException], error: BaseException, way: TracebackType | None
+) -> None:
+    """Write the whole way to the error to stderr, without its secrets."""
+    lines = redacted("".join(traceback.format_exception(kind, error, way))).splitlines()
+    click.echo("\n".join(map(visible, lines)), err=True)
 
 
 def document_of(error: BaseException, exit_code: ExitCode) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from typing import Final
 import click
 
 from holdfast.cli.output import Output
+from holdfast.core.redaction import secrets_in_environment, secrets_in_url
 from holdfast.engine import Holdfast
 from holdfast.errors import StoreUnavailable, UsageError
+from holdfast.secrecy import keep_secret
 from holdfast.settings import Flag, Settings, load
 
 QUIET: Final = "error"
@@ -35,8 +37,11 @@ class Invocation:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings, the command line's included."""
-        return self.read_settings()
+        """The settings, the command line's included; what is secret in them is kept so."""
+        settings = self.read_settings()
+        keep_secret(secrets_in_url(settings.database_url))
+        keep_secret(secrets_in_environment(os.environ, settings.secret_variables))
+        return settings
 
     def read_settings(self) -> Settings:
         """Read the settings afresh."""

@@ -18,6 +18,7 @@ from holdfast.cli.words import attempt_of, situation, when
 from holdfast.core.job import DEFAULT_OWNER
 from holdfast.engine import LONGEST_PAGE, Holdfast
 from holdfast.printable import json_text
+from holdfast.secrecy import redacted_value
 from holdfast.view import HistoryLine, JobView
 
 PAGE: Final = 50
@@ -146,8 +147,8 @@ def _show_documents(output: Output, view: JobView, results: dict[str, Any]) -> N
 
 
 def _cut(document: object) -> str:
-    """Return a document as JSON for the eye."""
-    text = json_text(document)
+    """Return a document as JSON for the eye, without its secrets."""
+    text = json_text(redacted_value(document))
     if len(text) <= LONGEST_DOCUMENT:
         return text
     return f"{text[:LONGEST_DOCUMENT]}… [cut, {len(text)} characters; --json shows all]"

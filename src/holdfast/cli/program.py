@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from holdfast.cli.complaint import complain
+from holdfast.cli.complaint import complain, show_traceback
 from holdfast.cli.exit_codes import ExitCode, code_of
 from holdfast.cli.invocation import Invocation
 
@@ -129,6 +129,7 @@ class Program(Group):
             sys.exit(ExitCode.USAGE)
         except Exception as error:
             if os.environ.get("HOLDFAST_DEBUG"):
+                sys.excepthook = show_traceback
                 raise
             code = code_of(error)
             complain(error, exit_code=code, as_json="--json" in arguments)

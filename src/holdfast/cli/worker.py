@@ -11,6 +11,7 @@ import click
 
 from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.program import Command
+from holdfast.error_log import ErrorLog
 from holdfast.errors import HoldfastError
 from holdfast.runtime.worker import Worker
 from holdfast.settings import LOG_FORMATS, LOG_LEVELS
@@ -33,6 +34,7 @@ _SPAN: Final = "DURATION"
 @click.option("--grace", metavar=_SPAN, help="Time for running attempts after SIGTERM.")
 @click.option("--log-level", metavar="|".join(LOG_LEVELS), help="What to log, from there up.")
 @click.option("--log-format", metavar="|".join(LOG_FORMATS), help="How to log, to stderr.")
+@click.option("--error-log", metavar="FOLDER", help="Where to keep a record of every failure.")
 @pass_invocation
 def worker(invocation: Invocation, /, queues: tuple[str, ...], **options: str | None) -> int:
     """Run the jobs of an app's pipelines until told to stop.
@@ -50,6 +52,8 @@ def worker(invocation: Invocation, /, queues: tuple[str, ...], **options: str | 
     settings = invocation.settings
     app = invocation.application()
     invocation.log("info")
+    if settings.error_log is not None:
+        app.log_errors(ErrorLog(settings.error_log))
     running = app.worker(queues=settings.queues or None, options=settings.worker)
     signal.signal(signal.SIGHUP, lambda *_: _on_hangup(invocation, running))
     status = running.run()

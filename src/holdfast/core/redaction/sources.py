@@ -10,6 +10,8 @@ from holdfast.core.redaction.judgement import is_hidden
 from holdfast.core.redaction.key_names import Care, KeyNames
 
 _NAMES: Final = KeyNames()
+_NAMES_SECRETS: Final = "HOLDFAST_SECRET_VARIABLES"
+"""Holds the names of secrets, which are none themselves."""
 _PATHS: Final = ("/", "./", "~/")
 """Where a secret is kept, or whom to ask for it, is none."""
 
@@ -40,6 +42,8 @@ def secrets_in_environment(
     Of a variable that holds an address only its password is secret.
     """
     for name, value in environment.items():
+        if name == _NAMES_SECRETS:
+            continue
         if "://" in value:
             yield from secrets_in_url(value)
         if value and (name in names or ("://" not in value and _is_secret(name, value))):
