@@ -23,6 +23,9 @@ class Steps(Protocol):
 class Sql(Steps, Protocol):
     """Statements by name, each in a transaction of its own."""
 
-    def transact(self, work: Callable[[Steps], _T]) -> _T:
-        """Run `work` in one transaction that writes; it may be run again and must allow that."""
+    def transact(self, work: Callable[[Steps], _T], *, connection: object = None) -> _T:
+        """Run `work` in one transaction that writes; it may be run again and must allow that.
+
+        With `connection` it is part of the caller's own transaction, and nothing is committed here.
+        """
         ...

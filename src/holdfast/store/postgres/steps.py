@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from holdfast.store.postgres.connection import Connection
-from holdfast.store.postgres.statements import fetch, text
+from holdfast.store.postgres.statements import borrowed, fetch, text
 from holdfast.store.sql import Steps
 
 _T = TypeVar("_T")
@@ -45,5 +45,7 @@ class PostgresSql:
     def count(self, statement: str, values: Mapping[str, Any]) -> int:
         return self._run(lambda own: PostgresSteps(own).count(statement, values))
 
-    def transact(self, work: Callable[[Steps], _T]) -> _T:
+    def transact(self, work: Callable[[Steps], _T], *, connection: object = None) -> _T:
+        if connection is not None:
+            return work(PostgresSteps(borrowed(connection)))
         return self._run(lambda own: work(PostgresSteps(own)), atomic=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from holdfast.store.sql import Steps
+from holdfast.store.sqlite import borrowed
 from holdfast.store.sqlite.connection import Database
 from holdfast.store.sqlite.statements import SQL
 
@@ -38,5 +39,8 @@ class SqliteSql:
     def count(self, statement: str, values: Mapping[str, Any]) -> int:
         return self._database.write(lambda cursor: SqliteSteps(cursor).count(statement, values))
 
-    def transact(self, work: Callable[[Steps], _T]) -> _T:
-        return self._database.write(lambda cursor: work(SqliteSteps(cursor)))
+    def transact(self, work: Callable[[Steps], _T], *, connection: object = None) -> _T:
+        if connection is None:
+            return self._database.write(lambda cursor: work(SqliteSteps(cursor)))
+        with borrowed.inside(self._database, connection) as cursor:
+            return work(SqliteSteps(cursor))

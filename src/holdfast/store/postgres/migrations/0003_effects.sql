@@ -7,6 +7,7 @@ create table holdfast.delivery (
     recipient       text     not null collate "C",
     version         integer  not null,
     job_id          text     collate "C",
+    stage           text     collate "C",
     required        smallint not null,
     provider        text     not null collate "C",
     token           text     not null collate "C",
@@ -24,13 +25,20 @@ create table holdfast.delivery (
     notified_at     bigint,
     error_class     text     collate "C",
     error           text,
+    checked_at      bigint,
+    job_told        smallint not null default 0,
     updated_at      bigint   not null
 );
 
 create unique index delivery_key on holdfast.delivery (subject, recipient, version);
-create index delivery_due on holdfast.delivery (run_at, id)
+create index delivery_due on holdfast.delivery (provider, run_at, id)
     where state in ('intent', 'sending');
 create index delivery_job on holdfast.delivery (job_id) where job_id is not null;
+create index delivery_untold on holdfast.delivery (job_id)
+    where job_told = 0 and job_id is not null and state in ('sent', 'failed');
+create index delivery_unchecked on holdfast.delivery (provider, notified_at, id)
+    where state = 'sent' and checked_at is null;
+create index delivery_unknown on holdfast.delivery (provider, id) where state = 'unknown';
 
 create table holdfast.outbox (
     id            text     primary key collate "C",

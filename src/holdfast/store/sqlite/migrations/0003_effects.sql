@@ -7,6 +7,7 @@ create table holdfast_delivery (
     recipient       text    not null,
     version         integer not null,
     job_id          text,
+    stage           text,
     required        integer not null,
     provider        text    not null,
     token           text    not null,
@@ -24,13 +25,20 @@ create table holdfast_delivery (
     notified_at     integer,
     error_class     text,
     error           text,
+    checked_at      integer,
+    job_told        integer not null default 0,
     updated_at      integer not null
 ) strict;
 
 create unique index holdfast_delivery_key on holdfast_delivery (subject, recipient, version);
-create index holdfast_delivery_due on holdfast_delivery (run_at, id)
+create index holdfast_delivery_due on holdfast_delivery (provider, run_at, id)
     where state in ('intent', 'sending');
 create index holdfast_delivery_job on holdfast_delivery (job_id) where job_id is not null;
+create index holdfast_delivery_untold on holdfast_delivery (job_id)
+    where job_told = 0 and job_id is not null and state in ('sent', 'failed');
+create index holdfast_delivery_unchecked on holdfast_delivery (provider, notified_at, id)
+    where state = 'sent' and checked_at is null;
+create index holdfast_delivery_unknown on holdfast_delivery (provider, id) where state = 'unknown';
 
 create table holdfast_outbox (
     id              text    not null primary key,
