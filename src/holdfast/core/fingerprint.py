@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 
 LENGTH: Final = 16
 _REMEMBERED: Final = 128
+_REMEMBERED_FRAMES: Final = 2_048
 _MESSAGE_LENGTH: Final = 500
 
 # The lines that `Failure.stack` holds: frames as path:line:function, and causes by their type.
-_FRAME: Final = re.compile(r"  (?P<path>[^\n]+):\d+:(?P<function>[^\n:]+)")
-_CAUSE: Final = re.compile(r"(?:caused by|member) (?P<type>[\w.<>]+)(?::|$)")
+_FRAME: Final = re.compile(r"^  ([^\n]+):\d+:([^\n:]+)$", re.MULTILINE)
+_CAUSE: Final = re.compile(r"^(?:caused by|member) ([\w.<>]+)(?::|$)", re.MULTILINE)
 _PACKAGE_FILES: Final = frozenset({"__init__", "__main__"})
 
 _VALUES: Final = re.compile(
@@ -34,44 +35,33 @@ def fingerprint(failure: Failure, stage: str) -> str:
     It is made of the error class, the stage, the exceptions' types and the functions they came
     through; where there is no stack, of the message without what differs from job to job.
     """
-    return _fingerprint(
-        failure.error_class, stage, failure.exception_type, failure.stack, failure.message
-    )
+    places = _places(failure.stack) or _without_values(failure.message[:_MESSAGE_LENGTH])
+    kind = _without_digits(failure.exception_type)
+    parts = f"{failure.error_class}\n{stage}\n{kind}\n{places}"
+    return hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest()[:LENGTH]
 
 
 # Failures come in storms of the same stack.
 @lru_cache(maxsize=_REMEMBERED)
-def _fingerprint(
-    error_class: str, stage: str, exception_type: str, stack: str, message: str
-) -> str:
-    # A set: a recursion's depth and the order of a group's members say nothing about the cause.
-    places = sorted(_places(stack)) or [_without_values(message[:_MESSAGE_LENGTH])]
-    parts = "\n".join((error_class, stage, _without_digits(exception_type), *places))
-    return hashlib.sha256(parts.encode("utf-8", "replace")).hexdigest()[:LENGTH]
+def _places(stack: str) -> str:
+    """Return the functions and the types of causes that a stack names; nothing without frames."""
+    # Sets: a recursion's depth and the order of a group's members say nothing about the cause.
+    frames = set(_FRAME.findall(stack))
+    if not frames:
+        return ""
+    causes = map(_without_digits, _CAUSE.findall(stack))
+    return "\n".join(sorted({*(_place(*frame) for frame in frames), *causes}))
 
 
-def _places(stack: str) -> set[str]:
-    """Return modules with functions, and types of causes, that a stack names."""
-    found: set[str] = set()
-    frames = False
-    for line in stack.split("\n"):
-        frame = _FRAME.fullmatch(line)
-        if frame is not None:
-            frames = True
-            function = _without_digits(frame["function"])
-            found.add(f"{_module(frame['path'])}:{function}")
-        elif (cause := _CAUSE.match(line)) is not None:
-            found.add(_without_digits(cause["type"]))
-    return found if frames else set()
-
-
-def _module(path: str) -> str:
-    """Return the file's name without where it was installed."""
+# The same frames stand under messages that differ.
+@lru_cache(maxsize=_REMEMBERED_FRAMES)
+def _place(path: str, function: str) -> str:
+    """Return the file's name, without where it was installed, and the function."""
     parts = path.replace("\\", "/").split("/")
     name = parts[-1].removesuffix(".py")
     if name in _PACKAGE_FILES and len(parts) > 1:
         name = f"{parts[-2]}/{name}"
-    return _without_digits(name)
+    return _without_digits(f"{name}:{function}")
 
 
 def _without_values(message: str) -> str:

@@ -31,6 +31,12 @@ _PLAIN_COLUMNS: Final = frozenset(
         "snoozes",
         "interruptions",
         "retries",
+        "job_id",
+        "at",
+        "attempts",
+        "http_status",
+        "retryable",
+        "outcome_known",
     }
 )
 """Columns of numbers and ids, whose values need no quoting."""

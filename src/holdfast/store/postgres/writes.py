@@ -46,13 +46,13 @@ def is_atomic(decisions: Sequence[Decision]) -> bool:
 
 def _move_letters(connection: Connection, applied: Sequence[Decision]) -> None:
     """Write the dead letters of jobs that ended for good or were sent back."""
-    for statement, rows in (
-        ("bury", burials(applied)),
-        ("unbury", returns(applied)),
-        ("audit_record", records_of_returns(applied)),
-    ):
+    for statement, rows in (("bury", burials(applied)), ("unbury", returns(applied))):
         if rows:
-            connection.cursor().executemany(text(statement), rows)
+            columns = {name: [row[name] for row in rows] for name in rows[0]}
+            connection.execute(text(statement), arrays(columns))
+    records = records_of_returns(applied)
+    if records:
+        connection.cursor().executemany(text("audit_record"), records)
 
 
 def _complete(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:

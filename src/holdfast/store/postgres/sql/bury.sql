@@ -4,14 +4,14 @@ insert into holdfast.dead_letter as buried (
     outcome_known, http_status, attempts, first_failure_at, last_failure_at, holder, message,
     exception_type, stack, fingerprint, updated_at
 )
-select job.id::text, 'job', job.pipeline, %(stage)s, job.queue, job.owner, %(error_class)s,
-       %(category)s, %(severity)s, %(retryable)s::smallint, %(outcome_known)s::smallint,
-       %(http_status)s::smallint, %(attempts)s::integer,
+select job.id::text, 'job', job.pipeline, dead.stage, job.queue, job.owner, dead.error_class,
+       dead.category, dead.severity, dead.retryable, dead.outcome_known, dead.http_status,
+       dead.attempts,
        (
         select min(entry.at)
           from holdfast.ledger as entry
          where entry.job_id = job.id
-           and entry.stage = %(stage)s
+           and entry.stage = dead.stage
            and entry.error_class is not null
            and entry.revision > coalesce(
                 (
@@ -20,10 +20,19 @@ select job.id::text, 'job', job.pipeline, %(stage)s, job.queue, job.owner, %(err
                   where sent_back.job_id = job.id and sent_back.kind = 'revived'
                 ), 0)
        ),
-       %(at)s::bigint, %(holder)s::text, %(message)s, %(exception_type)s, %(stack)s,
-       %(fingerprint)s, %(at)s::bigint
-  from holdfast.job
- where job.id = %(job_id)s::uuid
+       dead.at, dead.holder, dead.message, dead.exception_type, dead.stack, dead.fingerprint,
+       dead.at
+  from unnest(
+        %(job_id)s::uuid[], %(stage)s::text[], %(error_class)s::text[], %(category)s::text[],
+        %(severity)s::text[], %(retryable)s::smallint[], %(outcome_known)s::smallint[],
+        %(http_status)s::smallint[], %(attempts)s::integer[], %(at)s::bigint[],
+        %(holder)s::text[], %(message)s::text[], %(exception_type)s::text[], %(stack)s::text[],
+        %(fingerprint)s::text[]
+       ) as dead (
+        job_id, stage, error_class, category, severity, retryable, outcome_known, http_status,
+        attempts, at, holder, message, exception_type, stack, fingerprint
+       )
+  join holdfast.job on job.id = dead.job_id
 on conflict (id) do update
    set stage = excluded.stage,
        error_class = excluded.error_class,

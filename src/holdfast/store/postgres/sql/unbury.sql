@@ -1,8 +1,9 @@
--- unbury: note that a job which had failed was sent back; uses dead_letter_pkey.
-update holdfast.dead_letter
+-- unbury: note that jobs which had failed were sent back; uses dead_letter_pkey.
+update holdfast.dead_letter as letter
    set state = 'replayed',
-       revision = revision + 1,
-       updated_at = %(at)s,
-       replayed_at = %(at)s,
+       revision = letter.revision + 1,
+       updated_at = back.at,
+       replayed_at = back.at,
        resolved_at = null
- where id = %(job_id)s
+  from unnest(%(job_id)s::text[], %(at)s::bigint[]) as back (job_id, at)
+ where letter.id = back.job_id
