@@ -17,7 +17,7 @@ from holdfast.core.redaction import MAX_TEXT_LENGTH, Redactor, is_maskable
 from holdfast.core.redaction.marker import Kind, bare
 from holdfast.errors import InvalidValue
 
-MAX_VALUES: Final = 256
+MAX_VALUES: Final = 1_000
 """How many known values are kept; the ones named longest ago are forgotten first."""
 
 _REMEMBERED_TEXTS: Final = 1_024

@@ -67,7 +67,7 @@ def _plainest_first(form: _Form) -> tuple[bool, int, str]:
     return form.is_core, -len(form.written), form.written
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=2048)
 def _forms(value: str) -> tuple[_Form, ...]:
     plain = (value, *_escapes(value))
     return (
