@@ -17,7 +17,7 @@ from holdfast.testing import ManualClock, Script, run_inline
 
 SOURCE = Path(holdfast.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
-REBUILDS = {
+REBUILDS = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "jsonpickle"}
     "pickle",
     "cPickle",
     "marshal",
