@@ -3,11 +3,13 @@
 import copy
 import inspect
 import pickle
+from datetime import UTC, datetime
 
 import pytest
 
 from holdfast import errors
 from holdfast.errors import (
+    CircuitOpen,
     ConflictError,
     ForkedProcess,
     GiveUp,
@@ -51,6 +53,10 @@ SAMPLES = [
     StoreCorrupt("sqlite:///x.db", reason="torn page"),
     GiveUp("AUTH_DENIED", "the key was revoked"),
     RetryLater(after=2.5, reason="warming up"),
+    CircuitOpen(
+        "gateway", reason="its breaker is open", until=datetime(2026, 1, 31, tzinfo=UTC), wait_s=7.5
+    ),
+    CircuitOpen("gateway", reason="it is being tried", until=None, wait_s=None),
 ]
 
 
@@ -88,6 +94,8 @@ def test_an_error_names_its_facts_in_its_sentence(error):
         (SAMPLES[13], "only failed jobs"),
         (SAMPLES[14], "try again"),
         (SAMPLES[15], "restore it from a backup"),
+        (SAMPLES[-2], "try again in 7.5 s, at 2026-01-31 00:00:00+00:00"),
+        (SAMPLES[-1], "try again later"),
     ],
     ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )

@@ -1,12 +1,14 @@
 """holdfast: durable jobs for Python programs that call things which fail."""
 
 from holdfast.classify import Rule, Verdict
+from holdfast.core.breaker_policy import Breaker, BreakerMode
 from holdfast.core.dead_letter import Cause, LetterState
 from holdfast.core.failure import Category, Failure
 from holdfast.core.job import JobState
 from holdfast.core.retry import Jitter, Retry
 from holdfast.engine import Holdfast
 from holdfast.errors import (
+    CircuitOpen,
     ConflictError,
     GiveUp,
     HoldfastError,
@@ -14,6 +16,7 @@ from holdfast.errors import (
     UnavailableError,
     UsageError,
 )
+from holdfast.guard import Guard
 from holdfast.handle import JobHandle
 from holdfast.letter_view import LetterView
 from holdfast.pipeline import Pipeline, Upstream
@@ -25,11 +28,15 @@ from holdfast.submission import Submit, Submitted
 from holdfast.view import JobView
 
 __all__ = [
+    "Breaker",
+    "BreakerMode",
     "Category",
+    "CircuitOpen",
     "Cause",
     "ConflictError",
     "Failure",
     "GiveUp",
+    "Guard",
     "Holdfast",
     "HoldfastError",
     "Jitter",

@@ -32,8 +32,10 @@ from holdfast.classify.verdicts import (
     UNSENT,
     UPSTREAM,
 )
-from holdfast.core.instant import Instant
+from holdfast.core.failure import ErrorClass
+from holdfast.core.instant import SECOND_US, Instant
 from holdfast.errors import (
+    CircuitOpen,
     ConflictError,
     GiveUp,
     StaleRevision,
@@ -81,6 +83,11 @@ def _verdict_of_give_up(error: GiveUp, _now: Instant) -> Verdict:
     )
 
 
+def _verdict_of_circuit_open(error: CircuitOpen, _now: Instant) -> Verdict:
+    wait_us = None if error.wait_s is None else int(error.wait_s * SECOND_US)
+    return Verdict(ErrorClass.CIRCUIT_OPEN, retryable=True, retry_after_us=wait_us)
+
+
 def _verdict_of_os_error(error: OSError, _now: Instant) -> Verdict | None:
     if error.errno in _RESOURCES_SHORT:
         return IO_RETRY
@@ -98,6 +105,7 @@ GIVE_UP: Final = Rule(GiveUp, _verdict_of_give_up)
 
 STANDARD: Final[tuple[Rule, ...]] = (
     Rule(StoreCorrupt, IO_STOP),
+    Rule(CircuitOpen, _verdict_of_circuit_open),
     # The store is ours, whatever the stage calls.
     Rule(UnavailableError, replace(NETWORK, blames_upstream=False)),
     Rule(StaleRevision, CONFLICT),

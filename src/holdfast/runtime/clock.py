@@ -99,6 +99,17 @@ class StoreClock:
         return jumped_at_us is None or self._monotonic_ns() // 1000 - jumped_at_us >= span_us
 
 
+def process_time() -> Callable[[], Instant]:
+    """Return a clock of this process alone: what its wall clock said once, then monotonic time."""
+    offset_us = wall_clock() - time.monotonic_ns() // 1000
+    monotonic_ns = time.monotonic_ns
+
+    def now() -> Instant:
+        return monotonic_ns() // 1000 + offset_us  # type: ignore[return-value] # NewType costs
+
+    return now
+
+
 class Chance:
     """The source of jitter and of job ids; a seed makes it repeatable."""
 
