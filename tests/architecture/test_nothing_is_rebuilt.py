@@ -18,15 +18,6 @@ from holdfast.testing import ManualClock, Script, run_inline
 SOURCE = Path(holdfast.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 REBUILDS = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "jsonpickle"}
-    "pickle",
-    "cPickle",
-    "marshal",
-    "shelve",
-    "dill",
-    "cloudpickle",
-    "jsonpickle",
-    "copyreg",
-}
 IMPORTS_BY_NAME = {
     "cli/app_location.py",  # what an operator names with -A
     "runtime/lanes/child.py",  # the handler that the parent's own code names
