@@ -20,6 +20,7 @@ from pathlib import Path
 
 from holdfast import Holdfast, Pipeline, Retry, RetryLater, Upstream, Worker, WorkerOptions
 from holdfast.core.breaker_policy import Breaker
+from holdfast.core.retention import Retention
 from holdfast.runtime import failpoint
 from holdfast.runtime.clock import Chance
 from tests.crash import gateway
@@ -356,6 +357,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="makes the worker's id repeatable")
     parser.add_argument("--kill-thread", help="end this thread once the worker has run a while")
     parser.add_argument("--no-migrate", action="store_true")
+    parser.add_argument("--keep", type=float, help="for how long, whatever the jobs' end")
     for name in ("lease", "poll", "sweep", "grace"):
         parser.add_argument(f"--{name}", type=float)
     for name in ("concurrency", "processes"):
@@ -367,6 +369,10 @@ def _options(arguments: argparse.Namespace) -> WorkerOptions:
     names = ("lease", "poll", "sweep", "grace", "concurrency", "processes")
     given = {name: getattr(arguments, name) for name in names}
     return WorkerOptions(**{name: value for name, value in given.items() if value is not None})
+
+
+def _retention(keep: float | None) -> Retention | None:
+    return None if keep is None else Retention(complete=keep, cancelled=keep, failed=keep)
 
 
 def end_thread(name: str) -> None:
@@ -390,6 +396,7 @@ def main() -> int:
         arguments.url,
         pipelines=[pipelines[name] for name in known],
         auto_migrate=not arguments.no_migrate,
+        retention=_retention(arguments.keep),
         chance=None if arguments.seed is None else Chance(arguments.seed),
     )
     RUNNING.append(app)
