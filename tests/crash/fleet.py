@@ -7,12 +7,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from signal import Signals
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast import Holdfast, JobState
 from holdfast.core.job import Job
+from holdfast.errors import UnknownJob
 from tests.crash import program
 
 PROGRAM = Path(program.__file__)
@@ -254,7 +256,8 @@ class Fleet:
         parts = [worker.story() for worker in self.workers]
         parts += [str(execution) for execution in self.executions()]
         for job in {execution.job for execution in self.executions()}:
-            parts += [f"{job} {line}" for line in self.app.history(job)]
+            with suppress(UnknownJob):  # removed since
+                parts += [f"{job} {line}" for line in self.app.history(job)]
         return "\n".join(parts)
 
     def end(self) -> None:
