@@ -48,7 +48,7 @@ def describe(exception: BaseException) -> Description:
     causes and the members of exception groups.
     """
     kind, message = type_name(exception), message_of(exception)
-    stack = "\n".join(_stack_lines(exception, message))
+    stack = "\n".join(_stack_lines(exception, f"{kind}: {_inner(message)}"))
     return Description(
         exception_type=kind,
         message=message or kind,
@@ -119,23 +119,25 @@ def _leaves_of(group: BaseException) -> Iterator[BaseException]:
             yield exception
 
 
-def _stack_lines(exception: BaseException, message: str) -> list[str]:
+def _stack_lines(exception: BaseException, headline: str) -> list[str]:
     lines: list[str] = []
     for cause in causes_of(exception):
-        if cause is exception:
-            lines.append(_headline(cause, message))
-        else:
-            lines.append(f"caused by {_headline(cause, message_of(cause))}")
+        lines.append(headline if cause is exception else f"caused by {_headline(cause)}")
         lines += _frame_lines(cause.__traceback__)
         if isinstance(cause, BaseExceptionGroup):
             for member in islice(leaves_of(cause), _SHOWN_MEMBERS):
-                lines.append(f"member {_headline(member, message_of(member))}")
+                lines.append(f"member {_headline(member)}")
                 lines += _frame_lines(member.__traceback__)
     return lines
 
 
-def _headline(exception: BaseException, message: str) -> str:
-    return f"{type_name(exception)}: {clean_text(message, _INNER_MESSAGE_LENGTH)}"
+def _headline(exception: BaseException) -> str:
+    return f"{type_name(exception)}: {_inner(message_of(exception))}"
+
+
+def _inner(message: str) -> str:
+    """A message inside a stack, where it is one among several."""
+    return clean_text(message, _INNER_MESSAGE_LENGTH)
 
 
 def _frame_lines(traceback: TracebackType | None) -> list[str]:

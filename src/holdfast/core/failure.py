@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from holdfast.errors import InvalidDocument, InvalidValue, checked_error_class
@@ -106,7 +107,8 @@ class Failure:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "error_class", checked_error_class(self.error_class, owner="Failure"))
+        if type(self.error_class) is not str or not _is_error_class(self.error_class):
+            put(self, "error_class", checked_error_class(self.error_class, owner="Failure"))
         put(self, "message", clean_text(self.message, MAX_MESSAGE_LENGTH) or self.error_class)
         put(self, "exception_type", clean_text(self.exception_type, MAX_EXCEPTION_TYPE_LENGTH))
         put(self, "stack", clean_text(self.stack, MAX_STACK_LENGTH))
@@ -115,22 +117,22 @@ class Failure:
             put(self, "category", _member(Category, self.category, field="category"))
         if type(self.severity) is not Severity:
             put(self, "severity", _member(Severity, self.severity, field="severity"))
-        for name, value in (
-            ("retryable", self.retryable),
-            ("outcome_known", self.outcome_known),
-            ("blames_upstream", self.blames_upstream),
+        if not (
+            type(self.retryable) is type(self.outcome_known) is type(self.blames_upstream) is bool
         ):
-            if type(value) is not bool:
-                raise InvalidValue("Failure", field=name, value=value, limit="bool")
-        for name, number in (
-            ("http_status", self.http_status),
-            ("attempts", self.attempts),
-            ("retry_after_us", self.retry_after_us),
-        ):
-            if number is not None and type(number) is not int:
-                raise InvalidValue("Failure", field=name, value=number, limit="int or None")
-        if self.retry_after_us is not None:
-            put(self, "retry_after_us", min(max(self.retry_after_us, 0), MAX_RETRY_AFTER_US))
+            self._check_kinds((bool,), "bool", "retryable", "outcome_known", "blames_upstream")
+        if not (self.http_status is self.attempts is self.retry_after_us is None):
+            kinds = (int, type(None))
+            self._check_kinds(kinds, "int or None", "http_status", "attempts", "retry_after_us")
+            if self.retry_after_us is not None:
+                put(self, "retry_after_us", min(max(self.retry_after_us, 0), MAX_RETRY_AFTER_US))
+
+    def _check_kinds(self, kinds: tuple[type, ...], limit: str, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            # A bool is an int to isinstance, and none here.
+            if type(value) not in kinds:
+                raise InvalidValue("Failure", field=name, value=value, limit=limit)
 
     @property
     def text(self) -> str:
@@ -172,6 +174,16 @@ class Failure:
             raise InvalidDocument(
                 "failure", path="", limit="what Failure.to_document writes", found=str(error)
             ) from error
+
+
+@lru_cache(maxsize=1024)
+def _is_error_class(text: str) -> bool:
+    """Whether the text is an error class; few of them make up most failures."""
+    try:
+        checked_error_class(text, owner="Failure")
+    except InvalidValue:
+        return False
+    return True
 
 
 def _member(kind: type[_Kind], value: str, *, field: str) -> _Kind:

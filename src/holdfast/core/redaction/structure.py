@@ -126,10 +126,15 @@ class Structure:
             inner = inherited or self._sensitivity(key)
             if key == "value" and named is not None:
                 inner = named
-            shown = self._key(key)
+            shown = self._text(key) if type(key) is str else self._key(key)
             while shown in result:
                 shown = f"{shown}'"
-            result[shown] = self.redact(value, under=inner)
+            # Most values of most mappings, the quick way.
+            if inner is None and type(value) is str and self._nodes_left > 0:
+                self._nodes_left -= 1
+                result[shown] = self._text(value)
+            else:
+                result[shown] = self.redact(value, under=inner)
         return result
 
     def _named_value(self, mapping: Mapping[object, object]) -> Sensitivity | None:
