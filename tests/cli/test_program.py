@@ -29,6 +29,14 @@ EVERY = sorted(commands(program))
 def test_the_commands_are_those_that_are_documented():
     assert [" ".join(path) for path in EVERY] == [
         "config show",
+        "dead groups",
+        "dead list",
+        "dead remediate",
+        "dead replay",
+        "dead replays",
+        "dead resolve",
+        "dead show",
+        "dead triage",
         "doctor",
         "jobs cancel",
         "jobs list",
