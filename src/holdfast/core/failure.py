@@ -22,6 +22,8 @@ MAX_RETRY_AFTER_US: Final = 365 * 24 * 3600 * 1_000_000
 _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 _LONGEST_MARKER: Final = 48
+_BOOL: Final = frozenset({bool})
+_INT_OR_NONE: Final = frozenset({int, type(None)})
 
 _Kind = TypeVar("_Kind", bound=StrEnum)
 
@@ -117,17 +119,14 @@ class Failure:
             put(self, "category", _member(Category, self.category, field="category"))
         if type(self.severity) is not Severity:
             put(self, "severity", _member(Severity, self.severity, field="severity"))
-        if not (
-            type(self.retryable) is type(self.outcome_known) is type(self.blames_upstream) is bool
-        ):
-            self._check_kinds((bool,), "bool", "retryable", "outcome_known", "blames_upstream")
-        if not (self.http_status is self.attempts is self.retry_after_us is None):
-            kinds = (int, type(None))
-            self._check_kinds(kinds, "int or None", "http_status", "attempts", "retry_after_us")
-            if self.retry_after_us is not None:
-                put(self, "retry_after_us", min(max(self.retry_after_us, 0), MAX_RETRY_AFTER_US))
+        kinds = {type(self.retryable), type(self.outcome_known), type(self.blames_upstream)}
+        if kinds != _BOOL:
+            self._check_kinds(_BOOL, "bool", "retryable", "outcome_known", "blames_upstream")
+        self._check_kinds(_INT_OR_NONE, "int or None", "http_status", "attempts", "retry_after_us")
+        if self.retry_after_us is not None:
+            put(self, "retry_after_us", min(max(self.retry_after_us, 0), MAX_RETRY_AFTER_US))
 
-    def _check_kinds(self, kinds: tuple[type, ...], limit: str, *names: str) -> None:
+    def _check_kinds(self, kinds: frozenset[type], limit: str, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
             # A bool is an int to isinstance, and none here.
