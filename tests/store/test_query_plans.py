@@ -11,8 +11,10 @@ import pytest
 from holdfast.core.event import Done, Failed, Suspended
 from holdfast.core.job import Job
 from holdfast.core.lease import lease_of
+from holdfast.core.retention import Retention
 from holdfast.store.contract import JobFilter, Store
 from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.retention import Place, Section
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.conformance.samples import (
     LEASE_US,
@@ -98,6 +100,11 @@ def renew(crowd: Crowd) -> object:
     return crowd.store.renew(leases, holder=WORKER, lease_us=LEASE_US, now=after(1))
 
 
+def purge(crowd: Crowd) -> object:
+    cutoffs = Retention(complete=0).cutoffs(after(1))
+    return crowd.store.retention.purge(cutoffs, Place(Section.JOBS), limit=5)
+
+
 # Each operation, with the index it must use: the name in SQLite, the name in PostgreSQL.
 KEY_OF_ID = ("sqlite_autoindex_holdfast_job_1", "job_pkey")
 OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
@@ -128,6 +135,7 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
     ),
     "get": (lambda it: it.store.get([job.id for job in it.running[:10]]), KEY_OF_ID),
     "find": (lambda it: it.store.find(JobFilter(), before=None, limit=10), KEY_OF_ID),
+    "purge": (purge, KEY_OF_ID),
     "twins": (
         lambda it: it.store.twins(owner="", pipeline="letters", key="k-77"),
         ("holdfast_job_key", "job_key"),

@@ -46,7 +46,7 @@ _ids = IdSequence()
 _chances = itertools.count(os.getpid() << 32)
 
 
-def _id() -> JobId:
+def id_made_now() -> JobId:
     """An id made at `NOW`, whatever ids other tests have made: a walk goes by their time."""
     return _ids.next(now=NOW, chance=next(_chances))
 
@@ -75,7 +75,7 @@ def batches(
 
 def complete(store: Store, **changes: Any) -> Job:
     """A job that completed at `NOW`, and left a checkpoint and a history."""
-    drafted = after_event(store, started(store, id=_id(), **changes), Done('"drafted"'))
+    drafted = after_event(store, started(store, id=id_made_now(), **changes), Done('"drafted"'))
     if drafted.state is JobState.QUEUED:
         (drafted,) = claim(store, limit=1)
     return after_event(store, drafted, Done('"sent"'))
@@ -83,12 +83,12 @@ def complete(store: Store, **changes: Any) -> Job:
 
 def cancelled(store: Store) -> Job:
     """A job that was cancelled at `NOW`."""
-    return after_event(store, started(store, id=_id()), CancelRequested("ada"))
+    return after_event(store, started(store, id=id_made_now()), CancelRequested("ada"))
 
 
 def failed(store: Store) -> Job:
     """A job that failed for good at `NOW`."""
-    return after_event(store, started(store, id=_id()), Failed(LASTING_FAILURE))
+    return after_event(store, started(store, id=id_made_now()), Failed(LASTING_FAILURE))
 
 
 def resolve(store: Store, job: Job, *, now: Instant) -> None:
@@ -164,8 +164,8 @@ class PurgeConformance:
         assert _violations(store) == []
 
     def test_a_job_that_has_not_ended_never_goes(self, store: Store) -> None:
-        running = started(store, id=_id())
-        (queued,) = submitted(store, id=_id())
+        running = started(store, id=id_made_now())
+        (queued,) = submitted(store, id=id_made_now())
 
         assert purged(store, now=after(10**9)) == {}
         assert set(store.get([running.id, queued])) == {running.id, queued}
@@ -234,7 +234,7 @@ class PurgeConformance:
 
     def test_the_first_job_of_a_key_stays_while_a_rerun_of_it_stays(self, store: Store) -> None:
         first = complete(store, key="k", fingerprint="f")
-        rerun = new_job(id=_id(), key="k", fingerprint="f", version=2, rerun_of=first.id)
+        rerun = new_job(id=id_made_now(), key="k", fingerprint="f", version=2, rerun_of=first.id)
         assert store.insert_rerun(rerun) is None
 
         assert purged(store, now=after(10 * _KEEP_S)) == {}
@@ -247,11 +247,13 @@ class PurgeConformance:
 
     def test_a_failed_first_job_and_its_letter_stay_while_a_rerun_stays(self, store: Store) -> None:
         first = after_event(
-            store, started(store, id=_id(), key="k", fingerprint="f"), Failed(LASTING_FAILURE)
+            store,
+            started(store, id=id_made_now(), key="k", fingerprint="f"),
+            Failed(LASTING_FAILURE),
         )
         resolve(store, first, now=NOW)
         store.insert_rerun(
-            new_job(id=_id(), key="k", fingerprint="f", version=2, rerun_of=first.id)
+            new_job(id=id_made_now(), key="k", fingerprint="f", version=2, rerun_of=first.id)
         )
 
         assert purged(store, now=after(10 * _KEEP_S)) == {}
@@ -259,7 +261,7 @@ class PurgeConformance:
 
     def test_the_key_of_a_job_that_went_is_free(self, store: Store) -> None:
         complete(store, key="k", fingerprint="f")
-        again = new_job(id=_id(), key="k", fingerprint="other")
+        again = new_job(id=id_made_now(), key="k", fingerprint="other")
         assert store.insert([again]) != [None]
 
         purged(store, now=after(_KEEP_S))
@@ -315,7 +317,7 @@ class PurgeConformance:
     def test_two_that_purge_at_once_remove_everything_once(
         self, store: Store, other_store: Store
     ) -> None:
-        store.insert([new_job(id=_id()) for _ in range(60)])
+        store.insert([new_job(id=id_made_now()) for _ in range(60)])
         for job in claim(store, limit=60):
             after_event(store, job, CancelRequested("ada"))
         now = after(10 * _KEEP_S)
@@ -333,7 +335,9 @@ class PurgeConformance:
     ) -> None:
         for number in range(20):
             first = complete(store, key=f"k-{number}", fingerprint="f")
-            rerun = new_job(id=_id(), key=first.key, fingerprint="f", version=2, rerun_of=first.id)
+            rerun = new_job(
+                id=id_made_now(), key=first.key, fingerprint="f", version=2, rerun_of=first.id
+            )
             both: list[Callable[[], object]] = [
                 partial(purged, store, now=after(_KEEP_S)),
                 partial(_attempt_rerun, other_store, rerun),
@@ -347,7 +351,10 @@ class PurgeConformance:
     ) -> None:
         for number in range(20):
             first = complete(store, key=f"k-{number}", fingerprint="f")
-            wanted = [new_job(id=_id(), key=first.key, fingerprint="f"), new_job(id=_id())]
+            wanted = [
+                new_job(id=id_made_now(), key=first.key, fingerprint="f"),
+                new_job(id=id_made_now()),
+            ]
             twins: list[Twin | None] = []
             both: list[Callable[[], object]] = [
                 partial(purged, store, now=after(_KEEP_S)),
@@ -389,8 +396,8 @@ class PurgeConformance:
         for plan in (used, unused, asked_for):
             store.save_plan(plan, now=NOW)
         for _ in range(5):
-            submitted(store, id=_id())
-        submitted(store, id=_id(), plan=used.digest, stage="used")
+            submitted(store, id=id_made_now())
+        submitted(store, id=id_made_now(), plan=used.digest, stage="used")
         store.save_plan(asked_for, now=after(2 * DAY_S))
 
         assert "plans" not in purged(store, now=Instant(after(PLAN_S) - 1), limit=2)
