@@ -166,6 +166,11 @@ class DeadLetters:
         self._store().announce_due()
         return self.get(letter.id)
 
+    def check(self, letter_id: str, event: LetterEvent) -> DeadLetter:
+        """Return the letter as `event` would leave it, or raise `StepMissing`; change nothing."""
+        letter, job = self._read(letter_id)
+        return self._decided(letter, event, job)
+
     def resolve(
         self, letter_id: str, *, note: str, by: str, unreplayed: bool = False
     ) -> LetterView:

@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 
 from holdfast.core.dead_letter import (
+    FILE,
     WAITING,
     Cause,
     DeadLetter,
@@ -291,6 +292,13 @@ def test_a_letter_closed_without_success_was_dismissed():
     assert is_dismissed(resolved, JobState.CANCELLED)
     assert is_dismissed(resolved, None)
     assert not is_dismissed(a_letter(LetterState.REPLAYED), JobState.CANCELLED)
+
+
+def test_a_letter_from_a_file_that_was_submitted_was_not_dismissed():
+    closed = a_letter(LetterState.RESOLVED, kind=FILE)
+
+    assert not is_dismissed(closed._replace(replayed_at=BEFORE), None)
+    assert is_dismissed(closed, None)
 
 
 def test_letters_that_wait_are_those_a_person_can_move():

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from holdfast.cli.dead_files import export_letters, import_letters
 from holdfast.cli.dead_replay import replay_letters
 from holdfast.cli.dead_replays import list_replays
 from holdfast.cli.dead_show import show_letter
@@ -172,5 +173,7 @@ for _command in (
     replay_letters,
     resolve_letter,
     list_replays,
+    export_letters,
+    import_letters,
 ):
     dead.add_command(_command)

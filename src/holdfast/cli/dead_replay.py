@@ -8,6 +8,7 @@ from typing import Final
 import click
 
 from holdfast.cli.complaint import complain, document_of
+from holdfast.cli.dead_files import letter_files
 from holdfast.cli.dead_steps import by_option
 from holdfast.cli.exit_codes import ExitCode, code_of
 from holdfast.cli.group_replay import GroupReplay, Terms
@@ -16,7 +17,8 @@ from holdfast.cli.letter_options import LetterChoice, letter_filter_options
 from holdfast.cli.letter_words import situation
 from holdfast.cli.options import text
 from holdfast.cli.program import Command
-from holdfast.core.dead_letter import Cause
+from holdfast.core.dead_letter import FILE, Cause
+from holdfast.core.instant import Instant
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError, UnavailableError, UsageError
 from holdfast.letter_view import LetterView
@@ -104,7 +106,7 @@ def replay_letters(
     A letter that came from a file has no job here: with --pipeline, which then says where to, it
     is submitted as a new one under its own id as the key, so that twice makes one job.
     """
-    engine, who = invocation.engine(), by or os_user()
+    who = by or os_user()
     terms = Terms(
         by=who,
         reason=reason,
@@ -117,6 +119,9 @@ def replay_letters(
         cause=cause,
         evidence=evidence,
     )
+    # Only what is submitted anew needs the pipelines.
+    submits = bool(letter_ids) and wanted.at(Instant(0)).pipeline is not None
+    engine = invocation.application() if submits else invocation.engine()
     group = GroupReplay(invocation.output, engine)
     if resume is not None:
         if letter_ids or wanted or preview or terms.is_for_a_group:
@@ -174,12 +179,21 @@ class _Named:
         return refused.pop() if refused == set(codes) and len(refused) == 1 else ExitCode.FAILED
 
     def _replay(self, letter_id: str) -> LetterView:
-        terms = self._terms
+        terms, dead = self._terms, self._engine.dead
+        from_file = dead.get(letter_id).letter.kind == FILE
+        if from_file and self._pipeline is not None:
+            files = letter_files(self._engine)
+            files.replay(letter_id, self._pipeline, by=terms.by, reason=terms.reason)
+            return dead.get(letter_id)
+        if from_file:
+            raise UsageError(
+                f"dead letter {letter_id} came from a file; say where it goes: --pipeline NAME"
+            )
         if self._pipeline is not None:
             raise UsageError(
                 "--pipeline says where a letter from a file goes, and no other; leave it out"
             )
-        return self._engine.dead.replay(
+        return dead.replay(
             letter_id,
             by=terms.by,
             reason=terms.reason,

@@ -6,7 +6,7 @@ from typing import Final, assert_never
 
 from holdfast.cli.output import Styled
 from holdfast.cli.words import span
-from holdfast.core.dead_letter import Cause, Standing
+from holdfast.core.dead_letter import FILE, Cause, Standing
 from holdfast.letter_view import LetterView
 
 STYLES: Final = {
@@ -67,6 +67,8 @@ def _next(view: LetterView) -> str:
             remedy = _REMEDIES[letter.cause or Cause.TRANSIENT]
             return f"{remedy}, then: holdfast dead remediate {letter.id} --evidence …"
         case Standing.REMEDIATED:
+            if letter.kind == FILE:
+                return f"To submit it: holdfast dead replay {letter.id} --pipeline …"
             if view.job is not None and view.job.key is not None:
                 return f"To send it back: holdfast dead replay {letter.id}"
             return (

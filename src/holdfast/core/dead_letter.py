@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, assert_never
 
 from holdfast.core.job import JobState
 
 if TYPE_CHECKING:
     from holdfast.core.failure import Category, Severity
     from holdfast.core.instant import Instant
+
+
+FILE: Final = "file"
+"""The kind of a letter that came from a file and has no job."""
 
 
 class LetterState(StrEnum):
@@ -109,6 +113,8 @@ class DeadLetter(NamedTuple):
     note: str | None
     replayed_at: Instant | None
     resolved_at: Instant | None
+    origin: str | None = None
+    """The entry of another system that a letter without a job came from, but for its payload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +229,16 @@ def is_escalated(letter: DeadLetter) -> bool:
 
 
 def is_dismissed(letter: DeadLetter, job_state: JobState | None) -> bool:
-    """Tell whether the letter was closed although its job never completed."""
-    return letter.state is LetterState.RESOLVED and job_state is not JobState.COMPLETE
+    """Tell whether the letter was closed although its job never completed.
+
+    One from a file that was submitted is in the hands of a job of its own.
+    """
+    handed_on = letter.kind == FILE and letter.replayed_at is not None
+    return (
+        letter.state is LetterState.RESOLVED
+        and job_state is not JobState.COMPLETE
+        and not handed_on
+    )
 
 
 def standing(letter: DeadLetter, job_state: JobState | None) -> Standing:

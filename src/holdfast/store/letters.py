@@ -79,6 +79,29 @@ class LetterRows:
         found = (self.get(letter_id) for letter_id in letter_ids)
         return [letter for letter in found if letter is not None and is_escalated(letter)]
 
+    def add(self, letter: DeadLetter, *, audit: AuditEntry) -> bool:
+        """Write a letter that no job of this store left, and the record of who brought it.
+
+        False when there is a letter of that id already, which then stays as it is.
+        """
+        values = {
+            **letter._asdict(),
+            "category": letter.category.value,
+            "severity": letter.severity.value,
+            "retryable": int(letter.retryable),
+            "outcome_known": int(letter.outcome_known),
+            "state": letter.state.value,
+            "cause": None if letter.cause is None else letter.cause.value,
+        }
+
+        def write(steps: Steps) -> bool:
+            if steps.count("letter_insert", values) != 1:
+                return False
+            record(steps, audit)
+            return True
+
+        return self._sql.transact(write)
+
     def save(self, letter: DeadLetter, *, audit: Sequence[AuditEntry] = ()) -> DeadLetter | None:
         """Write what a person did, as decided from the letter's `revision`, and the record of it.
 

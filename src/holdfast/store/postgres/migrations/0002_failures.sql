@@ -40,7 +40,8 @@ create table holdfast.dead_letter (
     evidence         text,
     note             text,
     replayed_at      bigint,
-    resolved_at      bigint
+    resolved_at      bigint,
+    origin           text
 );
 
 create index dead_letter_group on holdfast.dead_letter (fingerprint, id)

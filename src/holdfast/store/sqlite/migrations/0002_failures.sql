@@ -40,7 +40,8 @@ create table holdfast_dead_letter (
     evidence         text,
     note             text,
     replayed_at      integer,
-    resolved_at      integer
+    resolved_at      integer,
+    origin           text
 ) strict;
 
 create index holdfast_dead_letter_group on holdfast_dead_letter (fingerprint, id)
