@@ -77,6 +77,8 @@ class ErrorClass(StrEnum):
     RESULT_INVALID = "RESULT_INVALID"
     SNOOZED_TOO_OFTEN = "SNOOZED_TOO_OFTEN"
     CIRCUIT_OPEN = "CIRCUIT_OPEN"
+    EVIDENCE_MISSING = "EVIDENCE_MISSING"
+    WITHDRAWN = "WITHDRAWN"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,6 +303,19 @@ CIRCUIT_OPEN: Final = _of_the_engine(
 SNOOZED_TOO_OFTEN: Final = _of_the_engine(
     ErrorClass.SNOOZED_TOO_OFTEN,
     "the handler postponed itself more often than the stage allows",
+    retryable=False,
+    outcome_known=True,
+)
+EVIDENCE_MISSING: Final = _of_the_engine(
+    ErrorClass.EVIDENCE_MISSING,
+    "the delivery was marked as sent, and the provider knows nothing of it",
+    retryable=False,
+    outcome_known=True,
+    severity=Severity.CRITICAL,
+)
+WITHDRAWN: Final = _of_the_engine(
+    ErrorClass.WITHDRAWN,
+    "the delivery was given up by a person",
     retryable=False,
     outcome_known=True,
 )
