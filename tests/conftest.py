@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.plugins.postgres"]
+pytest_plugins = ["tests.plugins.postgres", "tests.plugins.rabbitmq"]
 
 # Examples cross a database in places, so one may take long; a run in CI repeats exactly.
 settings.register_profile(

