@@ -29,6 +29,8 @@ from holdfast.errors import (
     UnavailableError,
     UnknownJob,
     UnknownPipeline,
+    UnknownReplay,
+    UnknownUpstream,
     UsageError,
     VersionConflict,
     WrongState,
@@ -41,6 +43,7 @@ SAMPLES = [
     InvalidDocument("payload", path="/a", limit="text", found="bytes", position="line 1 column 2"),
     UnknownPipeline("convrt", known={"convert", "review"}),
     UnknownJob("j1"),
+    UnknownReplay("r1"),
     SchemaTooNew(found=9, supported=3),
     SchemaTooOld(found=1, needed=3),
     ForkedProcess(opened_in=1, used_in=2),
@@ -53,6 +56,7 @@ SAMPLES = [
     StoreCorrupt("sqlite:///x.db", reason="torn page"),
     GiveUp("AUTH_DENIED", "the key was revoked"),
     RetryLater(after=2.5, reason="warming up"),
+    UnknownUpstream("gatway", known={"gateway", "mail"}),
     CircuitOpen(
         "gateway", reason="its breaker is open", until=datetime(2026, 1, 31, tzinfo=UTC), wait_s=7.5
     ),
@@ -94,6 +98,7 @@ def test_an_error_names_its_facts_in_its_sentence(error):
         (SAMPLES[13], "only failed jobs"),
         (SAMPLES[14], "try again"),
         (SAMPLES[15], "restore it from a backup"),
+        (SAMPLES[-3], "known: gateway, mail"),
         (SAMPLES[-2], "try again in 7.5 s, at 2026-01-31 00:00:00+00:00"),
         (SAMPLES[-1], "try again later"),
     ],

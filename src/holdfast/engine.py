@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 from uuid import UUID
 
 from holdfast.bulk import Chunk, settle_chunk
+from holdfast.core.breaker_policy import Breaker
 from holdfast.core.document import DEFAULT_LIMITS, decode, encode
 from holdfast.core.event import Answered, CancelRequested, Event, RetryRequested
 from holdfast.core.failure import MAX_MESSAGE_LENGTH
@@ -55,6 +56,7 @@ from holdfast.store.retention import Batch
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.submission import Submit, Submitted, checked_text
 from holdfast.submitter import BULK, Submitter
+from holdfast.upstreams import Upstreams
 from holdfast.view import HistoryLine, JobView, history
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
@@ -138,6 +140,9 @@ class Holdfast:
             chance=self.chance,
             settle=self._settle,
             dead=self.dead,
+        )
+        self.upstreams = Upstreams(
+            lambda: self.store, clock=self.clock, declared=self._declared_breakers
         )
 
     @property
@@ -439,6 +444,13 @@ class Holdfast:
             retention=self.retention,
             callback_key=self.callback_tokens.key,
         )
+
+    def _declared_breakers(self) -> dict[str, Breaker | None]:
+        return {
+            terms.name: terms.breaker
+            for pipeline in self._pipelines.values()
+            for terms in pipeline.upstreams
+        }
 
     def _pipeline(self, wanted: Pipeline | str) -> Pipeline:
         name = wanted.name if isinstance(wanted, Pipeline) else wanted

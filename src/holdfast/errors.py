@@ -10,6 +10,7 @@
     │   ├── UnknownJob          the store has no job of that id
     │   ├── UnknownLetter       the store has no dead letter of that id
     │   ├── UnknownReplay       the store has no replay of that id
+    │   ├── UnknownUpstream     no stage calls an upstream of that name
     │   ├── TokenRefused        a callback token that is forged or no longer good
     │   ├── SchemaTooNew        the database was migrated by a newer holdfast
     │   ├── SchemaTooOld        the database has yet to be migrated
@@ -161,6 +162,15 @@ class UnknownReplay(UsageError):
         super().__init__(
             f"no replay has the id {_shown(replay_id)}; list them: holdfast dead replays"
         )
+
+
+class UnknownUpstream(UsageError):
+    """No stage calls an upstream of that name, as far as the store and this process know."""
+
+    def __init__(self, upstream: str, *, known: Collection[str]) -> None:
+        self.upstream, self.known = upstream, tuple(sorted(known))
+        names = ", ".join(self.known) or "none"
+        super().__init__(f"no upstream is called {_shown(upstream)}; known: {names}")
 
 
 class TokenRefused(UsageError):

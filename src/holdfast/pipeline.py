@@ -237,6 +237,11 @@ class Pipeline:
         return self._bound
 
     @property
+    def upstreams(self) -> list[UpstreamTerms]:
+        """On what terms its stages call upstreams."""
+        return [stage.upstream for stage in self._stages if stage.upstream is not None]
+
+    @property
     def limits(self) -> Limits:
         """How large and how deep payloads and results may be."""
         return self._limits

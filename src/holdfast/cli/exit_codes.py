@@ -10,6 +10,7 @@ from holdfast.errors import (
     UnknownJob,
     UnknownLetter,
     UnknownReplay,
+    UnknownUpstream,
     UsageError,
 )
 
@@ -29,7 +30,7 @@ class ExitCode(IntEnum):
 def code_of(error: BaseException) -> ExitCode:
     """Return the exit code of a command that ends with `error`."""
     match error:
-        case UnknownJob() | UnknownLetter() | UnknownReplay():
+        case UnknownJob() | UnknownLetter() | UnknownReplay() | UnknownUpstream():
             return ExitCode.NOT_FOUND
         case UsageError():
             return ExitCode.USAGE

@@ -14,6 +14,7 @@ from holdfast.cli.migrate import migrate
 from holdfast.cli.program import PROGRAM, Program
 from holdfast.cli.queues import queues
 from holdfast.cli.submit import submit
+from holdfast.cli.upstreams import upstreams
 from holdfast.cli.verify import verify
 from holdfast.cli.version import version
 from holdfast.cli.worker import worker
@@ -24,7 +25,7 @@ Exit codes:
   0  done
   1  failed: a job, an invariant, a check, or some of many
   2  usage: the command, its input or a setting has to change
-  3  not found: no such job or dead letter
+  3  not found: no such job, dead letter or upstream
   4  refused: the job's state, key or version does not allow it, or a step is missing
   5  unreachable: the database cannot be used now; try again later
 
@@ -52,6 +53,7 @@ for _command in (
     jobs,
     dead,
     queues,
+    upstreams,
     workers,
     migrate,
     verify,

@@ -27,6 +27,15 @@ class UpstreamRows:
         rows = self._sql.rows("upstream", {"name": name})
         return _from_row(rows[0]) if rows else UpstreamState(name)
 
+    def called(self) -> set[str]:
+        """Return the names of the upstreams that stages of stored plans call."""
+        stages = (
+            stage
+            for (body,) in self._sql.rows("plan_bodies", {})
+            for stage in json.loads(body)["stages"]
+        )
+        return {stage["upstream"] for stage in stages if stage.get("upstream") is not None}
+
     def save(
         self, upstream: UpstreamState, *, now: Instant, audit: Sequence[AuditEntry] = ()
     ) -> UpstreamState | None:

@@ -15,11 +15,12 @@ from holdfast.core.breaker import (
 )
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.instant import Instant
+from holdfast.core.plan import Plan, StagePlan
 from holdfast.core.upstream import Gate, Permit, Sample, UpstreamState
 from holdfast.store.audit import ENGINE, AuditEntry
 from holdfast.store.contract import Store
 from holdfast.testing.conformance.racing import at_once
-from holdfast.testing.conformance.samples import NOW, after
+from holdfast.testing.conformance.samples import NOW, RETRY, after
 
 POLICY = Breaker(consecutive=3, cooldown=30, trials=1, trial_timeout=60)
 _THREADS = 8
@@ -87,6 +88,15 @@ class UpstreamConformance:
 
         names = [upstream.name for upstream in store.upstreams.all()]
         assert names == ["Zebra", "gateway", "mail", "äther"]
+
+    def test_the_upstreams_that_stored_plans_call_are_known(self, store: Store) -> None:
+        assert store.upstreams.called() == set()
+        stages = (StagePlan("one", RETRY, upstream="smtp"), StagePlan("two", RETRY))
+        store.save_plan(Plan("letters", stages), now=NOW)
+        store.save_plan(Plan("parcels", (StagePlan("one", RETRY, upstream="dhl"),)), now=NOW)
+        store.save_plan(Plan("cards", stages), now=NOW)
+
+        assert store.upstreams.called() == {"smtp", "dhl"}
 
     def test_who_decided_from_an_older_revision_writes_nothing(
         self, store: Store, other_store: Store

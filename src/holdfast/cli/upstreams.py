@@ -1,0 +1,213 @@
+"""`holdfast upstreams`: how their breakers stand, and holding them open or closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+from holdfast.cli.invocation import Invocation, os_user, pass_invocation
+from holdfast.cli.options import text
+from holdfast.cli.output import Cell, Column, Styled
+from holdfast.cli.program import Command, Group
+from holdfast.cli.words import clock, span, when
+from holdfast.core.breaker import Admits
+from holdfast.core.instant import to_rfc3339
+from holdfast.core.upstream import Gate
+from holdfast.store.audit import AuditEntry
+from holdfast.upstreams import UpstreamView
+
+_WORDS: Final = {
+    Gate.CLOSED: Styled("closed", "green"),
+    Gate.OPEN: Styled("open", "red"),
+    Gate.HALF_OPEN: Styled("half-open", "yellow"),
+}
+_COLUMNS: Final = (
+    Column("UPSTREAM"),
+    Column("BREAKER"),
+    Column("SINCE", numeric=True),
+    Column("UNTIL", numeric=True),
+    Column("SHARE", numeric=True),
+    Column("", elastic=True),
+)
+_RECORD: Final = (
+    Column("  TIME"),
+    Column("ACTION"),
+    Column("BY"),
+    Column("", elastic=True),
+)
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@click.group("upstreams", cls=Group)
+def upstreams() -> None:
+    """Look at upstreams and their breakers; hold one open or closed."""
+
+
+def _about_one(command: _F) -> _F:
+    for option in (
+        click.option("--by", type=text, help="Who asks; the user of this system by default."),
+        click.option("--reason", type=text, help="Why; kept in the record."),
+        click.argument("upstream", type=text),
+    ):
+        command = option(command)
+    return command
+
+
+@upstreams.command("list", cls=Command)
+@pass_invocation
+def list_upstreams(invocation: Invocation) -> None:
+    """List every upstream that stages call, and how its breaker stands."""
+    output = invocation.output
+    found = invocation.engine().upstreams.list()
+    if output.as_json:
+        for view in found:
+            output.document(view.to_document())
+    elif found:
+        output.table(_COLUMNS, map(_row, found))
+    else:
+        output.remark("No stage calls an upstream, and nothing is known about any.")
+
+
+@upstreams.command("show", cls=Command)
+@click.argument("upstream", type=text)
+@pass_invocation
+def show_upstream(invocation: Invocation, upstream: str) -> None:
+    """Show all that is known of an upstream, and what was done to it of late."""
+    output = invocation.output
+    view, actions = invocation.engine().upstreams.show(upstream)
+    if output.as_json:
+        document = view.to_document()
+        output.document({**document, "record": [_action_document(one) for one in actions]})
+        return
+    state, now = view.state, view.read_at
+    output.line(f"Upstream {view.name}", style="bold")
+    output.line(_sentence(view))
+    output.line()
+    share = view.share
+    output.facts(
+        (
+            ("breaker", _WORDS[view.gate]),
+            ("since", when(view.since, now)),
+            ("until", when(view.until, now)),
+            ("paused until", when(view.paused_until, now)),
+            ("let through", None if share is None else f"{share:.0%}"),
+            ("held by", state.forced_by),
+            ("because", state.forced_reason),
+            ("failed trials", str(state.reopenings) if state.reopenings else None),
+            ("trials", f"{view.trials} under way" if view.trials else None),
+            ("recent calls", _recent(view)),
+        )
+    )
+    if actions:
+        output.heading("Record")
+        output.table(_RECORD, (_action_row(one) for one in actions))
+
+
+@upstreams.command("open", cls=Command)
+@_about_one
+@pass_invocation
+def open_upstream(
+    invocation: Invocation, upstream: str, by: str | None, reason: str | None
+) -> None:
+    """Hold a breaker open: nothing is let through until it is closed or reset by hand."""
+    engine = invocation.engine()
+    _tell(invocation, engine.upstreams.force_open(upstream, by=by or os_user(), reason=reason))
+
+
+@upstreams.command("close", cls=Command)
+@_about_one
+@pass_invocation
+def close_upstream(
+    invocation: Invocation, upstream: str, by: str | None, reason: str | None
+) -> None:
+    """Hold a breaker closed: everything is let through, whatever fails, until it is reset."""
+    engine = invocation.engine()
+    _tell(invocation, engine.upstreams.force_closed(upstream, by=by or os_user(), reason=reason))
+
+
+@upstreams.command("reset", cls=Command)
+@_about_one
+@pass_invocation
+def reset_upstream(
+    invocation: Invocation, upstream: str, by: str | None, reason: str | None
+) -> None:
+    """Let go of a breaker and forget what it has seen: closed, and moving by itself again."""
+    engine = invocation.engine()
+    _tell(invocation, engine.upstreams.reset(upstream, by=by or os_user(), reason=reason))
+
+
+def _tell(invocation: Invocation, view: UpstreamView) -> None:
+    if invocation.as_json:
+        invocation.output.document(view.to_document())
+    else:
+        invocation.output.line(_sentence(view))
+
+
+def _sentence(view: UpstreamView) -> str:
+    """Return how the upstream stands and whose move it is."""
+    state, now, subject = view.state, view.read_at, f"The breaker of {view.name}"
+    if state.forced is not None:
+        what = "nothing" if state.forced is Gate.OPEN else "everything"
+        return (
+            f"{subject} is held {state.forced.value} by {state.forced_by}: {what} is let through; "
+            f"to let go of it: holdfast upstreams reset {view.name}"
+        )
+    if view.paused_until is not None:
+        left = span(view.paused_until - now)
+        return f"{view.name} asked to be left alone for another {left}; its jobs are held."
+    match view.gate:
+        case Gate.CLOSED:
+            return f"{subject} is closed: calls go through."
+        case Gate.OPEN if view.admission.admits is Admits.NOTHING and view.until is not None:
+            return f"{subject} is open; a trial may be made in {span(view.until - now)}."
+        case Gate.OPEN:
+            return f"{subject} is open; the next call is a trial."
+    return f"{subject} is half-open: trials decide whether it closes."
+
+
+def _row(view: UpstreamView) -> list[Cell]:
+    now, share = view.read_at, view.share
+    return [
+        view.name,
+        _WORDS[view.gate],
+        "" if view.since is None else f"{span(now - view.since)} ago",
+        "" if view.until is None else f"in {span(view.until - now)}",
+        "" if share is None else f"{share:.0%}",
+        _remark(view),
+    ]
+
+
+def _remark(view: UpstreamView) -> str:
+    """Return the one thing worth knowing of an upstream in a list."""
+    state = view.state
+    if state.forced is not None:
+        why = f": {state.forced_reason}" if state.forced_reason else ""
+        return f"held {state.forced.value} by {state.forced_by}{why}"
+    if view.paused_until is not None:
+        return "asked to be left alone"
+    if view.gate is Gate.HALF_OPEN:
+        return f"{view.trials} trials under way, {state.successes} succeeded"
+    if view.gate is Gate.OPEN:
+        failed = f", {state.reopenings} trials failed" if state.reopenings else ""
+        return f"{'waits for a trial' if view.until is None else 'cooling down'}{failed}"
+    return _recent(view) or ""
+
+
+def _recent(view: UpstreamView) -> str | None:
+    samples = view.state.samples
+    if not samples:
+        return None
+    failed = sum(sample.failed for sample in samples)
+    calls = failed + sum(sample.fine for sample in samples)
+    return f"{failed} of {calls} failed"
+
+
+def _action_document(entry: AuditEntry) -> dict[str, Any]:
+    return {**entry._asdict(), "at": to_rfc3339(entry.at)}
+
+
+def _action_row(entry: AuditEntry) -> list[Cell]:
+    return [f"  {clock(entry.at)[:19]}", entry.action, entry.done_by, entry.reason]

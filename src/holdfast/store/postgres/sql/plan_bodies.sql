@@ -1,0 +1,2 @@
+-- plan_bodies: the bodies of all plans.
+select body from holdfast.plan

@@ -1,0 +1,201 @@
+"""Upstreams as people see them, and what operators do to their breakers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.breaker import (
+    Admission,
+    ForceAsked,
+    ResetAsked,
+    admission,
+    decide_breaker,
+)
+from holdfast.core.breaker_policy import MOST_SECONDS, Breaker
+from holdfast.core.failure import MAX_MESSAGE_LENGTH
+from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.core.upstream import Gate, UpstreamState
+from holdfast.errors import ConflictError, UnknownUpstream
+from holdfast.runtime.clock import Clock
+from holdfast.secrecy import safe_text
+from holdfast.store.audit import AuditEntry
+from holdfast.store.contract import Store
+from holdfast.submission import checked_text
+
+SUBJECT: Final = "upstream"
+"""What the record calls upstreams."""
+TRIES: Final = 16
+"""A worker writes what it sees of an unwell upstream a few times a second."""
+LATEST: Final = 20
+_UNKNOWN: Final = Breaker(release=MOST_SECONDS)
+"""What is certain under this policy is certain under every other."""
+
+Declared = Callable[[], Mapping[str, Breaker | None]]
+
+
+class UpstreamView:
+    """How an upstream stood when it was read.
+
+    `breaker` is the policy of this process's own declaration, None when it declares none.
+    """
+
+    def __init__(self, state: UpstreamState, breaker: Breaker | None, read_at: Instant) -> None:
+        self.state, self.breaker, self.read_at = state, breaker, read_at
+        self._admission = admission(state, breaker or _UNKNOWN, read_at)
+
+    def __repr__(self) -> str:
+        return f"UpstreamView({self.name!r}, {self.gate.value})"
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.state.name
+
+    @property
+    def gate(self) -> Gate:
+        """How its breaker stands: as an operator holds it, or by itself."""
+        return self.state.forced or self.state.gate
+
+    @property
+    def admission(self) -> Admission:
+        """What is let through."""
+        return self._admission
+
+    @property
+    def since(self) -> Instant | None:
+        """When the gate last moved; None when it never has."""
+        return self.state.since or None
+
+    @property
+    def until(self) -> Instant | None:
+        """When the next trial may be made, or the pause ends that the upstream asked for."""
+        return self._admission.until
+
+    @property
+    def paused_until(self) -> Instant | None:
+        """Until when the upstream asked to be left alone, if that is yet to come."""
+        paused = self.state.paused_until
+        return paused if paused is not None and paused > self.read_at else None
+
+    @property
+    def share(self) -> float | None:
+        """How much is let through, from 0 to 1; None where only a worker's policy tells."""
+        share = self._admission.share
+        return share if self.breaker is not None or share in {0.0, 1.0} else None
+
+    @property
+    def trials(self) -> int:
+        """How many trial calls are under way."""
+        return sum(permit.until > self.read_at for permit in self.state.permits)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return plain JSON values, instants as texts in UTC."""
+        state = self.state
+        return {
+            "upstream": self.name,
+            "breaker": self.gate.value,
+            "admits": self._admission.admits.value,
+            "share": self.share,
+            "since": _text(self.since),
+            "until": _text(self.until),
+            "paused_until": _text(self.paused_until),
+            "forced_by": state.forced_by,
+            "forced_reason": state.forced_reason,
+            "generation": state.generation,
+            "reopenings": state.reopenings,
+            "trials": self.trials,
+            "successes": state.successes,
+            "recently_fine": sum(sample.fine for sample in state.samples),
+            "recently_failed": sum(sample.failed for sample in state.samples),
+        }
+
+
+class UpstreamReport(NamedTuple):
+    """An upstream and what was done to it of late, newest first."""
+
+    view: UpstreamView
+    actions: list[AuditEntry]
+
+
+class Upstreams:
+    """The upstreams of a store."""
+
+    def __init__(self, store: Callable[[], Store], *, clock: Clock, declared: Declared) -> None:
+        self._store = store
+        self._clock = clock
+        self._declared = declared
+
+    def list(self) -> list[UpstreamView]:
+        """Return every upstream that stages call or that anything is known about, by name."""
+        declared, rows = self._declared(), self._store().upstreams
+        states = {state.name: state for state in rows.all()}
+        names = {*states, *rows.called(), *declared}
+        now = self._clock.now()
+        return [
+            UpstreamView(states.get(name) or UpstreamState(name), declared.get(name), now)
+            for name in sorted(names)
+        ]
+
+    def show(self, name: str) -> UpstreamReport:
+        """Return an upstream with the record of it, or raise `UnknownUpstream`."""
+        view = self._view(self._known(name))
+        actions = self._store().audit.latest(subject_kind=SUBJECT, subject=name, limit=LATEST)
+        return UpstreamReport(view, actions)
+
+    def force_open(self, name: str, *, by: str, reason: str | None = None) -> UpstreamView:
+        """Keep the breaker open, whatever calls say, until it is forced closed or reset."""
+        who, why = _asked("force open", by, reason)
+        return self._move(name, ForceAsked(Gate.OPEN, who, why), "forced open", who, why)
+
+    def force_closed(self, name: str, *, by: str, reason: str | None = None) -> UpstreamView:
+        """Keep the breaker closed, whatever calls say, until it is forced open or reset."""
+        who, why = _asked("force closed", by, reason)
+        return self._move(name, ForceAsked(Gate.CLOSED, who, why), "forced closed", who, why)
+
+    def reset(self, name: str, *, by: str, reason: str | None = None) -> UpstreamView:
+        """Let go of the breaker and forget everything: it is closed, and moves by itself again."""
+        who, why = _asked("reset", by, reason)
+        return self._move(name, ResetAsked(), "reset", who, why)
+
+    def _move(
+        self, name: str, event: ForceAsked | ResetAsked, action: str, by: str, reason: str | None
+    ) -> UpstreamView:
+        before = self._known(name)
+        rows = self._store().upstreams
+        for _ in range(TRIES):
+            now = self._clock.now()
+            decided = decide_breaker(before, event, None, now) or before
+            detail = {"from": (before.forced or before.gate).value, "generation": before.generation}
+            entry = AuditEntry(now, by, action, SUBJECT, name, reason, detail)
+            written = rows.save(decided, now=now, audit=[entry])
+            if written is not None:
+                return self._view(written)
+            before = rows.get(name)
+        raise ConflictError(
+            f"upstream {name} was changed by others {TRIES} times meanwhile; try again"
+        )
+
+    def _known(self, name: str) -> UpstreamState:
+        """Return the upstream; a mistyped name must not become a new one."""
+        rows, declared = self._store().upstreams, self._declared()
+        state = rows.get(name)
+        if not state.revision and name not in declared:
+            called = rows.called()
+            if name not in called:
+                known = {*called, *declared, *(each.name for each in rows.all())}
+                raise UnknownUpstream(name, known=known)
+        return state
+
+    def _view(self, state: UpstreamState) -> UpstreamView:
+        return UpstreamView(state, self._declared().get(state.name), self._clock.now())
+
+
+def _asked(action: str, by: str, reason: str | None) -> tuple[str, str | None]:
+    """Return who asked and why, as both databases can hold it."""
+    who = checked_text(action, field="by", text=by)
+    return who, None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH)
+
+
+def _text(instant: Instant | None) -> str | None:
+    return None if instant is None else to_rfc3339(instant)
