@@ -3,6 +3,7 @@
 from holdfast.classify.everywhere import EVERYWHERE, classify, usual_verdict
 from holdfast.classify.http_status import not_found_yet
 from holdfast.classify.libraries import LIBRARIES
+from holdfast.classify.provider import ProviderError
 from holdfast.classify.public import PublicCode, PublicCodes
 from holdfast.classify.refusal import raise_if_refused, refusal_of
 from holdfast.classify.rule import Rule, Verdict
@@ -14,6 +15,7 @@ __all__ = [
     "EVERYWHERE",
     "LIBRARIES",
     "STANDARD",
+    "ProviderError",
     "PublicCode",
     "PublicCodes",
     "Rule",

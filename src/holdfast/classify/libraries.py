@@ -19,6 +19,7 @@ from holdfast.classify.httpx import HTTPX
 from holdfast.classify.infisical import INFISICAL
 from holdfast.classify.notion import NOTION
 from holdfast.classify.openai_anthropic import OPENAI_ANTHROPIC
+from holdfast.classify.provider import PROVIDER
 from holdfast.classify.psycopg import PSYCOPG
 from holdfast.classify.requests import REQUESTS
 from holdfast.classify.resend import RESEND
@@ -29,6 +30,7 @@ from holdfast.classify.urllib import URLLIB
 from holdfast.classify.validation import VALIDATION
 
 LIBRARIES: Final[tuple[Rule, ...]] = (
+    *PROVIDER,
     *HTTPX,
     *REQUESTS,
     *AIOHTTP,
