@@ -39,6 +39,8 @@ RATIO_TARGETS: dict[tuple[str, str], Target] = {
 
 FIGURE_TARGETS: dict[str, Target] = {
     "decide": Target(5, less_is_better=True),
+    "classify": Target(20, less_is_better=True),
+    "redact": Target(1000, less_is_better=True),
     "idle": Target(2, less_is_better=True),
     # Per 100,000 jobs: 50 bytes each is less than anything that could be kept of a job. The
     # allocator's steps come to a few megabytes; the live objects of the next line have none.

@@ -1,10 +1,12 @@
 """The measures, in the order of the table; one file each."""
 
 from bench.measure import Measure
-from bench.measures import decide, failing, held, idle, memory, submit_call
+from bench.measures import classify, decide, failing, held, idle, memory, redact, submit_call
 
 MEASURES: tuple[Measure, ...] = (
     decide.MEASURE,
+    classify.MEASURE,
+    redact.MEASURE,
     submit_call.MEASURE,
     idle.MEASURE,
     memory.MEASURE,

@@ -30,10 +30,15 @@ class _Current(NamedTuple):
 
     redactor: Redactor
     remember: Callable[[str], str]
+    remember_safe: Callable[[str, int], str]
 
     @classmethod
     def of(cls, redactor: Redactor) -> _Current:
-        return cls(redactor, lru_cache(_REMEMBERED_TEXTS)(redactor.text))
+        def safe(text: str, limit: int) -> str:
+            return clean_text(redactor.text(text, limit=limit), limit)
+
+        remembering = lru_cache(_REMEMBERED_TEXTS)
+        return cls(redactor, remembering(redactor.text), remembering(safe))
 
 
 class Secrecy:
@@ -70,7 +75,9 @@ class Secrecy:
             latest = dict.fromkeys(list(known)[-MAX_VALUES:])
             all_names = self._names.union(more_names)
             if latest.keys() != self._values.keys() or all_names != self._names:
-                self._current = _Current.of(Redactor(known_values=latest, extra_keys=all_names))
+                self._current = _Current.of(
+                    Redactor(known_values=latest, extra_keys=sorted(all_names))
+                )
             self._values, self._names = latest, all_names
         return len(given) - len(kept)
 
@@ -84,6 +91,17 @@ class Secrecy:
         if len(plain) <= _MAX_REMEMBERED_LENGTH:
             return current.remember(plain)
         return current.redactor.text(plain, limit=limit)
+
+    def safe_text(self, text: str, limit: int) -> str:
+        """The text without its secrets, then safe to store and cut: half a secret is one, too."""
+        try:
+            plain = str.__str__(text)
+        except TypeError:
+            return _UNREADABLE
+        current = self._current
+        if len(plain) <= _MAX_REMEMBERED_LENGTH:
+            return current.remember_safe(plain, limit)
+        return clean_text(current.redactor.text(plain, limit=limit), limit)
 
     def value(self, value: object) -> Any:  # noqa: ANN401 - of the shape of what came in
         """The value without its secrets: names first, then the texts inside."""
@@ -106,8 +124,4 @@ OF_THIS_PROCESS: Final = Secrecy()
 keep_secret: Final = OF_THIS_PROCESS.keep
 redacted: Final = OF_THIS_PROCESS.text
 redacted_value: Final = OF_THIS_PROCESS.value
-
-
-def safe_text(text: str, limit: int) -> str:
-    """The text without its secrets, then safe to store and cut: half a secret is one, too."""
-    return clean_text(redacted(text, limit=limit), limit)
+safe_text: Final = OF_THIS_PROCESS.safe_text

@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 
 from bench.figure import Cost, Count, Delay, Growth, Rate, Share, Tail, middle, percentile, tail_of
+from bench.measure import Conditions
+from bench.measures import redact
+from bench.measures.classify import costs_of_classification
 from bench.measures.decide import CASES
 from bench.measures.memory import slope
+from bench.measures.redact import costs_of_redaction
 from bench.report import Row, ratio, verdict, write
 from bench.scaling.size import GIGABYTE, NoRoom, Size, checked_room
 from bench.targets import EMPTY_TABLE, Target
@@ -69,6 +73,10 @@ def test_a_row_without_a_figure_has_neither_ratio_nor_verdict():
     [
         ("decide-done", Cost(5.0), True),
         ("decide-done", Cost(5.1), False),
+        ("classify-timeout", Cost(20.0), True),
+        ("classify-timeout", Cost(20.1), False),
+        ("redact-traceback-4-kb", Cost(1_000), True),
+        ("redact-traceback-4-kb", Cost(1_001), False),
         ("idle-sqlite", Share(1.9), True),
         ("idle-sqlite", Share(2.1), False),
         ("memory-postgresql", Growth(-3), True),
@@ -122,6 +130,14 @@ def test_every_kind_of_event_has_its_decision_timed():
     kinds = {kind for kind in vars(event).values() if isinstance(kind, type)}
     timed = {type(each) for _, each in CASES.values()}
     assert timed == {kind for kind in kinds if kind.__module__ == event.__name__}
+
+
+def test_exceptions_and_texts_are_timed_only_when_they_come_out_right():
+    quick = Conditions({}, quick=True)
+    measured = [*costs_of_classification(quick), *costs_of_redaction(quick)]
+    assert {each.workload.partition("-")[0] for each in measured} == {"classify", "redact"}
+    assert all(each.figure.microseconds > 0 for each in measured)
+    assert len(redact.CASES["traceback-4-kb"]) == 4096
 
 
 def test_a_table_that_does_not_fit_is_refused_before_it_is_made():

@@ -18,7 +18,7 @@ from holdfast.core.failure import (
     MAX_STACK_LENGTH,
     clean_text,
 )
-from holdfast.secrecy import redacted, safe_text
+from holdfast.secrecy import safe_text
 
 MAX_CHAIN: Final = 16
 """How many causes are followed."""
@@ -52,7 +52,8 @@ def describe(exception: BaseException) -> Description:
     return Description(
         exception_type=kind,
         message=message or kind,
-        stack=clean_text(stack, MAX_STACK_LENGTH),
+        # All it is made of is safe by now, so that only its length has to be seen to.
+        stack=stack if len(stack) <= MAX_STACK_LENGTH else clean_text(stack, MAX_STACK_LENGTH),
     )
 
 
@@ -137,6 +138,8 @@ def _headline(exception: BaseException) -> str:
 
 def _inner(message: str) -> str:
     """A message inside a stack, where it is one among several."""
+    if len(message) <= _INNER_MESSAGE_LENGTH:
+        return message
     return clean_text(message, _INNER_MESSAGE_LENGTH)
 
 
@@ -154,4 +157,4 @@ def _frame_lines(traceback: TracebackType | None) -> list[str]:
     left_out = len(lines) - _FIRST_FRAMES - _LAST_FRAMES
     if left_out > 0:
         lines[_FIRST_FRAMES:-_LAST_FRAMES] = [f"  … {left_out} frames …"]
-    return [redacted("\n".join(lines))] if lines else []
+    return [safe_text("\n".join(lines), MAX_STACK_LENGTH)] if lines else []

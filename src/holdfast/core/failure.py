@@ -24,6 +24,7 @@ _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONGEST_MARKER: Final = 48
 _BOOL: Final = frozenset({bool})
 _INT_OR_NONE: Final = frozenset({int, type(None)})
+_NO_NUMBERS: Final = (None, None, None)
 
 _Kind = TypeVar("_Kind", bound=StrEnum)
 
@@ -124,7 +125,10 @@ class Failure:
         kinds = {type(self.retryable), type(self.outcome_known), type(self.blames_upstream)}
         if kinds != _BOOL:
             self._check_kinds(_BOOL, "bool", "retryable", "outcome_known", "blames_upstream")
-        self._check_kinds(_INT_OR_NONE, "int or None", "http_status", "attempts", "retry_after_us")
+        numbers = (self.http_status, self.attempts, self.retry_after_us)
+        if numbers != _NO_NUMBERS:
+            names = ("http_status", "attempts", "retry_after_us")
+            self._check_kinds(_INT_OR_NONE, "int or None", *names)
         if self.retry_after_us is not None:
             put(self, "retry_after_us", min(max(self.retry_after_us, 0), MAX_RETRY_AFTER_US))
 

@@ -6,7 +6,7 @@ import base64
 import html
 import json
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -18,9 +18,8 @@ from holdfast.core.redaction.marker import Inspection, Kind
 _MIN_CORE_LENGTH: Final = 8
 _PERCENT: Final = re.compile(r"%[0-9A-F]{2}")
 _RUN: Final = re.compile(r"[A-Za-z0-9]{1,64}")
-_LONGEST_RUN: Final = 64
-_FEW: Final = 24
-"""So many forms are looked for one by one; of more, those that cannot be there are left out."""
+_LONG_RUN: Final = 8
+"""Most words are shorter, and nearly all secrets are longer."""
 
 
 class _Form(NamedTuple):
@@ -29,30 +28,31 @@ class _Form(NamedTuple):
     written: str
     value: str
     run: int
-    """How many letters and digits it has on end, up to `_LONGEST_RUN`."""
+    """How many letters and digits it has on end, up to 64."""
     is_core: bool = False
 
 
 class KnownValues:
     """Secrets and the ways in which they are written; those too plain to be hidden are left out."""
 
-    __slots__ = ("_forms", "_runs", "longest", "values")
+    __slots__ = ("_any_long", "_long", "_long_runs", "_short", "longest", "values")
 
     def __init__(self, values: Iterable[str]) -> None:
         self.values: Final = frozenset(value for value in values if is_maskable(value))
         self.longest: Final = max(map(len, self.values), default=0)
         forms = (form for value in self.values for form in _forms(value))
-        self._forms: Final = sorted(forms, key=lambda form: form.run)
-        self._runs: Final = [form.run for form in self._forms]
+        by_run = sorted(forms, key=lambda form: form.run)
+        runs = [form.run for form in by_run]
+        first_long = bisect_left(runs, _LONG_RUN)
+        self._short: Final = by_run[:first_long]
+        self._long: Final = by_run[first_long:]
+        self._long_runs: Final = runs[first_long:]
+        shortest = self._long_runs[0] if self._long_runs else _LONG_RUN
+        self._any_long: Final = re.compile(f"[A-Za-z0-9]{{{shortest}}}")
 
     def redact(self, text: str, inspection: Inspection) -> str:
         """The text without any of the secrets."""
-        forms = self._forms
-        if len(forms) > _FEW:
-            # Whatever has a longer run than the text itself cannot be in it.
-            longest = max(map(len, _RUN.findall(text)), default=0)
-            forms = forms[: bisect_right(self._runs, longest)]
-        found = [form for form in forms if form.written in text]
+        found = [form for form in self._candidates(text) if form.written in text]
         for form in sorted(found, key=_plainest_first):
             marker = inspection.mark(Kind.KNOWN, form.value)
             if form.is_core:
@@ -60,6 +60,16 @@ class KnownValues:
             else:
                 text = text.replace(form.written, marker)
         return text
+
+    def _candidates(self, text: str) -> list[_Form]:
+        """The forms that may be in the text: none that has a longer run than the text itself.
+
+        So looking for a thousand secrets takes little longer than looking for one.
+        """
+        if not self._long or not self._any_long.search(text):
+            return self._short
+        longest = max(map(len, _RUN.findall(text)))
+        return self._short + self._long[: bisect_right(self._long_runs, longest)]
 
 
 def _plainest_first(form: _Form) -> tuple[bool, int, str]:
