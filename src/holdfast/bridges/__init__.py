@@ -1,0 +1,1 @@
+"""Carry things in and out and decide nothing; third-party clients are imported here alone."""
