@@ -43,7 +43,6 @@ SAMPLES = [
     InvalidDocument("payload", path="/a", limit="text", found="bytes", position="line 1 column 2"),
     UnknownPipeline("convrt", known={"convert", "review"}),
     UnknownJob("j1"),
-    UnknownReplay("r1"),
     SchemaTooNew(found=9, supported=3),
     SchemaTooOld(found=1, needed=3),
     ForkedProcess(opened_in=1, used_in=2),
@@ -56,6 +55,7 @@ SAMPLES = [
     StoreCorrupt("sqlite:///x.db", reason="torn page"),
     GiveUp("AUTH_DENIED", "the key was revoked"),
     RetryLater(after=2.5, reason="warming up"),
+    UnknownReplay("r1"),
     UnknownUpstream("gatway", known={"gateway", "mail"}),
     CircuitOpen(
         "gateway", reason="its breaker is open", until=datetime(2026, 1, 31, tzinfo=UTC), wait_s=7.5
