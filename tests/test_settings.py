@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.core.retention import DAY_S, Retention
 from holdfast.errors import InvalidSetting
 from holdfast.settings import (
     DEFAULT_DATABASE_URL,
@@ -78,6 +79,12 @@ def test_every_setting_has_a_variable(tmp_path: Path):
         "HOLDFAST_POLL": "250ms",
         "HOLDFAST_SWEEP": "5",
         "HOLDFAST_GRACE": "0",
+        "HOLDFAST_MAX_QUEUED": "10000",
+        "HOLDFAST_KEEP_COMPLETE": "12h",
+        "HOLDFAST_KEEP_CANCELLED": "3600",
+        "HOLDFAST_KEEP_FAILED": "forever",
+        "HOLDFAST_KEEP_AUDIT": "2d",
+        "HOLDFAST_KEEP_REPLAYS": "0",
     }
 
     found = settings(tmp_path, environment)
@@ -90,6 +97,10 @@ def test_every_setting_has_a_variable(tmp_path: Path):
     worker = found.worker
     assert (worker.concurrency, worker.processes) == (32, 4)
     assert (worker.lease, worker.poll, worker.sweep, worker.grace) == (60.0, 0.25, 5.0, 0.0)
+    assert found.max_queued == 10_000
+    assert found.retention == Retention(
+        complete=43_200, cancelled=3_600, failed=None, audit=172_800, replays=0
+    )
     assert {name for name, _, _ in found.shown()} == {
         name.removeprefix("HOLDFAST_").lower() for name in environment
     }
@@ -357,3 +368,42 @@ def test_variables_with_a_typing_error_are_found():
     }
 
     assert unknown_variables(environment) == ["HOLDFAST_CONCURENCY"]
+
+
+@pytest.mark.parametrize("text", ["soon", "-1d", "for ever", "200000d", ""])
+def test_what_is_no_time_to_keep_something_is_refused(tmp_path: Path, text: str):
+    (tmp_path / "holdfast.toml").write_text(f'keep_failed = "{text}"\n')
+
+    said = refusal(tmp_path)
+
+    assert said == (
+        f"holdfast.toml: keep_failed is {text!r}; "
+        "it must be a duration such as 12h or 7d, or forever"
+    )
+
+
+@pytest.mark.parametrize("text", ["0", "-5", "many", "1000000001", "1.5"])
+def test_a_limit_of_a_queue_that_makes_no_sense_is_refused(tmp_path: Path, text: str):
+    said = refusal(tmp_path, {"HOLDFAST_MAX_QUEUED": text})
+
+    assert said.startswith(f"environment: HOLDFAST_MAX_QUEUED is {text!r}; it must be a whole")
+
+
+def test_what_an_operator_keeps_changes_what_the_program_keeps_and_nothing_else(tmp_path: Path):
+    own = Retention(complete=DAY_S, cancelled=None, failed=DAY_S)
+
+    assert not settings(tmp_path).keeps()
+    assert settings(tmp_path).kept_over(own) == own
+    found = settings(tmp_path, {"HOLDFAST_KEEP_COMPLETE": "forever", "HOLDFAST_KEEP_AUDIT": "9d"})
+    assert found.keeps()
+    assert found.kept_over(own) == Retention(
+        complete=None, cancelled=None, failed=DAY_S, audit=9 * DAY_S
+    )
+
+
+def test_what_is_kept_for_ever_is_shown_so(tmp_path: Path):
+    found = settings(tmp_path, {"HOLDFAST_KEEP_FAILED": "Forever"})
+
+    shown = {name: value for name, value, _ in found.shown()}
+    assert (shown["keep_failed"], shown["keep_complete"]) == ("forever", 7 * DAY_S)
+    assert shown["max_queued"] is None

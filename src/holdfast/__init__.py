@@ -5,6 +5,7 @@ from holdfast.core.breaker_policy import Breaker, BreakerMode
 from holdfast.core.dead_letter import Cause, LetterState
 from holdfast.core.failure import Category, Failure
 from holdfast.core.job import JobState
+from holdfast.core.retention import Retention
 from holdfast.core.retry import Jitter, Retry
 from holdfast.engine import Holdfast
 from holdfast.errors import (
@@ -49,6 +50,7 @@ __all__ = [
     "LetterState",
     "LetterView",
     "Pipeline",
+    "Retention",
     "Retry",
     "RetryLater",
     "Rule",

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, Final, Self
 from uuid import UUID
 
+from holdfast.admission import Admission
 from holdfast.bulk import Chunk, settle_chunk
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.document import DEFAULT_LIMITS, decode, encode
@@ -88,7 +89,7 @@ class Holdfast:
     `secrets` are values that appear in nothing this process stores of failures, logs or shows, and
     `secret_names` names whose values do not; both besides what is known to be secret anyway.
     `error_log` gets a record of every attempt that fails. `retention` says how long what has ended
-    is kept; workers remove the rest.
+    is kept; workers remove the rest. `max_queued` limits how many jobs may wait in each queue.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Holdfast:
         pipelines: Iterable[Pipeline] = (),
         auto_migrate: bool = True,
         retention: Retention | None = None,
+        max_queued: int | None = None,
         secrets: Iterable[str] = (),
         secret_names: Iterable[str] = (),
         error_log: ErrorLog | None = None,
@@ -127,6 +129,7 @@ class Holdfast:
         self._submitter = Submitter(
             self._closed_store, plans=self._plans, clock=self.clock, chance=self.chance
         )
+        self.limit_queues(max_queued)
         self._settler = Settler(
             self._closed_store, plans=self._plans, chance=self.chance, announcer=self.announcer
         )
@@ -143,6 +146,12 @@ class Holdfast:
         )
         self.upstreams = Upstreams(
             lambda: self.store, clock=self.clock, declared=self._declared_breakers
+        )
+
+    def limit_queues(self, max_queued: int | None) -> None:
+        """From now on refuse jobs with `QueueFull` while so many are queued in their queue."""
+        self._submitter.admission = (
+            None if max_queued is None else Admission(self._closed_store, max_queued=max_queued)
         )
 
     @property

@@ -22,6 +22,7 @@
     │   ├── WrongState          the job's state does not allow what was asked
     │   └── StepMissing         something has to be done about the dead letter first
     └── UnavailableError        try later
+        ├── QueueFull           as many jobs wait in the queue as may
         ├── StoreUnavailable    the database cannot be reached
         ├── StoreCorrupt        the database file is damaged
         └── CircuitOpen         a guard's breaker let no call through
@@ -271,6 +272,17 @@ class StepMissing(ConflictError):
 
 class UnavailableError(HoldfastError):
     """Nothing is wrong with the request; try it again later."""
+
+
+class QueueFull(UnavailableError):
+    """As many jobs wait in the queue as may; nothing was stored."""
+
+    def __init__(self, queue: str, *, limit: int) -> None:
+        self.queue, self.limit = queue, limit
+        super().__init__(
+            f"{limit} jobs or more wait in queue {_shown(queue)}, and max_queued allows no more; "
+            "submit it again later, or add workers"
+        )
 
 
 class StoreUnavailable(UnavailableError):

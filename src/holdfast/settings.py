@@ -12,11 +12,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from holdfast.admission import MOST
+from holdfast.core.retention import Retention
 from holdfast.errors import InvalidSetting, InvalidValue
 from holdfast.pipeline import checked_name
 from holdfast.runtime.worker import WorkerOptions
@@ -43,6 +45,7 @@ _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 _SECRET_OPTIONS: Final = frozenset({"password", "sslpassword", "passfile"})
 _SCHEMES: Final = frozenset({"sqlite", "postgresql", "postgres"})
 
+FOR_EVER: Final = "forever"
 DURATION_FORM: Final = "a duration such as 500ms, 30s or 5m"
 
 DEFAULT_DATABASE_URL: Final = "sqlite:///holdfast.db"
@@ -77,6 +80,8 @@ class Settings:
     error_log: str | None = None
     secret_variables: tuple[str, ...] = ()
     """Names of environment variables whose values are secret, besides those that say so."""
+    max_queued: int | None = None
+    retention: Retention = field(default_factory=Retention)
     worker: WorkerOptions = field(default_factory=WorkerOptions)
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
@@ -92,6 +97,19 @@ class Settings:
             yield name, list(value) if isinstance(value, tuple) else value, self.origin(name)
         for name in _OPTIONS:
             yield name, getattr(self.worker, name), self.origin(name)
+        yield "max_queued", self.max_queued, self.origin("max_queued")
+        for setting, name in _KEPT.items():
+            value = getattr(self.retention, name)
+            yield setting, FOR_EVER if value is None else value, self.origin(setting)
+
+    def keeps(self) -> bool:
+        """Tell whether an operator said how long anything is kept."""
+        return any(setting in self.origins for setting in _KEPT)
+
+    def kept_over(self, own: Retention) -> Retention:
+        """Return what a program keeps, changed by what an operator said."""
+        said = [name for setting, name in _KEPT.items() if setting in self.origins]
+        return replace(own, **{name: getattr(self.retention, name) for name in said})
 
 
 def load(
@@ -103,9 +121,10 @@ def load(
         found.update(source)
     values: dict[str, Any] = {}
     options: dict[str, Any] = {}
+    kept: dict[str, Any] = {}
     for name, given in found.items():
-        target = options if name in _OPTIONS else values
-        target[name] = _read(name, given)
+        target = options if name in _OPTIONS else kept if name in _KEPT else values
+        target[_KEPT.get(name, name)] = _read(name, given)
     origins = {name: given.origin for name, given in found.items()}
     try:
         worker = WorkerOptions(**options)
@@ -114,7 +133,7 @@ def load(
         unit = "" if error.field in _COUNTS else " seconds"
         limit = f"{error.limit}{unit}"
         raise _invalid(given.origin, error.field, given.raw, limit=limit) from None
-    return Settings(**values, worker=worker, origins=origins)
+    return Settings(**values, worker=worker, retention=Retention(**kept), origins=origins)
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
@@ -185,6 +204,22 @@ def _duration(raw: object, unit: str) -> float:
     return seconds_of(raw, unit=unit)
 
 
+def _keep(raw: object, unit: str) -> float | None:
+    if isinstance(raw, str) and raw.strip().lower() == FOR_EVER:
+        return None
+    try:
+        return Retention(complete=seconds_of(raw, unit=unit)).complete
+    except (ValueError, InvalidValue):
+        raise ValueError(f"a duration such as 12h or 7d, or {FOR_EVER}") from None
+
+
+def _limit(raw: object, unit: str) -> int:
+    limit = _count(raw, unit)
+    if not 1 <= limit <= MOST:
+        raise ValueError(f"a whole number from 1 to {MOST}")
+    return limit
+
+
 def _count(raw: object, _unit: str) -> int:
     if isinstance(raw, int) and not isinstance(raw, bool):
         return raw
@@ -243,6 +278,7 @@ def _variable_names(raw: object, _unit: str) -> tuple[str, ...]:
     return tuple(names)
 
 
+_KEPT: Final = {f"keep_{option.name}": option.name for option in fields(Retention)}
 _READERS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "database_url": _url,
     "app": _text,
@@ -257,6 +293,8 @@ _READERS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "poll": _duration,
     "sweep": _duration,
     "grace": _duration,
+    "max_queued": _limit,
+    **dict.fromkeys(_KEPT, _keep),
 }
 _OPTIONS: Final = tuple(option.name for option in fields(WorkerOptions))
 _COUNTS: Final = frozenset({"concurrency", "processes"})

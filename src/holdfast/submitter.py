@@ -7,9 +7,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, Self
 
+from holdfast.admission import Admission
 from holdfast.core.ids import JobId
 from holdfast.errors import (
     ConflictError,
+    QueueFull,
     StoreUnavailable,
     UnknownJob,
     UsageError,
@@ -28,7 +30,16 @@ TRIES: Final = 3
 class Submitter:
     """Puts submissions into a store; what a taken key means is `resolve`'s to say."""
 
-    def __init__(self, store: Store, *, plans: PlanCache, clock: Clock, chance: Chance) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        plans: PlanCache,
+        clock: Clock,
+        chance: Chance,
+        admission: Admission | None = None,
+    ) -> None:
+        self.admission = admission
         self._store = store
         self._plans = plans
         self._clock = clock
@@ -38,6 +49,8 @@ class Submitter:
         """Return the job of a submission, and whether it is new."""
         now = self._clock.now()
         row = self._rows.row(pipeline, submit, now=now)
+        if self.admission is not None and not self.admission.admits(row.queue):
+            return self._known_or_refused(row, submit, connection)
         self._plans.save(pipeline.bound().plan, now=now, connection=connection)
         return self._insert_one(row, submit, connection)
 
@@ -58,6 +71,9 @@ class Submitter:
                     row = make(pipeline, submit, now=now)
                 except UsageError as error:
                     results[position] = Submitted(None, created=False, error=error)
+                    continue
+                if self.admission is not None and not self.admission.admits(row.queue):
+                    results[position] = _result(self._known_or_refused, row, submit, connection)
                     continue
                 if submit.rerun or len(rows) == BULK:
                     results |= inserts.next(rows)
@@ -84,6 +100,17 @@ class Submitter:
             with suppress(UnknownJob):  # as above
                 return self._insert_rerun(row, twins[0], connection), True
         raise StoreUnavailable(self._store.url, reason=f"jobs of key {row.key!r} come and go")
+
+    def _known_or_refused(
+        self, row: NewJob, submit: Submit, connection: object
+    ) -> tuple[JobId, bool]:
+        """Return the job that a key names already; whatever would be new is refused."""
+        if row.key is not None and not submit.rerun:
+            twins = self._twins(row, connection)
+            if twins:
+                return resolve(row, submit, twins), False
+        limit = 0 if self.admission is None else self.admission.max_queued
+        raise QueueFull(row.queue, limit=limit)
 
     def _insert_rerun(self, row: NewJob, first: Twin, connection: object) -> JobId:
         rerun = row._replace(rerun_of=first.job_id)
@@ -162,5 +189,5 @@ def _result(
     """Return what became of one of many; an outage is nobody's fault and is raised."""
     try:
         return Submitted(*submit_one(row, submit, connection))
-    except (UsageError, ConflictError) as error:
+    except (UsageError, ConflictError, QueueFull) as error:
         return Submitted(None, created=False, error=error)

@@ -114,6 +114,10 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
         ("holdfast_job_due", "job_due"),
     ),
     "next_due": (lambda it: it.store.next_due(ROUTES), ("holdfast_job_due", "job_due")),
+    "queued": (
+        lambda it: it.store.queued("default", limit=100),
+        ("holdfast_job_due", "job_due"),
+    ),
     "complete": (complete, KEY_OF_ID),
     "apply": (apply, KEY_OF_ID),
     "renew": (renew, KEY_OF_ID),

@@ -77,7 +77,7 @@ class Invocation:
         if not may_create:
             refuse_missing_file(settings.database_url)
         self.log(QUIET)
-        return self._closed_at_the_end(Holdfast(settings.database_url, auto_migrate=False))
+        return self._prepared(Holdfast(settings.database_url, auto_migrate=False))
 
     def log(self, default_level: str) -> None:
         """Write logs to stderr; `default_level` counts unless a level was set."""
@@ -95,10 +95,14 @@ class Invocation:
         from holdfast.cli.app_location import locate  # noqa: PLC0415 - runs the user's code
 
         self.log(QUIET)
-        return self._closed_at_the_end(locate(location))
+        return self._prepared(locate(location))
 
-    @staticmethod
-    def _closed_at_the_end(engine: Holdfast) -> Holdfast:
+    def _prepared(self, engine: Holdfast) -> Holdfast:
+        """Let an engine follow the settings, and close it when the command ends."""
+        settings = self.settings
+        engine.retention = settings.kept_over(engine.retention)
+        if settings.max_queued is not None:
+            engine.limit_queues(settings.max_queued)
         click.get_current_context().call_on_close(engine.close)
         return engine
 

@@ -12,6 +12,7 @@ from holdfast.cli.doctor import doctor
 from holdfast.cli.jobs import jobs
 from holdfast.cli.migrate import migrate
 from holdfast.cli.program import PROGRAM, Program
+from holdfast.cli.purge import purge
 from holdfast.cli.queues import queues
 from holdfast.cli.submit import submit
 from holdfast.cli.upstreams import upstreams
@@ -27,7 +28,7 @@ Exit codes:
   2  usage: the command, its input or a setting has to change
   3  not found: no such job, dead letter or upstream
   4  refused: the job's state, key or version does not allow it, or a step is missing
-  5  unreachable: the database cannot be used now; try again later
+  5  unreachable: the database cannot be used, or the queue is full; try again later
 
 \b
 Settings come from flags, then the environment (HOLDFAST_…), then holdfast.toml
@@ -56,6 +57,7 @@ for _command in (
     upstreams,
     workers,
     migrate,
+    purge,
     verify,
     doctor,
     config,

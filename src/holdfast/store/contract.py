@@ -302,6 +302,10 @@ class Store(Protocol):
         """Let claims from a queue go on; False when it was not paused."""
         ...
 
+    def queued(self, queue: str, *, limit: int) -> int:
+        """Return how many jobs of a queue are queued, due or not; at most `limit` are counted."""
+        ...
+
     def queues(self, *, now: Instant) -> list[QueueCounts]:
         """Return every queue that has active jobs or is paused, by name."""
         ...

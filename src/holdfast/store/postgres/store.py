@@ -291,6 +291,9 @@ class PostgresStore:
         self.announce_due()
         return resumed
 
+    def queued(self, queue: str, *, limit: int) -> int:
+        return cast("int", self._rows("queued", {"queue": queue, "limit": limit})[0][0])
+
     def queues(self, *, now: Instant) -> list[QueueCounts]:
         return [QueueCounts._make(row) for row in self._rows("queues", {"now": now})]
 

@@ -276,6 +276,10 @@ class SqliteStore:
         self._database.wake()
         return resumed
 
+    def queued(self, queue: str, *, limit: int) -> int:
+        """Return how many jobs of a queue are queued; at most `limit` are counted."""
+        return int(self._rows("queued", {"queue": queue, "limit": limit})[0][0])
+
     def queues(self, *, now: Instant) -> list[QueueCounts]:
         """Return every queue that has active jobs or is paused, by name."""
         return [QueueCounts._make(row) for row in self._rows("queues", {"now": now})]

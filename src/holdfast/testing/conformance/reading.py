@@ -115,6 +115,17 @@ class ReadConformance:
 
         assert [*first, *rest] == failed[::-1]
 
+    def test_what_is_queued_is_counted_up_to_a_limit(self, store: Store) -> None:
+        started(store)
+        submitted(store, 3, run_at=after(100))
+        submitted(store, 2)
+        submitted(store, 4, queue="other")
+
+        assert store.queued("default", limit=100) == 5
+        assert store.queued("default", limit=4) == 4
+        assert store.queued("other", limit=4) == 4
+        assert store.queued("none", limit=4) == 0
+
     def test_queues_are_counted_by_what_can_happen_next(self, store: Store) -> None:
         submitted(store, 2, run_at=after(-3))
         submitted(store, 1, run_at=after(-9), priority=3)
