@@ -12,7 +12,6 @@ from holdfast.cli.letter_words import situation, standing_of
 from holdfast.cli.output import Cell, Column, Output
 from holdfast.cli.program import Command
 from holdfast.cli.words import clock, when
-from holdfast.core.instant import Instant
 from holdfast.letter_view import LetterReport, LetterView
 from holdfast.store.audit import AuditEntry
 
@@ -39,7 +38,7 @@ def show_letter(invocation: Invocation, letter_id: str) -> None:
     for line in view.letter.stack.splitlines():
         output.line(f"    {line}")
     if report.actions:
-        _print_actions(output, report.actions, view.read_at)
+        _print_actions(output, report.actions)
     if view.job is not None:
         print_history(output, report.history, begun=view.job.created_at)
 
@@ -84,14 +83,13 @@ def _error(view: LetterView) -> list[tuple[str, Cell]]:
     ]
 
 
-def _print_actions(output: Output, actions: Sequence[AuditEntry], now: Instant) -> None:
+def _print_actions(output: Output, actions: Sequence[AuditEntry]) -> None:
     output.heading("What was done")
     output.table(
         (Column("  TIME"), Column("ACTION"), Column("BY"), Column("", elastic=True)),
         (
             (f"  {clock(entry.at)}", entry.action, entry.done_by, _remark(entry))
             for entry in reversed(actions)
-            if entry.at <= now
         ),
     )
 

@@ -120,7 +120,11 @@ def situation(
             took = (job.finished_at or now) - (job.started_at or job.created_at)
             said = [f"Complete; it took {span(took)} from its first attempt."]
         case JobState.FAILED:
-            said = [_failed(job, view), f"To send it back: holdfast jobs retry {job.id}"]
+            said = [
+                _failed(job, view),
+                f"What was done about it, and what comes next: holdfast dead show {job.id}",
+                f"To send it back: holdfast jobs retry {job.id}",
+            ]
         case JobState.CANCELLED:
             said = [_cancelled(history)]
         case _:
