@@ -31,8 +31,8 @@ class Command:
 
 
 def command_for(program: Path, progress: Progress) -> Command:
-    """The command that runs a file of `bench/systems`, its environment made if it is missing."""
-    module = f"bench.systems.{program.stem}"
+    """The command that runs a program of this folder, its environment made if it is missing."""
+    module = f"bench.{program.parent.name}.{program.stem}"
     if program.suffix == ".cjs":
         return Command((_node(), str(program)), {"NODE_PATH": str(_node_modules(progress))})
     python = sys.executable if program.stem == "holdfast" else str(_peers_python(progress))

@@ -1,4 +1,4 @@
-"""What a measure is: figures of holdfast alone, each with a bound of its own or none."""
+"""What a measure is: figures that are no jobs' pace, each with a bound of its own or none."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +27,8 @@ class Measured:
     workload: str
     figure: Figure
     jobs: int
+    system: str = OURS
+    version: str = version("holdfast")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +44,25 @@ def rows_of(measures: Sequence[Measure], conditions: Conditions) -> Iterator[Row
     for each in measures:
         try:
             for measured in each.measure(conditions):
-                yield _row(measured.workload, jobs=measured.jobs, figure=measured.figure)
+                yield _row(measured)
         except Failed as failed:
-            yield _row(each.name, jobs=0, error=str(failed))
+            yield Row(
+                workload=each.name,
+                system=OURS,
+                version=version("holdfast"),
+                jobs=0,
+                repeats=(),
+                figure=None,
+                error=str(failed),
+            )
 
 
-def _row(workload: str, *, jobs: int, figure: Figure | None = None, error: str | None = None):
+def _row(measured: Measured) -> Row:
     return Row(
-        workload=workload,
-        system=OURS,
-        version=version("holdfast"),
-        jobs=jobs,
-        repeats=() if figure is None else (figure,),
-        figure=figure,
-        error=error,
+        workload=measured.workload,
+        system=measured.system,
+        version=measured.version,
+        jobs=measured.jobs,
+        repeats=(measured.figure,),
+        figure=measured.figure,
     )

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.figure import Delay, Figure, Rate, Tail, in_words, size_of
+from bench.figure import Cost, Delay, Figure, Rate, Tail, in_words, size_of
 from bench.system import OURS
 from bench.targets import RATIO_TARGETS, Target, figure_target
 
@@ -36,8 +36,9 @@ class Verdict:
 
 
 def ratio(row: Row, rows: Sequence[Row]) -> float | None:
-    """holdfast's figure divided by this row's; below 1 is good for delays, above 1 for rates."""
-    if not isinstance(row.figure, Rate | Delay | Tail):
+    """holdfast's figure divided by this row's; below 1 is good for times, above 1 for rates."""
+    is_compared = isinstance(row.figure, Rate | Delay | Tail)
+    if not is_compared and not (isinstance(row.figure, Cost) and row.system != OURS):
         return None
     ours = next(
         (each.figure for each in rows if (each.system, each.workload) == (OURS, row.workload)),
@@ -77,7 +78,9 @@ def show(console: Console, rows: Sequence[Row]) -> None:
         )
         before = row
     console.print(table)
-    console.print(f"\nratio: {OURS}'s figure over the system's; above 1 is good for /s, bad for ms")
+    console.print(
+        f"\nratio: {OURS}'s figure over the system's; above 1 is good for /s, bad for ms and µs"
+    )
     for row in rows:
         if row.error is not None:
             console.print(f"{row.workload} on {row.system} failed: {row.error}", style="red")

@@ -1,12 +1,23 @@
 """The measures, in the order of the table; one file each."""
 
 from bench.measure import Measure
-from bench.measures import classify, decide, failing, held, idle, memory, redact, submit_call
+from bench.measures import (
+    classify,
+    decide,
+    failing,
+    guard,
+    held,
+    idle,
+    memory,
+    redact,
+    submit_call,
+)
 
 MEASURES: tuple[Measure, ...] = (
     decide.MEASURE,
     classify.MEASURE,
     redact.MEASURE,
+    guard.MEASURE,
     submit_call.MEASURE,
     idle.MEASURE,
     memory.MEASURE,

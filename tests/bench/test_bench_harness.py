@@ -10,6 +10,7 @@ from bench.measure import Conditions
 from bench.measures import redact
 from bench.measures.classify import costs_of_classification
 from bench.measures.decide import CASES
+from bench.measures.guard import KINDS
 from bench.measures.memory import slope
 from bench.measures.redact import costs_of_redaction
 from bench.report import Row, ratio, verdict, write
@@ -77,6 +78,8 @@ def test_a_row_without_a_figure_has_neither_ratio_nor_verdict():
         ("classify-timeout", Cost(20.1), False),
         ("redact-traceback-4-kb", Cost(1_000), True),
         ("redact-traceback-4-kb", Cost(1_001), False),
+        ("guard-call", Cost(5.0), True),
+        ("guard-await", Cost(5.1), False),
         ("idle-sqlite", Share(1.9), True),
         ("idle-sqlite", Share(2.1), False),
         ("memory-postgresql", Growth(-3), True),
@@ -104,6 +107,31 @@ def test_ratios_are_held_to_their_bounds():
     assert verdict(rows[3], rows).met
     assert verdict(rows[4], rows) is None
     assert (str(Target(2.5)), str(Target(1, less_is_better=True))) == ("≥ 2.5", "≤ 1")
+
+
+def test_a_cost_is_compared_where_there_is_a_peer():
+    rows = [
+        row("guard-call", "holdfast", Cost(2)),
+        row("guard-call", "tenacity, pybreaker", Cost(40)),
+    ]
+    assert ratio(rows[0], rows) is None
+    assert ratio(rows[1], rows) == 0.05
+    assert verdict(rows[0], rows).met
+    assert verdict(rows[1], rows) is None
+
+
+def test_a_guarded_call_is_measured_against_the_bare_one():
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.guards.holdfast", "measure", '{"batches": 5}'],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=50,
+    )
+    said = json.loads(done.stdout)
+    assert (said["event"], said["name"]) == ("measured", "holdfast")
+    assert all(0 < said[kind] < 1_000 for kind in KINDS.values())
 
 
 def test_the_99th_percentile_leaves_one_of_a_hundred_out():
