@@ -29,6 +29,7 @@ def test_the_promise_is_a_lookup_that_lags_and_nothing_else():
     assert (promise.dedupes_for, promise.lookup_lag) == (None, 60)
     assert not promise.lookup_needs_id
     assert Postmark(KEY).promise.lookup_lag == 300
+    assert Postmark(KEY).promise.lookup_for == 45 * 86_400
 
 
 def test_an_email_is_sent_as_postmark_wants_it(fake):

@@ -24,10 +24,12 @@ def fake() -> Iterator[tuple[FakeApi, ResendLedger]]:
 
 
 def test_the_promise_is_a_day_of_tokens_and_lookups_by_id():
-    promise = Resend(KEY).promise
+    promise = Resend(KEY, lookup_for=7 * 86_400).promise
 
     assert promise.dedupes_for == 24 * 3600
     assert promise.lookup_lag is not None
+    assert promise.lookup_for == 7 * 86_400
+    assert Resend(KEY).promise.lookup_for == 86_400
     assert promise.lookup_needs_id
 
 

@@ -26,6 +26,7 @@ from holdfast.runtime.provider import Evidence
 
 LOOKUP_LAG_S: Final = 300.0
 """How long the message search may miss a message that was accepted; nobody promises less."""
+LOOKUP_FOR_S: Final = 45 * 24 * 3600.0
 TOKEN_NAME: Final = "holdfast-token"  # noqa: S105 - the name of a field
 
 _MAX_METADATA: Final = 9
@@ -57,7 +58,8 @@ class Postmark:
     """Sends e-mails through a Postmark server.
 
     `key` is its server token, or a function that returns the current one. `lookup_lag` is how long
-    the message search is waited for before "not found" is believed, in seconds.
+    the message search is waited for before "not found" is believed, `lookup_for` how long the
+    server keeps messages, both in seconds.
     """
 
     def __init__(
@@ -67,11 +69,12 @@ class Postmark:
         name: str = "postmark",
         stream: str = "outbound",
         lookup_lag: float = LOOKUP_LAG_S,
+        lookup_for: float = LOOKUP_FOR_S,
         base_url: str = "https://api.postmarkapp.com",
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.name = name
-        self.promise = Promise(lookup_lag=lookup_lag)
+        self.promise = Promise(lookup_lag=lookup_lag, lookup_for=lookup_for)
         self._key = Secret(key, name=f"the key of {name}")
         self._stream = stream
         self._base_url = base_url.rstrip("/")

@@ -1,7 +1,8 @@
 """Resend, over its HTTP API.
 
 Its promise: the same `Idempotency-Key` within 24 hours sends nothing twice and returns the first
-id. An e-mail can be looked up by Resend's id of it, and by nothing else.
+id. An e-mail can be looked up by Resend's id of it, and by nothing else, for as long as the account
+keeps e-mails: a day, unless more is paid for.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from holdfast.runtime.provider import Evidence
 DEDUPES_FOR_S: Final = 24 * 3600.0
 LOOKUP_LAG_S: Final = 5.0
 """An e-mail that has an id can be read at once; a little is added for their replicas."""
+LOOKUP_FOR_S: Final = 24 * 3600.0
 
 _TAG: Final = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _NOT_FOUND: Final = 404
@@ -62,8 +64,9 @@ _BY_NAME: Final[Mapping[str, Verdict]] = {
 class Resend:
     """Sends e-mails through Resend.
 
-    `key` is an API key, or a function that returns the current one. Metadata of a message become
-    tags. A lookup needs a key with full access; one that may only send is refused.
+    `key` is an API key, or a function that returns the current one; lookups need one with full
+    access. `lookup_for` is how long the account keeps e-mails, in seconds. Metadata of a message
+    become tags.
     """
 
     def __init__(
@@ -71,12 +74,16 @@ class Resend:
         key: Key,
         *,
         name: str = "resend",
+        lookup_for: float = LOOKUP_FOR_S,
         base_url: str = "https://api.resend.com",
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.name = name
         self.promise = Promise(
-            dedupes_for=DEDUPES_FOR_S, lookup_lag=LOOKUP_LAG_S, lookup_needs_id=True
+            dedupes_for=DEDUPES_FOR_S,
+            lookup_lag=LOOKUP_LAG_S,
+            lookup_for=lookup_for,
+            lookup_needs_id=True,
         )
         self._key = Secret(key, name=f"the key of {name}")
         self._base_url = base_url.rstrip("/")
