@@ -130,3 +130,43 @@ def test_a_subscriber_may_leave_while_it_is_told(open_app):
     drain(app)
 
     assert len(seen) == 3
+
+
+def failed_again(app) -> str:
+    job = app.submit("p")
+    run_inline(app)
+    app.retry(job.id, by="ada")
+    run_inline(app)
+    return job.id
+
+
+def test_what_fails_again_for_the_same_reason_is_cried_out_once(open_app, caplog):
+    app = open_app(pipeline_of(Script(then=GiveUp("NO"))))
+    job_id = failed_again(app)
+
+    (line,) = [line for line in lines(caplog) if line.levelno == logging.CRITICAL]
+    assert (line.event, line.job_id, line.error_code) == ("escalated", job_id, "NO")
+    assert (line.deaths, len(line.fingerprint)) == (2, 16)
+
+
+def test_letters_are_looked_up_only_for_jobs_that_were_sent_back(open_app):
+    asked = []
+    app = open_app(pipeline_of(Script(GiveUp("NO"), GiveUp("NO"), then=1)))
+    app.announcer._escalated = lambda ids: asked.append(set(ids)) or ()
+    job_id = failed_again(app)
+    app.submit("p")
+    run_inline(app)
+
+    assert asked == [{job_id}]
+
+
+def test_a_letter_that_cannot_be_looked_up_fails_nothing(open_app, caplog):
+    def unreachable(ids):
+        raise OSError("gone")
+
+    app = open_app(pipeline_of(Script(then=GiveUp("NO"))))
+    app.announcer._escalated = unreachable
+    job_id = failed_again(app)
+
+    assert app.job(job_id).state == "failed"
+    assert "it cannot be told which dead letters are escalated" in caplog.text

@@ -36,7 +36,7 @@ from holdfast.store.contract import JobFilter, LedgerEntry, NewJob, Store
 from holdfast.store.letters import LetterFilter
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.testing.conformance.burying import letter_after
+from holdfast.testing.conformance.letter_model import letter_after
 from holdfast.testing.conformance.samples import as_stored, next_id
 from tests.store.conftest import TABLES
 
