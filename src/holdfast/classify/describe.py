@@ -92,6 +92,9 @@ def complaints_of(exception: BaseException) -> str | None:
 
 def causes_of(exception: BaseException) -> Iterator[BaseException]:
     """The exception, then what it came from, as a traceback would show; never in a circle."""
+    if exception.__cause__ is None and exception.__context__ is None:
+        yield exception
+        return
     seen: set[int] = set()
     current: BaseException | None = exception
     while current is not None and id(current) not in seen and len(seen) < MAX_CHAIN:
@@ -150,7 +153,9 @@ def _frame_lines(traceback: TracebackType | None) -> list[str]:
     remembers.
     """
     lines: list[str] = []
-    while traceback is not None and len(lines) < _MAX_FRAMES_WALKED:
+    for _ in range(_MAX_FRAMES_WALKED):
+        if traceback is None:
+            break
         code = traceback.tb_frame.f_code
         lines.append(f"  {code.co_filename}:{traceback.tb_lineno}:{code.co_name}")
         traceback = traceback.tb_next

@@ -23,7 +23,7 @@ _STATUS_PATHS: Final = (
     ("response", "status_code"),
     ("resp", "status"),
 )
-_HEADER_PATHS: Final = (("headers",), ("response", "headers"), ("resp",))
+_HEADER_PATHS: Final = (("headers", None), ("response", "headers"), ("resp", None))
 _RATE_LIMIT_STATUSES: Final = (403, 429)
 _FIRST_STATUS: Final = 100
 _LAST_STATUS: Final = 599
@@ -73,8 +73,13 @@ def status_of(exception: BaseException) -> int | None:
 
 def headers_of(exception: BaseException) -> dict[str, str]:
     """The response headers the exception carries, by lower-case name; empty when there are none."""
-    for path in _HEADER_PATHS:
-        found = read(exception, path)
+    for name, inner in _HEADER_PATHS:
+        try:
+            found = getattr(exception, name, None)
+            if found is not None and inner is not None:
+                found = getattr(found, inner, None)
+        except Exception:  # noqa: BLE001, S112 - a property may raise anything
+            continue
         if found is not None:
             headers = dict(_header_items(found))
             if headers:
@@ -92,8 +97,8 @@ def retry_after_us_of(exception: BaseException, *, now: Instant) -> int | None:
     if not headers:
         return None
     for name in _MILLISECOND_NAMES:
-        milliseconds = headers.get(name, "").strip()
-        if _NUMBER.fullmatch(milliseconds):
+        milliseconds = headers.get(name)
+        if milliseconds is not None and _NUMBER.fullmatch(milliseconds.strip()):
             return _clamped(float(milliseconds) * 1_000)
     asked_us = parse_retry_after(headers.get("retry-after", ""), now=now)
     if asked_us is not None or status_of(exception) not in _RATE_LIMIT_STATUSES:

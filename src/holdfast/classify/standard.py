@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Mapping
 from concurrent.futures import BrokenExecutor
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from holdfast.classify.http_status import verdict_of_response, verdict_of_status
@@ -75,12 +76,13 @@ def exit_code_rule(verdicts: Mapping[int, Verdict]) -> Rule:
 
 
 def _verdict_of_give_up(error: GiveUp, _now: Instant) -> Verdict:
-    return Verdict(
-        error.error_class,
-        retryable=False,
-        message=error.message or None,
-        blames_upstream=False,
-    )
+    return _given_up(error.error_class)
+
+
+@lru_cache(maxsize=256)
+def _given_up(error_class: str) -> Verdict:
+    """The verdict on what was given up; the message is what the exception says."""
+    return Verdict(error_class, retryable=False, blames_upstream=False)
 
 
 def _verdict_of_circuit_open(error: CircuitOpen, _now: Instant) -> Verdict:

@@ -21,10 +21,10 @@ MAX_RETRY_AFTER_US: Final = 365 * 24 * 3600 * 1_000_000
 # terminals obey others.
 _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
+_SAFE_ASCII: Final = b"\t\n" + bytes(range(0x20, 0x7F))
 _LONGEST_MARKER: Final = 48
 _BOOL: Final = frozenset({bool})
 _INT_OR_NONE: Final = frozenset({int, type(None)})
-_NO_NUMBERS: Final = (None, None, None)
 
 _Kind = TypeVar("_Kind", bound=StrEnum)
 
@@ -114,8 +114,12 @@ class Failure:
         put = object.__setattr__
         if type(self.error_class) is not str or not _is_error_class(self.error_class):
             put(self, "error_class", checked_error_class(self.error_class, owner="Failure"))
-        put(self, "message", clean_text(self.message, MAX_MESSAGE_LENGTH) or self.error_class)
-        put(self, "exception_type", clean_text(self.exception_type, MAX_EXCEPTION_TYPE_LENGTH))
+        message, kind = self.message, self.exception_type
+        # Most are short lines, as they should be.
+        if not message or len(message) > MAX_MESSAGE_LENGTH or not message.isprintable():
+            put(self, "message", clean_text(message, MAX_MESSAGE_LENGTH) or self.error_class)
+        if len(kind) > MAX_EXCEPTION_TYPE_LENGTH or not kind.isprintable():
+            put(self, "exception_type", clean_text(kind, MAX_EXCEPTION_TYPE_LENGTH))
         put(self, "stack", clean_text(self.stack, MAX_STACK_LENGTH))
         # Made by holdfast itself they are members already, and most failures are.
         if type(self.category) is not Category:
@@ -125,8 +129,8 @@ class Failure:
         kinds = {type(self.retryable), type(self.outcome_known), type(self.blames_upstream)}
         if kinds != _BOOL:
             self._check_kinds(_BOOL, "bool", "retryable", "outcome_known", "blames_upstream")
-        numbers = (self.http_status, self.attempts, self.retry_after_us)
-        if numbers != _NO_NUMBERS:
+        kinds = {type(self.http_status), type(self.attempts), type(self.retry_after_us)}
+        if not kinds <= _INT_OR_NONE:
             names = ("http_status", "attempts", "retry_after_us")
             self._check_kinds(_INT_OR_NONE, "int or None", *names)
         if self.retry_after_us is not None:
@@ -205,9 +209,9 @@ def clean_text(text: str, limit: int) -> str:
     NUL, other control characters except newline and tab, and lone surrogates become visible
     escapes. A text that is cut says how long it was.
     """
-    kept = text[: limit + 1]
-    # What is printable holds none of them; that is found out much faster.
-    if not kept.replace("\n", " ").isprintable() and _UNSAFE.search(kept):
+    kept = text if len(text) <= limit else text[: limit + 1]
+    # Whether there is anything to escape is found out much faster than what.
+    if not kept.isascii() or kept.encode("ascii").translate(None, _SAFE_ASCII):
         kept = _UNSAFE.sub(_escaped, kept)
     if len(kept) <= limit:
         return kept
