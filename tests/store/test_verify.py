@@ -18,6 +18,7 @@ from holdfast.core.event import (
 from holdfast.core.job import Job
 from holdfast.store import sqlfiles
 from holdfast.store.contract import Store
+from holdfast.testing.conformance.delivering import new_delivery
 from holdfast.testing.conformance.samples import (
     LASTING_FAILURE,
     NOW,
@@ -78,6 +79,11 @@ def rerun(store: Store) -> str:
     return job.id
 
 
+def intended(store: Store) -> str:
+    (delivery,) = store.deliveries.ensure([new_delivery()])
+    return delivery.id
+
+
 MAKES = Callable[[Store], str]
 
 JOB = "update {{job}} set {} where id = '{}'"
@@ -85,6 +91,7 @@ LEDGER = "update {{ledger}} set {} where job_id = '{}'"
 CHECKPOINT = "update {{checkpoint}} set {} where job_id = '{}'"
 LETTER = "update {{dead_letter}} set {} where id = '{}'"
 NO_LETTER = "{} from {{dead_letter}} where id = '{}'"
+DELIVERY = "update {{delivery}} set {} where id = '{}'"
 STRANGER = "018bcfe5-6800-7000-8000-ffffffffffff"
 
 BREAKS: list[tuple[str, MAKES, str, str]] = [
@@ -145,6 +152,21 @@ BREAKS: list[tuple[str, MAKES, str, str]] = [
     ("letter_steps_in_order", failed, LETTER, "resolved_at = 1"),
     ("letter_steps_in_order", failed, LETTER, "state = 'resolved', note = 'closed'"),
     ("letter_steps_in_order", revived, LETTER, "replayed_at = null"),
+    ("delivery_state_is_known", intended, DELIVERY, "state = 'lost'"),
+    ("delivery_state_is_known", intended, DELIVERY, "state = 'failed', error_class = 'BUG'"),
+    ("delivery_state_is_known", intended, DELIVERY, "state = 'failed', error = '1'"),
+    ("delivery_marked_when_sent", intended, DELIVERY, "state = 'sent'"),
+    ("delivery_marked_when_sent", intended, DELIVERY, "notified_at = 1"),
+    ("delivery_began_when_in_doubt", intended, DELIVERY, "state = 'sending'"),
+    ("delivery_began_when_in_doubt", intended, DELIVERY, "state = 'unknown'"),
+    ("delivery_leased_while_open", intended, DELIVERY, "holder = 'w'"),
+    ("delivery_leased_while_open", intended, DELIVERY, "lease_until = 1"),
+    (
+        "delivery_leased_while_open",
+        intended,
+        DELIVERY,
+        "holder = 'w', lease_until = 1, state = 'unknown', began_at = 1",
+    ),
 ]
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from holdfast.core.lease import Lease
     from holdfast.core.plan import Plan, Route
     from holdfast.store.audit import AuditRows
+    from holdfast.store.deliveries import DeliveryRows
     from holdfast.store.secrets import SecretRows
     from holdfast.store.letters import LetterRows
     from holdfast.store.replays import ReplayRows
@@ -162,6 +163,9 @@ class Store(Protocol):
         ...
 
     def pending_migrations(self) -> list[tuple[str, str]]:
+    outbox: OutboxRows
+    inbox: InboxRows
+    deliveries: DeliveryRows
         """Return name and SQL of each migration not yet applied, in order; change nothing.
 
         Run by hand, the SQL does what `migrate` does, the record of the migration included.

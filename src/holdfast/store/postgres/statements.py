@@ -9,13 +9,20 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from holdfast.errors import UsageError
+from holdfast.store.deliveries import DELIVERY_COLUMNS
 from holdfast.store.letters import LETTER_COLUMNS
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.rows import JOB_COLUMNS
 from holdfast.store.sqlfiles import SqlFiles
 
 SQL: Final = SqlFiles(
-    __package__ or "", {"job_columns": JOB_COLUMNS, "letter_columns": LETTER_COLUMNS}
+    __package__ or "",
+    {
+        "job_columns": JOB_COLUMNS,
+        "letter_columns": LETTER_COLUMNS,
+        "outbox_columns": OUTBOX_COLUMNS,
+        "delivery_columns": DELIVERY_COLUMNS,
+    },
 )
 
 

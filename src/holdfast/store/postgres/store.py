@@ -33,6 +33,8 @@ from holdfast.store.contract import (
     WorkerRow,
 )
 from holdfast.store.letters import LetterRows
+from holdfast.store.deliveries import DeliveryRows
+from holdfast.store.inbox import InboxRows
 from holdfast.store.postgres import inserts, migrations
 from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.connection import (
@@ -100,6 +102,9 @@ class PostgresStore:
         self.replays = ReplayRows(sql)
 
     def migrate(self) -> list[str]:
+        self.outbox = OutboxRows(sql)
+        self.inbox = InboxRows(sql)
+        self.deliveries = DeliveryRows(sql)
         return migrations.migrate(self._connections.connect)
 
     def pending_migrations(self) -> list[tuple[str, str]]:

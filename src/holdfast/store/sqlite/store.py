@@ -31,6 +31,8 @@ from holdfast.store.contract import (
     WorkerRow,
 )
 from holdfast.store.letters import LetterRows
+from holdfast.store.deliveries import DeliveryRows
+from holdfast.store.inbox import InboxRows
 from holdfast.store.replays import ReplayRows
 from holdfast.store.retention import RetentionRows
 from holdfast.store.rows import (
@@ -73,6 +75,9 @@ class SqliteStore:
         self.replays = ReplayRows(sql)
 
     def migrate(self) -> list[str]:
+        self.outbox = OutboxRows(sql, added=database.wake)
+        self.inbox = InboxRows(sql)
+        self.deliveries = DeliveryRows(sql)
         """Bring the schema up to date and return the names of the migrations applied now."""
         return migrate.migrate(self._dialect(), MIGRATIONS)
 

@@ -6,6 +6,7 @@ from holdfast.store.contract import Store
 from holdfast.testing.conformance.applying import ApplyConformance
 from holdfast.testing.conformance.burying import BuryConformance
 from holdfast.testing.conformance.claiming import ClaimConformance
+from holdfast.testing.conformance.delivering import DeliveryConformance
 from holdfast.testing.conformance.inserting import InsertConformance
 from holdfast.testing.conformance.keeping import KeepConformance
 from holdfast.testing.conformance.listening import ListenConformance
@@ -34,6 +35,7 @@ class StoreConformance(
     RaceConformance,
     ReplayConformance,
     UpstreamConformance,
+    DeliveryConformance,
 ):
     """Every test of a store; subclass it under a name that starts with `Test`."""
 

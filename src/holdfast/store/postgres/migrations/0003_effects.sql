@@ -33,6 +33,8 @@ create table holdfast.delivery (
 create unique index delivery_key on holdfast.delivery (subject, recipient, version);
 create index delivery_due on holdfast.delivery (provider, run_at, id)
     where state in ('intent', 'sending');
+create index delivery_leased on holdfast.delivery (provider, lease_until, id)
+    where holder is not null;
 create index delivery_job on holdfast.delivery (job_id) where job_id is not null;
 create index delivery_untold on holdfast.delivery (job_id)
     where job_told = 0 and job_id is not null and state in ('sent', 'failed');
@@ -40,6 +42,7 @@ create index delivery_unchecked on holdfast.delivery (provider, notified_at, id)
     where state = 'sent' and checked_at is null;
 create index delivery_unknown on holdfast.delivery (provider, id) where state = 'unknown';
 
+-- Messages of one aggregate are published in the order of their positions.
 create table holdfast.outbox (
     id            text     primary key collate "C",
     aggregate_id  text     not null collate "C",

@@ -33,6 +33,8 @@ create table holdfast_delivery (
 create unique index holdfast_delivery_key on holdfast_delivery (subject, recipient, version);
 create index holdfast_delivery_due on holdfast_delivery (provider, run_at, id)
     where state in ('intent', 'sending');
+create index holdfast_delivery_leased on holdfast_delivery (provider, lease_until, id)
+    where holder is not null;
 create index holdfast_delivery_job on holdfast_delivery (job_id) where job_id is not null;
 create index holdfast_delivery_untold on holdfast_delivery (job_id)
     where job_told = 0 and job_id is not null and state in ('sent', 'failed');
@@ -40,6 +42,7 @@ create index holdfast_delivery_unchecked on holdfast_delivery (provider, notifie
     where state = 'sent' and checked_at is null;
 create index holdfast_delivery_unknown on holdfast_delivery (provider, id) where state = 'unknown';
 
+-- Messages of one aggregate are published in the order of their positions.
 create table holdfast_outbox (
     id              text    not null primary key,
     aggregate_id    text    not null,

@@ -1,0 +1,201 @@
+"""Deliveries: one row per subject, recipient and version, guarded by its revision.
+
+No method holds a row across anything but its own statements: a courier leases a delivery, lets go
+of the database, calls the provider and then writes what came of it under the revision it read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.delivery import Delivery, DeliveryState
+from holdfast.core.instant import Instant, later
+from holdfast.store.audit import AuditEntry, record
+from holdfast.store.sql import Sql, Steps
+
+SUBJECT: Final = "delivery"
+"""The kind of subject under which the audit record keeps what is done about deliveries."""
+CHUNK: Final = 200
+_FIXED: Final = frozenset(
+    {"subject", "recipient", "version", "provider", "token", "message", "created_at"}
+)
+DELIVERY_COLUMNS: Final = ", ".join(f"delivery.{name}" for name in Delivery._fields)
+DELIVERY_RETURNED: Final = ", ".join(Delivery._fields)
+"""As above, for a statement that cannot name its table."""
+
+
+class DeliveryFilter(NamedTuple):
+    """Which deliveries to list; empty fields match everything."""
+
+    states: tuple[DeliveryState, ...] = ()
+    provider: str | None = None
+    subject: str | None = None
+    recipient: str | None = None
+    version: int | None = None
+    job_id: str | None = None
+    error_class: str | None = None
+    created_since: Instant | None = None
+    created_until: Instant | None = None
+
+
+class DeliveryRows:
+    """Reads and writes deliveries."""
+
+    def __init__(self, sql: Sql) -> None:
+        self._sql = sql
+
+    def ensure(self, made: Sequence[Delivery], *, connection: object = None) -> list[Delivery]:
+        """Store new deliveries; return, in their order, what is stored for each key.
+
+        A delivery that a recipient already has for that subject and version stays as it is. With
+        `connection` the rows become part of the caller's own transaction.
+        """
+
+        def write(steps: Steps) -> list[Delivery]:
+            found: dict[tuple[str, str, int], Delivery] = {}
+            for start in range(0, len(made), CHUNK):
+                values = {"rows": _as_json(made[start : start + CHUNK])}
+                steps.count("deliveries_insert", values)
+                for row in steps.rows("deliveries_of_keys", values):
+                    delivery = _from_row(row)
+                    found[_key(delivery)] = delivery
+            return [found[_key(delivery)] for delivery in made]
+
+        return self._sql.transact(write, connection=connection) if made else []
+
+    def claim(
+        self, provider: str, *, limit: int, holder: str, lease_us: int, now: Instant
+    ) -> list[Delivery]:
+        """Lease up to `limit` due deliveries of a provider, the longest due first.
+
+        What another courier was leased stays with it until `lost` names it.
+        """
+        values = {
+            "provider": provider,
+            "limit": limit,
+            "holder": holder,
+            "lease_until": later(now, lease_us),
+            "now": now,
+        }
+        rows = self._sql.transact(lambda steps: steps.rows("delivery_claim", values))
+        return sorted(map(_from_row, rows), key=lambda delivery: delivery.id)
+
+    def lost(self, provider: str, *, now: Instant, limit: int) -> list[Delivery]:
+        """Return deliveries of a provider whose courier's lease ended before `now`."""
+        values = {"provider": provider, "now": now, "limit": limit}
+        return self._find("deliveries_lost", values)
+
+    def apply(
+        self, decided: Iterable[Delivery], *, audit: Sequence[AuditEntry] = ()
+    ) -> dict[str, Delivery]:
+        """Write deliveries as decided from their `revision`, in one transaction.
+
+        Returns those that had not moved since, by id, with their new revisions. What the record
+        should say is written with them, unless none was written.
+        """
+        # In the order of their ids, so that two writers do not wait in a circle.
+        ordered = sorted(decided, key=lambda delivery: delivery.id)
+
+        def write(steps: Steps) -> dict[str, Delivery]:
+            written = {
+                delivery.id: delivery._replace(revision=delivery.revision + 1)
+                for delivery in ordered
+                if steps.count("delivery_update", _changes(delivery)) == 1
+            }
+            for entry in audit if written else ():
+                record(steps, entry)
+            return written
+
+        return self._sql.transact(write) if ordered else {}
+
+    def get(self, delivery_id: str) -> Delivery | None:
+        """Return a delivery, or None when there is none of that id."""
+        found = self._find("delivery", {"id": delivery_id})
+        return found[0] if found else None
+
+    def find(self, wanted: DeliveryFilter, *, before: str | None, limit: int) -> list[Delivery]:
+        """Return matching deliveries, the newest first, from those whose id is below `before`."""
+        values = {
+            **wanted._asdict(),
+            "states": ",".join(wanted.states) or None,
+            "before": before,
+            "limit": limit,
+        }
+        return self._find("deliveries", values)
+
+    def of_job(self, job_id: str) -> list[Delivery]:
+        """Return the deliveries that belong to a job, the oldest first."""
+        return self._find("deliveries_of_job", {"job_id": job_id})
+
+    def untold(self, *, after: str, limit: int) -> list[str]:
+        """Return jobs, from those above the id `after`, that some delivery has ended since.
+
+        That is: since the job was last looked at.
+        """
+        rows = self._sql.rows("deliveries_untold", {"after": after, "limit": limit})
+        return [row[0] for row in rows]
+
+    def told(self, job_id: str, seen: Iterable[Delivery]) -> None:
+        """Note that a job was looked at since these deliveries of it ended as they were seen."""
+        rows = [{"id": delivery.id, "revision": delivery.revision} for delivery in seen]
+        self._sql.count("deliveries_told", {"job_id": job_id, "rows": json.dumps(rows)})
+
+    def unchecked(
+        self, provider: str, *, since: Instant, until: Instant, limit: int
+    ) -> list[Delivery]:
+        """Return deliveries marked after `since` and up to `until` that nobody has confirmed."""
+        values = {"provider": provider, "since": since, "until": until, "limit": limit}
+        return self._find("deliveries_unchecked", values)
+
+    def unknown(self, provider: str, *, until: Instant, limit: int) -> list[Delivery]:
+        """Return unknown deliveries of a provider that were not looked up after `until`."""
+        values = {"provider": provider, "until": until, "limit": limit}
+        return self._find("deliveries_unknown", values)
+
+    def counts(self) -> dict[str, dict[DeliveryState, int]]:
+        """Return, by provider, how many deliveries are in each state but `sent`."""
+        found: dict[str, dict[DeliveryState, int]] = {}
+        for provider, state, count in self._sql.rows("delivery_counts", {}):
+            found.setdefault(provider, {})[DeliveryState(state)] = count
+        return found
+
+    def _find(self, statement: str, values: dict[str, Any]) -> list[Delivery]:
+        return [_from_row(row) for row in self._sql.rows(statement, values)]
+
+
+def _key(delivery: Delivery) -> tuple[str, str, int]:
+    return delivery.subject, delivery.recipient, delivery.version
+
+
+def _as_json(made: Sequence[Delivery]) -> str:
+    names = ("id", *_FIXED, "job_id", "stage", "run_at")
+    return json.dumps(
+        [
+            {
+                **{name: getattr(delivery, name) for name in names},
+                "required": int(delivery.required),
+            }
+            for delivery in made
+        ]
+    )
+
+
+def _changes(delivery: Delivery) -> dict[str, Any]:
+    values = {name: value for name, value in delivery._asdict().items() if name not in _FIXED}
+    return {
+        **values,
+        "state": delivery.state.value,
+        "required": int(delivery.required),
+        "job_told": int(delivery.job_told),
+    }
+
+
+def _from_row(row: Sequence[Any]) -> Delivery:
+    delivery = Delivery._make(row)
+    return delivery._replace(
+        state=DeliveryState(delivery.state),
+        required=bool(delivery.required),
+        job_told=bool(delivery.job_told),
+    )
