@@ -5,13 +5,19 @@ from types import SimpleNamespace
 
 import pytest
 
+from holdfast.classify import classify
 from holdfast.classify.http_facts import (
     headers_of,
     parse_retry_after,
     retry_after_us_of,
     status_of,
 )
+from holdfast.core.instant import SECOND_US
+from holdfast.core.retry import Retry
 
+RETRY = Retry(base=2, jitter="none")
+BACKOFF_US = 2 * SECOND_US
+CEILING_US = 300 * SECOND_US
 NOW = 1_445_412_480_000_000  # Wed, 21 Oct 2015 07:28:00 GMT
 YEAR_US = 365 * 24 * 3600 * 10**6
 
@@ -190,3 +196,37 @@ def test_a_rate_limits_reset_means_nothing_unless_the_limit_was_the_reason():
     carrier = Carrier(status_code=500, headers={"x-ratelimit-reset": "60"})
 
     assert retry_after_us_of(carrier, now=NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "asked_us", "waited_us"),
+    [
+        ("-5", 0, BACKOFF_US),
+        ("-99999999999999999999", 0, BACKOFF_US),
+        ("0", 0, BACKOFF_US),
+        ("30", 30 * SECOND_US, 30 * SECOND_US),
+        ("31536000", YEAR_US, CEILING_US),
+        ("31536001", YEAR_US, CEILING_US),
+        ("9" * 99, YEAR_US, CEILING_US),
+        ("Wed, 21 Oct 2015 07:27:59 GMT", 0, BACKOFF_US),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0, BACKOFF_US),
+        ("Wed, 21 Oct 2015 07:28:30 GMT", 30 * SECOND_US, 30 * SECOND_US),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", YEAR_US, CEILING_US),
+        ("Wed, 21 Oct 99999 07:28:30 GMT", None, BACKOFF_US),
+        ("soon", None, BACKOFF_US),
+        ("", None, BACKOFF_US),
+        ("\x00", None, BACKOFF_US),
+        ("12; drop table", None, BACKOFF_US),
+        ("1e400", None, BACKOFF_US),
+        ("0x10", None, BACKOFF_US),
+        ("9" * 1_000, None, BACKOFF_US),
+    ],
+)
+def test_whatever_an_upstream_asks_for_the_wait_is_within_bounds(value, asked_us, waited_us):
+    answer = response(status_code=429, headers={"Retry-After": value})
+
+    failure = classify(Carrier(response=answer), now=NOW)
+    delay_us = RETRY.delay_us(failures=1, roll=0.5, retry_after_us=failure.retry_after_us)
+
+    assert (failure.error_class, failure.retry_after_us) == ("RATE_LIMITED", asked_us)
+    assert delay_us == waited_us
