@@ -505,6 +505,13 @@ class TestARateLimit:
         assert caught.value.wait_s == 20
         assert ask(guard, Script("paid")) == "paid"
 
+    def test_it_is_logged(self, guarded, ask, clock, caplog):
+        fail(guarded(breaker=Breaker()), ask, 1, http_error(429, "20"))
+
+        (line,) = caplog.records
+        assert (line.event, line.upstream) == ("rate_limited", "payments")
+        assert line.paused_until == clock.now() + 20_000_000
+
     def test_who_was_told_so_waits_and_tries_again(self, guarded, ask, sleeper):
         guard = guarded(breaker=Breaker(), retry=STEADY)
 

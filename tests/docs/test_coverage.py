@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
 
 import holdfast
 from holdfast import (
+    Breaker,
+    BreakerMode,
+    Guard,
     Holdfast,
     JobContext,
     JobHandle,
     JobState,
     JobView,
     Retry,
+    Upstream,
     WorkerOptions,
     presets,
     settings,
@@ -26,7 +30,9 @@ from holdfast.cli.exit_codes import ExitCode
 from holdfast.core.decision import Kind
 from holdfast.core.failure import Category, ErrorClass, Failure
 from holdfast.core.job import Job
+from holdfast.core.upstream import Gate
 from holdfast.store import contract
+from holdfast.upstreams import Upstreams, UpstreamView
 from tests.docs import cli_reference
 from tests.docs.markdown import ROOT, blocks, documents, name_of
 
@@ -53,6 +59,12 @@ def rows(page: Path) -> dict[str, list[str]]:
     return found
 
 
+def presets_named() -> set[str]:
+    """Return what the pages with presets name."""
+    how_to = ROOT / "docs" / "how-to"
+    return named(how_to / "retry-policies.md") | named(how_to / "breakers.md")
+
+
 def public(kind: type) -> set[str]:
     return {name for name in vars(kind) if not name.startswith("_")}
 
@@ -70,13 +82,16 @@ def test_every_setting_is_documented_with_its_default():
 def test_every_environment_variable_is_documented():
     page = named(REFERENCE / "configuration.md")
     further = {variable for variable, _unit in settings._FURTHER_VARIABLES.values()}
-    presets_page = named(ROOT / "docs" / "how-to" / "retry-policies.md")
+    presets_page = presets_named()
 
     assert further | settings.OTHER_VARIABLES <= page
     assert {
         presets.MAX_ATTEMPTS_VARIABLE,
         presets.BASE_DELAY_VARIABLE,
         presets.JITTER_VARIABLE,
+        presets.WINDOW_VARIABLE,
+        presets.THRESHOLD_VARIABLE,
+        presets.COOLDOWN_VARIABLE,
     } <= presets_page
 
 
@@ -170,8 +185,8 @@ def test_every_field_of_a_retry_policy_is_documented_with_its_default():
 
 
 def test_every_preset_is_documented():
-    page = named(ROOT / "docs" / "how-to" / "retry-policies.md")
-    policies = {name for name, value in vars(presets).items() if isinstance(value, Retry)}
+    page = presets_named()
+    policies = {name for name, value in vars(presets).items() if isinstance(value, Retry | Breaker)}
     makers = {
         name
         for name, value in vars(presets).items()
@@ -183,6 +198,35 @@ def test_every_preset_is_documented():
     assert policies >= {"FULL_JITTER", "ADDED_JITTER", "FIXED_SPREAD", "CAPPED"}
     assert policies | makers | {"RetryConfig"} <= page
     assert {field.name for field in fields(presets.RetryConfig)} <= page | {"timeout"}
+
+
+@pytest.mark.parametrize("kind", [Breaker, Upstream])
+def test_every_field_of_a_breaker_and_an_upstream_is_documented_with_its_default(kind: type):
+    text = (REFERENCE / "breaker.md").read_text("utf-8")
+    heading = "## Upstream" if kind is Upstream else "## Fields"
+    section = text.partition(heading)[2].partition("\n## ")[0]
+    documented = dict(re.findall(r"^\| `(\w+)` \| ([^|]*?) ?\|", section, re.MULTILINE))
+
+    assert set(documented) == {field.name for field in fields(kind)}
+    for field in fields(kind):
+        told = documented[field.name].strip("`")
+        known = {MISSING: "", (): "none"}.get(field.default, str(field.default))
+        assert told == known, field.name
+
+
+def test_every_parameter_and_member_of_a_guard_is_documented():
+    page = named(REFERENCE / "breaker.md")
+    parameters = set(inspect.signature(Guard).parameters)
+
+    assert parameters | public(Guard) <= page
+
+
+def test_every_member_of_upstreams_is_documented():
+    page = named(REFERENCE / "breaker.md")
+
+    assert public(Upstreams) | public(UpstreamView) <= page
+    assert {mode.value for mode in BreakerMode} <= named(ROOT / "docs" / "how-to" / "breakers.md")
+    assert {gate.value for gate in Gate} <= page
 
 
 def test_the_attempts_of_every_preset_are_those_documented():

@@ -220,18 +220,22 @@ class LocalBreaker:
 
 def _announce(before: UpstreamState, after: UpstreamState) -> None:
     """Log a move; without the lock, because a handler of logs may make calls itself."""
-    if before.gate is after.gate:
-        return
-    LOGGER.log(
-        logging.WARNING if after.gate is Gate.OPEN else logging.INFO,
-        "the breaker of %s has %s",
-        after.name,
-        _WORDS[after.gate],
-        extra={
-            "event": f"breaker_{after.gate.value}",
-            "upstream": after.name,
-            "breaker": after.gate.value,
-            "generation": after.generation,
-            "open_until": after.open_until,
-        },
-    )
+    facts = {
+        "upstream": after.name,
+        "breaker": after.gate.value,
+        "generation": after.generation,
+        "open_until": after.open_until,
+        "paused_until": after.paused_until,
+    }
+    if before.gate is not after.gate:
+        LOGGER.log(
+            logging.WARNING if after.gate is Gate.OPEN else logging.INFO,
+            "the breaker of %s has %s",
+            after.name,
+            _WORDS[after.gate],
+            extra={"event": f"breaker_{after.gate.value}", **facts},
+        )
+    elif before.paused_until != after.paused_until and after.paused_until is not None:
+        LOGGER.warning(
+            "%s asked to be left alone", after.name, extra={"event": "rate_limited", **facts}
+        )
