@@ -161,3 +161,18 @@ def test_a_code_that_users_could_not_read_is_refused(field, facts):
         PublicCode(**{"message": "fine", **facts})
 
     assert caught.value.field == field
+
+
+def test_the_error_of_a_job_is_told_as_the_failure_it_was():
+    stored = failure("INVALID", http_status=415).to_document()
+
+    assert SHOP.of(stored).code == "SHOP_REFUSED"
+    assert SHOP.of(failure("NETWORK").to_document()).code == "SHOP_DOWN"
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [{}, {"error_class": "NETWORK"}, {"error_class": 7}, {"exc_module": "os"}, {"message": "x"}],
+)
+def test_what_cannot_be_read_as_a_failure_is_told_as_the_default(stored):
+    assert SHOP.of(stored).code == "UNKNOWN"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from holdfast.core.failure import Failure
-from holdfast.errors import InvalidPolicy, InvalidValue, checked_error_class
+from holdfast.errors import InvalidDocument, InvalidPolicy, InvalidValue, checked_error_class
 
 MAX_MESSAGE_LENGTH: Final = 200
 
@@ -74,8 +74,16 @@ class PublicCodes:
         self.default = self._known("default", default)
         """What a user is told about anything that is not mapped."""
 
-    def of(self, failure: Failure | str) -> PublicCode:
-        """What a user is told about a failure, or about a failure of that error class."""
+    def of(self, failure: Failure | Mapping[str, Any] | str) -> PublicCode:
+        """What a user is told about a failure, about a job's `error`, or about an error class.
+
+        It never raises: what cannot be read is told as the default.
+        """
+        if isinstance(failure, Mapping):
+            try:
+                failure = Failure.from_document(failure)
+            except InvalidDocument:
+                return self.default
         if isinstance(failure, str):
             return self._by_class.get(failure, self.default)
         for match, code in self._by_match:
