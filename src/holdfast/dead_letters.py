@@ -10,6 +10,7 @@ from holdfast.core.dead_letter import (
     Cause,
     DeadLetter,
     LetterEvent,
+    LetterState,
     Refused,
     Remediated,
     ReplayAsked,
@@ -127,6 +128,25 @@ class DeadLetters:
             checked_text("remediate", field="by", text=by),
         )
         return self._move(letter_id, event)
+
+    def ready(self, letter: DeadLetter, *, cause: Cause | str, evidence: str, by: str) -> bool:
+        """Triage and remediate a letter, as far as it has yet to be, in one write.
+
+        False when it has moved since it was read, or can be neither.
+        """
+        who = checked_text("ready", field="by", text=by)
+        events: list[LetterEvent] = [Remediated(_text("ready", "evidence", evidence), who)]
+        if letter.state is LetterState.OPEN:
+            events.insert(0, Triaged(_checked_cause(cause), who))
+        audit: list[AuditEntry] = []
+        moved = letter
+        for event in events:
+            decided = decide_letter(moved, event, job_state=None, now=self._clock.now())
+            if isinstance(decided, Refused):
+                return False
+            moved = decided
+            audit.append(_record(moved, event, None))
+        return self._store().letters.save(moved, audit=audit) is not None
 
     def replay(
         self,

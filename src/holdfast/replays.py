@@ -281,19 +281,11 @@ class Replays:
     ) -> Frozen:
         """Return a letter for the list; what is said about all of them is said about it now."""
         why = _obstacle(letter, job, confirmed=confirmed, readied=readied is not None)
-        if why is None and readied is not None:
-            why = self._ready(letter, readied)
+        if why is None and readied is not None and letter.state is not LetterState.REMEDIATED:
+            cause, evidence, by = readied
+            if not self._dead.ready(letter, cause=cause, evidence=evidence, by=by):
+                why = "somebody else has just changed it"
         return Frozen(letter.id, 0 if job is None else job.retries, why)
-
-    def _ready(self, letter: DeadLetter, readied: Readied) -> str | None:
-        try:
-            if letter.state is LetterState.OPEN:
-                self._dead.triage(letter.id, cause=readied.cause, by=readied.by)
-            if letter.state is not LetterState.REMEDIATED:
-                self._dead.remediate(letter.id, evidence=readied.evidence, by=readied.by)
-        except ConflictError:
-            return "somebody else has just changed it"
-        return None
 
     def _send_back(self, replay: Replay, item: Item) -> str | None:
         """Send a job back unless it was since the list was frozen; return why it cannot be."""

@@ -33,6 +33,8 @@ from holdfast.store.contract import Store
 from holdfast.store.replays import CHUNK, SUBJECT, Mark
 
 LOGGER: Final = logging.getLogger("holdfast.replay")
+LOOK_AHEAD: Final = 100
+"""So many letters that cannot be sent are passed over in one step."""
 
 SendBack: TypeAlias = Callable[[Replay, Item], str | None]
 """Sends the job of a letter back, or returns why it cannot be; it may be called twice for one."""
@@ -119,7 +121,8 @@ class Replayer:
 
     def _send(self, replay: Replay, count: int, now: Instant) -> None:
         """Mark the next letters that can be sent, pass over those that cannot, and send."""
-        choice = choose(self._rows.seen(replay.id, ItemState.PENDING), count)
+        seen = self._rows.seen(replay.id, ItemState.PENDING, limit=count + LOOK_AHEAD)
+        choice = choose(seen, count)
         skips: dict[str, list[int]] = defaultdict(list)
         for item, why in choice.skip:
             skips[why].append(item.position)
