@@ -26,7 +26,7 @@ class Recursive(Exception):
 
 class NoText(Exception):
     def __str__(self):
-        return 7
+        return 7  # noqa: PLE0307 - so it goes
 
 
 class NotPickled(Exception):
@@ -123,7 +123,8 @@ def test_an_odd_exception_leaves_a_whole_dead_letter(name, database_url):
 
     @pipeline.stage
     def stumble(job):
-        raise ODD[name]()
+        error = ODD[name]()
+        raise error
 
     @pipeline.stage
     def after(job):
