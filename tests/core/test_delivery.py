@@ -29,9 +29,11 @@ from tests.core.deliveries import (
     BEGAN_AT,
     BUSY,
     EVENTS,
+    LAG_S,
     NOW,
     PROMISES,
     STANDINGS,
+    WINDOW_S,
     SendFailed,
     a_delivery,
     after,
@@ -235,6 +237,19 @@ asking   Bug          | unknown  +0     -     1        0       -60    -    -    
 asking   Missing      | unknown  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
 asking   CourierLost  | sending  +8     -     1        0       -60    -    -        WORKER_LOST
 sent     RecMissing   | unmoved
+unknown  RecMissing   | unknown  -1     -     1        0       -60    -    -        NETWORK_TIMEOUT
+""",
+    "whose provider wants an id that is not known": """
+sending  SendBegun    | sending  -1     held  2        0       -60    -    -        -
+sending  Lost         | sending  +8     -     1        0       -60    -    -        NETWORK_TIMEOUT
+sending  Bug          | unknown  +0     -     1        0       -60    -    -        BUG
+sending  Missing      | unknown  +0     -     1        0       -60    -    -        -
+sending  CourierLost  | sending  +8     -     1        0       -60    -    -        WORKER_LOST
+asking   SendBegun    | sending  -1     held  2        0       -60    -    -        NETWORK_TIMEOUT
+asking   Lost         | sending  +8     -     1        0       -60    -    -        NETWORK_TIMEOUT
+asking   Bug          | unknown  +0     -     1        0       -60    -    -        BUG
+asking   Missing      | unknown  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
+asking   CourierLost  | sending  +8     -     1        0       -60    -    -        WORKER_LOST
 unknown  RecMissing   | unknown  -1     -     1        0       -60    -    -        NETWORK_TIMEOUT
 """,
     "whose provider does neither": """
@@ -497,6 +512,9 @@ class Situation(NamedTuple):
 SITUATIONS = {
     "whose provider can only look up": Situation(PROMISES["lookup"], {}),
     "whose provider only drops what it has seen": Situation(PROMISES["dedupes"], {}),
+    "whose provider wants an id that is not known": Situation(
+        Promise(dedupes_for=WINDOW_S, lookup_lag=LAG_S, lookup_needs_id=True), {}
+    ),
     "whose provider does neither": Situation(PROMISES["neither"], {}),
     "in the last attempt": Situation(
         PROMISES["both"], {"attempts": 3}, ("sending", "asking", "unknown")
@@ -769,6 +787,21 @@ STEPS = {
         a_delivery("claimed", notification_id="m-0"),
         PROMISES["both"],
         Step.LOOK_UP,
+    ),
+    "an id that the provider wants": (
+        a_delivery("asking", notification_id="m-0"),
+        Promise(lookup_lag=1, lookup_needs_id=True),
+        Step.LOOK_UP,
+    ),
+    "no id, which the provider wants": (
+        a_delivery("asking"),
+        Promise(lookup_lag=1, lookup_needs_id=True),
+        Step.PARK,
+    ),
+    "an old intent of a provider that wants an id": (
+        a_delivery("claimed", updated_at=LONG_AGO),
+        Promise(lookup_lag=1, lookup_needs_id=True),
+        Step.SEND,
     ),
     "an id without a time, by token": (
         a_delivery("claimed", notification_id="m-0"),

@@ -285,8 +285,8 @@ def _take_back(
 ) -> Delivery | Unmoved:
     """Clear a mark without evidence and send the message; the second time a person decides."""
     marked_at = now if delivery.notified_at is None else delivery.notified_at
-    if not _is_kept(marked_at, terms, now):
-        return _unmoved(delivery, event, "the provider cannot know of it any more")
+    if not _may_look_up(delivery, terms, now, since=marked_at):
+        return _unmoved(delivery, event, "the provider cannot be asked about it any more")
     if now < later(marked_at, _lag_us(terms)):
         return _unmoved(delivery, event, "the provider may not know of it yet")
     if delivery.error_class != EVIDENCE_MISSING.error_class:
@@ -307,17 +307,18 @@ def _is_open(delivery: Delivery) -> bool:
     return known != (None, None, None)
 
 
-def _may_look_up(delivery: Delivery, terms: Terms, now: Instant) -> bool:
-    """Tell whether a lookup would find what may have been accepted."""
-    return _is_kept(now if delivery.began_at is None else delivery.began_at, terms, now)
-
-
-def _is_kept(since: Instant, terms: Terms, now: Instant) -> bool:
-    """Tell whether the provider can be asked about what it accepted at `since`."""
-    if terms.promise.lookup_lag is None:
+def _may_look_up(
+    delivery: Delivery, terms: Terms, now: Instant, *, since: Instant | None = None
+) -> bool:
+    """Tell whether a lookup would find what may have been accepted, at `since` if that is known."""
+    promise = terms.promise
+    if promise.lookup_lag is None:
         return False
-    kept = terms.promise.lookup_for
-    return kept is None or now < later(since, _us(kept))
+    if promise.lookup_needs_id and delivery.notification_id is None:
+        return False
+    began_at = delivery.began_at if since is None else since
+    kept = promise.lookup_for
+    return kept is None or began_at is None or now < later(began_at, _us(kept))
 
 
 def _may_resend(delivery: Delivery, terms: Terms, now: Instant) -> bool:
