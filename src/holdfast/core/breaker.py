@@ -152,11 +152,6 @@ def evidence_of(failure: Failure) -> bool | None:
     return True if failure.http_status is not None else None
 
 
-def held_by(upstream: UpstreamState, worker: str, now: Instant) -> list[Permit]:
-    """Return the permits of a worker that have not run out."""
-    return [permit for permit in upstream.permits if permit.worker == worker and permit.until > now]
-
-
 def _share(upstream: UpstreamState, policy: Breaker, now: Instant) -> float:
     """Return the share let through: it rises in steps after the gate closed."""
     release_us = policy.release * SECOND_US
