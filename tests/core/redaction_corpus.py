@@ -9,6 +9,8 @@ import traceback
 from typing import NamedTuple
 from urllib.parse import quote
 
+from holdfast.core.callback import Claim, sign
+
 
 class Sample(NamedTuple):
     """A text, and the parts of it that nobody may see."""
@@ -91,6 +93,9 @@ PROVIDERS = {
         whole(f"{digits(10)}:A{mixed(34)}"),
     ],
     "S25 Grafana": [whole(f"glsa_{mixed(32)}_{hexadecimal(8)}")],
+    "callback of a stage": [
+        whole(sign(Claim("0190b5a2-7c3e-7d41-8f6a-2b9c4d5e6f70", 1, "ask"), key=b"k" * 32))
+    ],
     "S26 Linear and Notion": [whole("lin_api_" + mixed(40)), whole(f"ntn_{digits(11)}{mixed(35)}")],
     "S28 Doppler": [whole("dp.pt." + mixed(43))],
     "S29 Sentry": [whole("sntryu_" + hexadecimal(64))],

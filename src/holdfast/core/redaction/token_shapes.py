@@ -235,6 +235,8 @@ BROKEN: Final = f"(?:{_broken(shape for shape in _ALL if _has_mark(shape))}){_RE
 
 
 WITH_HINT: Final = (
+    # By which a stage of ours may be answered: a list that begins with an id, and a signature.
+    ("WyIw", r"WyIw[A-Za-z0-9_\-]{40,600}+\.[A-Za-z0-9_\-]{43,}+"),
     # Hashes of passwords.
     ("$", r"\$(?:2[abxy]|5|6|y|7|apr1|argon2(?:id|i|d))\$[A-Za-z0-9./$=,+\-]{20,}+"),
     ("pbkdf2_", r"pbkdf2_sha(?:1|256|512)\$[A-Za-z0-9./$=+\-]{20,}+"),
