@@ -13,7 +13,7 @@ from holdfast.core.decision import Kind
 from holdfast.core.replay import Counts, ReplayState
 from holdfast.store.letters import LetterFilter
 from holdfast.testing.inline import run_inline
-from tests.crash import replaying
+from tests.crash import dying_replay
 from tests.crash.fleet import PATIENCE_S, REPOSITORY, environment_of, eventually
 
 READY = {"cause": "transient", "evidence": "the gateway answers", "confirm_idempotent": True}
@@ -22,8 +22,8 @@ Start = Callable[..., "subprocess.Popen[str]"]
 
 @pytest.fixture
 def app(database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Holdfast]:
-    monkeypatch.setenv(replaying.MENDED_VARIABLE, str(tmp_path / "mended"))
-    with Holdfast(database_url, pipelines=[replaying.replayed]) as made:
+    monkeypatch.setenv(dying_replay.MENDED_VARIABLE, str(tmp_path / "mended"))
+    with Holdfast(database_url, pipelines=[dying_replay.replayed]) as made:
         yield made
 
 
@@ -34,7 +34,7 @@ def runner(database_url: str) -> Iterator[Start]:
 
     def start(replay_id: str, *dies: str) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
-            [sys.executable, replaying.__file__, database_url, replay_id, *dies],
+            [sys.executable, dying_replay.__file__, database_url, replay_id, *dies],
             cwd=REPOSITORY,
             env=environment_of(),
             stdout=subprocess.PIPE,
