@@ -1,4 +1,4 @@
-"""A process that runs a replay and may die at its nth letter: `dying_replay.py URL REPLAY [WHEN N]`.
+"""A process that runs a replay and may die at its nth letter: `… URL REPLAY [WHEN N]`.
 
 It dies by SIGKILL, `before` its nth letter is sent, when that is marked already, or `after` it.
 """
