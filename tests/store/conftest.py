@@ -16,7 +16,7 @@ from holdfast.testing.postgres_databases import DisposableDatabases
 TABLES = (
     *("job", "plan", "checkpoint", "ledger", "queue", "worker"),
     *("upstream", "dead_letter", "replay", "replay_item", "audit"),
-    "delivery",
+    *("delivery", "outbox", "inbox"),
 )
 
 

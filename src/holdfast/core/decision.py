@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from holdfast.core.ids import JobId
     from holdfast.core.instant import Instant
     from holdfast.core.job import JobState, WorkerId
+    from holdfast.core.outbox import NewMessage
 
 
 class Kind(StrEnum):
@@ -78,6 +79,8 @@ class Decision(NamedTuple):
     """The result of the stage that `entry` names, kept for the stages after it."""
     failure: Failure | None = None
     """Why the attempt failed, or the job; of a job that ends by it, its dead letter is written."""
+    messages: tuple[NewMessage, ...] = ()
+    """What is to be published if and only if this is applied."""
 
     @property
     def buries(self) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from holdfast.core.failure import Failure
     from holdfast.core.instant import Instant
+    from holdfast.core.outbox import NewMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,8 @@ class Done:
 
     result: str
     lease_until: Instant | None = None
+    messages: tuple[NewMessage, ...] = ()
+    """What the stage published: it goes out if and only if its result is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Suspended:
     """The stage is done only when somebody answers, or when `until` has passed."""
 
     until: Instant | None = None
+    messages: tuple[NewMessage, ...] = ()
+    """What the stage published before it began to wait."""
 
 
 @dataclass(frozen=True, slots=True)

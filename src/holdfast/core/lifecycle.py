@@ -131,13 +131,14 @@ def _after_result(job: Job, plan: Plan, done: Done, now: Instant) -> Decision | 
         return _expire(job, now, late_result=done.result)
     following = plan.after(job.stage)
     if following is None:
-        return _complete(job, done.result, now)
+        return _complete(job, done, now)
     return _advance(job, following, done, now)
 
 
-def _complete(job: Job, result: str, now: Instant) -> Decision:
-    change = ended(job, JobState.COMPLETE, now, result=result)
-    return Decision(job.id, job.revision, change, entry(job, Kind.COMPLETED, now))
+def _complete(job: Job, done: Done, now: Instant) -> Decision:
+    change = ended(job, JobState.COMPLETE, now, result=done.result)
+    noted = entry(job, Kind.COMPLETED, now)
+    return Decision(job.id, job.revision, change, noted, None, None, done.messages)
 
 
 def _advance(job: Job, following: StagePlan, done: Done, now: Instant) -> Decision:
@@ -163,7 +164,8 @@ def _advance(job: Job, following: StagePlan, done: Done, now: Instant) -> Decisi
         None,
         None,
     )
-    return Decision(job.id, job.revision, change, entry(job, Kind.ADVANCED, now), done.result)
+    noted = entry(job, Kind.ADVANCED, now)
+    return Decision(job.id, job.revision, change, noted, done.result, None, done.messages)
 
 
 def _after_failure(
@@ -223,7 +225,8 @@ def _hold(job: Job, event: Held, now: Instant) -> Decision:
 def _suspend(job: Job, event: Suspended, now: Instant) -> Decision:
     until = FAR_FUTURE if event.until is None else event.until
     change = put_back(job, run_at=until, attempt=job.attempt, state=JobState.WAITING)
-    return Decision(job.id, job.revision, change, entry(job, Kind.SUSPENDED, now))
+    noted = entry(job, Kind.SUSPENDED, now)
+    return Decision(job.id, job.revision, change, noted, None, None, event.messages)
 
 
 def _cancel(job: Job, event: CancelRequested, now: Instant) -> Decision:

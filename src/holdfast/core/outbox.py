@@ -10,14 +10,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, assert_never
 
+from holdfast.core.document import DEFAULT_LIMITS, encode
 from holdfast.core.failure import clean_text
 from holdfast.core.instant import later
 from holdfast.core.retry import Retry
+from holdfast.errors import InvalidValue
 
 if TYPE_CHECKING:
     from holdfast.core.instant import Instant
 
 MAX_ERROR_LENGTH: Final = 1_000
+MAX_NAME_BYTES: Final = 255
+"""What brokers can hold of a message's type and its other names."""
 RELAY_RETRY: Final = Retry(attempts=10_000, base=0.5, factor=2.0, cap=60.0, floor=0.1)
 """How long a message waits after a try in vain, and how often the broker may refuse it."""
 
@@ -42,6 +46,39 @@ class NewMessage(NamedTuple):
     payload: str
     """Its body, as JSON text."""
     trace: str | None = None
+
+
+def new_message(
+    message_id: str,
+    *,
+    message_type: str,
+    payload: object,
+    aggregate_id: str | None,
+    trace: str | None,
+) -> NewMessage:
+    """Return a message that can be stored and published, or raise what is wrong with it.
+
+    Without an aggregate it is one of its own: nothing waits for it, and it waits for nothing.
+    """
+    _check("message_type", message_type)
+    if aggregate_id is not None:
+        _check("aggregate_id", aggregate_id)
+    if trace is not None:
+        _check("trace", trace)
+    body = encode(payload, what="message", limits=DEFAULT_LIMITS)
+    return NewMessage(message_id, aggregate_id or message_id, message_type, body, trace)
+
+
+def _check(field: str, text: object) -> None:
+    """Refuse what is too long for a header of a message, or cannot be shown in a line."""
+    if (
+        not isinstance(text, str)
+        or not text
+        or not text.isprintable()
+        or len(text.encode()) > MAX_NAME_BYTES
+    ):
+        limit = f"printable text of 1 to {MAX_NAME_BYTES} bytes"
+        raise InvalidValue("publish", field=field, value=text, limit=limit)
 
 
 class OutboxMessage(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
+from uuid import UUID, uuid5
 
 from holdfast.core import deadline
 from holdfast.core.callback import Claim, sign
@@ -17,6 +18,7 @@ from holdfast.core.failure import PAYLOAD_INVALID, RESULT_INVALID, Failure
 from holdfast.core.instant import SECOND_US, Instant, later, to_datetime
 from holdfast.core.job import Job
 from holdfast.core.lease import Lease, lease_of
+from holdfast.core.outbox import NewMessage, new_message
 from holdfast.core.plan import Plan, StagePlan
 from holdfast.errors import GiveUp, InvalidDocument, InvalidValue, UsageError
 from holdfast.runtime.clock import monotonic_s
@@ -24,6 +26,8 @@ from holdfast.runtime.stage import BoundStage
 from holdfast.runtime.watch import Permit, Ticket, Watch
 
 LOGGER: Final = logging.getLogger("holdfast.job")
+MOST_MESSAGES: Final = 1_000
+"""How many messages one attempt may publish."""
 LONGEST_WAIT_S: Final = 10 * 365 * 86_400
 _WAIT_LIMIT: Final = "over 0 and up to ten years"
 
@@ -67,6 +71,7 @@ class Attempt:
         "handle",
         "job",
         "lease",
+        "messages",
         "permit",
         "plan",
         "refusal",
@@ -113,6 +118,8 @@ class Attempt:
         """By which its outcome becomes evidence about the upstream it called."""
         self.refusal: Event | None = None
         """What became of it instead, when its upstream let nothing through."""
+        self.messages: list[NewMessage] | None = None
+        """What the handler published so far, once it has."""
 
     def begin(self, now: Instant) -> None:
         """Start the attempt's own time, unless its upstream lets nothing through."""
@@ -262,6 +269,42 @@ class JobContext:
         began_at = job.attempt_at or job.created_at
         expires_at = None if valid_for is None else later(began_at, int(valid_for * SECOND_US))
         return sign(Claim(job.id, job.run, job.stage, expires_at), key=attempt.callback_key())
+
+    def publish(
+        self,
+        message_type: str,
+        payload: object = None,
+        *,
+        aggregate_id: str | None = None,
+    ) -> str:
+        """Have a message published if and only if this attempt's result is kept; return its id.
+
+        It is stored in the commit that ends the stage, also when the stage then waits for an
+        answer. Messages of one aggregate, which is the job unless another is given, go out in the
+        order in which they were published.
+        """
+        attempt = self._attempt
+        job = attempt.job
+        if attempt.messages is None:
+            attempt.messages = []
+        number = len(attempt.messages) + 1
+        if number > MOST_MESSAGES:
+            raise InvalidValue(
+                "publish",
+                field="messages",
+                value=number,
+                limit=f"at most {MOST_MESSAGES} in one attempt",
+            )
+        # A lease is used once, so that no other attempt makes the same id.
+        message = new_message(
+            str(uuid5(UUID(job.id), f"{job.token}:{number}")),
+            message_type=message_type,
+            payload=payload,
+            aggregate_id=job.id if aggregate_id is None else aggregate_id,
+            trace=job.trace,
+        )
+        attempt.messages.append(message)
+        return message.id
 
     @property
     def idempotency_token(self) -> str:

@@ -22,6 +22,7 @@ from holdfast.core.failure import (
     Failure,
 )
 from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.core.outbox import NewMessage
 from holdfast.errors import InvalidDocument, RetryLater
 from holdfast.runtime.attempt import Attempt, Fate, Wait
 from holdfast.secrecy import safe_text
@@ -70,11 +71,15 @@ def event_of_value(attempt: Attempt, value: Any, *, now: Instant) -> Event:  # n
         return value.event
     if isinstance(value, Wait):
         until = None if value.timeout is None else later(now, int(value.timeout * SECOND_US))
-        return Suspended(until)
+        return Suspended(until, _published(attempt))
     try:
-        return Done(attempt.bound.encode(value))
+        return Done(attempt.bound.encode(value), None, _published(attempt))
     except Exception as error:  # noqa: BLE001 - a value's own serializer may raise anything
         return Failed(_result_invalid(error))
+
+
+def _published(attempt: Attempt) -> tuple[NewMessage, ...]:
+    return () if attempt.messages is None else tuple(attempt.messages)
 
 
 def _result_invalid(error: Exception) -> Failure:

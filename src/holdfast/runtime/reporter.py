@@ -208,7 +208,7 @@ class Reporter:
         if type(event) is Done and not self.draining:
             following = plan.after(job.stage)
             if following is not None and self._crew.runs(job.pipeline, following.name, now=at):
-                event = Done(event.result, later(at, self._lease_us))
+                event = Done(event.result, later(at, self._lease_us), event.messages)
         return decide(job, event, plan, at, self._chance.roll())
 
     def _leave_batch(self, outcomes: Iterable[Outcome]) -> None:

@@ -8,7 +8,7 @@ write names the revision or the lease it read, and no method is half done when i
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from holdfast.core.job import MOST_URGENT
 
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from holdfast.core.plan import Plan, Route
     from holdfast.store.audit import AuditRows
     from holdfast.store.deliveries import DeliveryRows
-    from holdfast.store.secrets import SecretRows
+    from holdfast.store.inbox import InboxRows
     from holdfast.store.letters import LetterRows
+    from holdfast.store.outbox import OutboxRows
     from holdfast.store.replays import ReplayRows
     from holdfast.store.retention import RetentionRows
+    from holdfast.store.secrets import SecretRows
     from holdfast.store.upstreams import UpstreamRows
 
 
@@ -135,8 +137,12 @@ class Violation(NamedTuple):
     sample: tuple[str, ...]
 
 
+Topic = Literal["due", "outbox"]
+"""What listeners listen for."""
+
+
 class Listener(Protocol):
-    """Hears that jobs may be due. Wake-ups may be lost or late, so its user polls as well."""
+    """Hears that something may be due. Wake-ups may be lost or late, so its user polls as well."""
 
     def wait(self, timeout_s: float) -> bool:
         """Return True when something was announced, False after `timeout_s` of silence."""
@@ -157,15 +163,15 @@ class Store(Protocol):
     retention: RetentionRows
     letters: LetterRows
     replays: ReplayRows
+    outbox: OutboxRows
+    inbox: InboxRows
+    deliveries: DeliveryRows
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""
         ...
 
     def pending_migrations(self) -> list[tuple[str, str]]:
-    outbox: OutboxRows
-    inbox: InboxRows
-    deliveries: DeliveryRows
         """Return name and SQL of each migration not yet applied, in order; change nothing.
 
         Run by hand, the SQL does what `migrate` does, the record of the migration included.
@@ -188,8 +194,8 @@ class Store(Protocol):
         """Return the database's own time, which judges leases and deadlines."""
         ...
 
-    def listen(self) -> Listener:
-        """Return a listener of its own connection."""
+    def listen(self, topic: Topic = "due") -> Listener:
+        """Return a listener of its own connection: for due jobs, or for outbox messages."""
         ...
 
     def announce_due(self) -> None:

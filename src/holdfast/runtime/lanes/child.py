@@ -24,6 +24,7 @@ from holdfast.core.event import Done, Event, Failed, Interrupted, Snoozed, Suspe
 from holdfast.core.failure import Failure
 from holdfast.core.instant import Instant
 from holdfast.core.job import Job, JobState
+from holdfast.core.outbox import NewMessage
 from holdfast.core.plan import Plan
 from holdfast.runtime.attempt import Attempt, JobContext
 from holdfast.runtime.clock import monotonic_s
@@ -62,15 +63,19 @@ def event_from(frame: bytes) -> Event:
     reply = json.loads(frame)
     match reply["kind"]:
         case "done":
-            return Done(reply["result"])
+            return Done(reply["result"], None, _messages(reply))
         case "failed":
             return Failed(Failure.from_document(_without_secrets(reply["failure"])))
         case "snoozed":
             return Snoozed(reply["after_us"], reply["reason"] and redacted(reply["reason"]))
         case "suspended":
-            return Suspended(reply["until"])
+            return Suspended(reply["until"], _messages(reply))
         case _:
             return Interrupted(reply["after_us"])
+
+
+def _messages(reply: dict[str, Any]) -> tuple[NewMessage, ...]:
+    return tuple(NewMessage._make(message) for message in reply["messages"])
 
 
 def _without_secrets(failure: dict[str, Any]) -> dict[str, Any]:
@@ -81,13 +86,13 @@ def _without_secrets(failure: dict[str, Any]) -> dict[str, Any]:
 def _reply_of(event: Event | None) -> dict[str, Any]:
     match event:
         case Done():
-            return {"kind": "done", "result": event.result}
+            return {"kind": "done", "result": event.result, "messages": event.messages}
         case Failed():
             return {"kind": "failed", "failure": event.failure.to_document()}
         case Snoozed():
             return {"kind": "snoozed", "after_us": event.after_us, "reason": event.reason}
         case Suspended():
-            return {"kind": "suspended", "until": event.until}
+            return {"kind": "suspended", "until": event.until, "messages": event.messages}
         case Interrupted():
             return {"kind": "interrupted", "after_us": event.after_us}
         case _:

@@ -10,16 +10,18 @@ from typing import Final
 import psycopg
 
 from holdfast.errors import StoreUnavailable
+from holdfast.store.contract import Topic
 from holdfast.store.postgres.connection import Connection
 
-CHANNEL: Final = "holdfast_due"
+CHANNEL: Final = "holdfast_{topic}"
 
 
 class PostgresListener:
     """Hears announcements; a connection that broke is opened again by the next `wait`."""
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
+    def __init__(self, connect: Callable[[], Connection], topic: Topic) -> None:
         self._connect = connect
+        self._channel = CHANNEL.format(topic=topic)
         self._connection: Connection | None = None
         self._closing, self._close_now = os.pipe()
         self._released = False
@@ -56,7 +58,7 @@ class PostgresListener:
 
     def _listen(self) -> None:
         self._connection = self._connect()
-        self._connection.execute(f"listen {CHANNEL}")
+        self._connection.execute(f"listen {self._channel}")
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

@@ -11,6 +11,7 @@ from psycopg.rows import tuple_row
 from holdfast.errors import UsageError
 from holdfast.store.deliveries import DELIVERY_COLUMNS
 from holdfast.store.letters import LETTER_COLUMNS
+from holdfast.store.outbox import OUTBOX_COLUMNS
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.rows import JOB_COLUMNS
 from holdfast.store.sqlfiles import SqlFiles

@@ -28,11 +28,13 @@ from holdfast.store.contract import (
     NewJob,
     Position,
     QueueCounts,
+    Topic,
     Twin,
     Violation,
     WorkerRow,
 )
 from holdfast.store.letters import LetterRows
+from holdfast.store.outbox import OutboxRows
 from holdfast.store.deliveries import DeliveryRows
 from holdfast.store.inbox import InboxRows
 from holdfast.store.postgres import inserts, migrations
@@ -128,8 +130,8 @@ class PostgresStore:
     def read_clock(self) -> Instant:
         return Instant(self._rows("read_clock", {})[0][0])
 
-    def listen(self) -> Listener:
-        return PostgresListener(self._connections.connect)
+    def listen(self, topic: Topic = "due") -> Listener:
+        return PostgresListener(self._connections.connect, topic)
 
     def announce_due(self) -> None:
         self._rows("announce_due", {})

@@ -6,6 +6,7 @@ from typing import Final
 
 from holdfast.store.deliveries import DELIVERY_COLUMNS, DELIVERY_RETURNED
 from holdfast.store.letters import LETTER_COLUMNS
+from holdfast.store.outbox import OUTBOX_COLUMNS, OUTBOX_RETURNED
 from holdfast.store.sqlfiles import SqlFiles
 from holdfast.store.sqlite.rows import JOB_COLUMNS
 

@@ -17,7 +17,6 @@ from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
 from holdfast.store import migrate
 from holdfast.store.audit import AuditRows
-from holdfast.store.secrets import SecretRows
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -26,13 +25,15 @@ from holdfast.store.contract import (
     NewJob,
     Position,
     QueueCounts,
+    Topic,
     Twin,
     Violation,
     WorkerRow,
 )
-from holdfast.store.letters import LetterRows
 from holdfast.store.deliveries import DeliveryRows
 from holdfast.store.inbox import InboxRows
+from holdfast.store.letters import LetterRows
+from holdfast.store.outbox import OutboxRows
 from holdfast.store.replays import ReplayRows
 from holdfast.store.retention import RetentionRows
 from holdfast.store.rows import (
@@ -41,6 +42,7 @@ from holdfast.store.rows import (
     ledger_entry_from_row,
     twin_from_row,
 )
+from holdfast.store.secrets import SecretRows
 from holdfast.store.sqlite import borrowed, writes
 from holdfast.store.sqlite.connection import WRITE_TIMEOUT_S, Database
 from holdfast.store.sqlite.listener import SqliteListener
@@ -73,11 +75,11 @@ class SqliteStore:
         self.retention = RetentionRows(sql)
         self.letters = LetterRows(sql)
         self.replays = ReplayRows(sql)
-
-    def migrate(self) -> list[str]:
         self.outbox = OutboxRows(sql, added=database.wake)
         self.inbox = InboxRows(sql)
         self.deliveries = DeliveryRows(sql)
+
+    def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""
         return migrate.migrate(self._dialect(), MIGRATIONS)
 
@@ -111,8 +113,8 @@ class SqliteStore:
         """Return the system's time: SQLite has no clock of its own."""
         return Instant(time.time_ns() // 1000)  # noqa: TID251 - the store's clock is read here
 
-    def listen(self) -> Listener:
-        """Return a listener of its own connection."""
+    def listen(self, topic: Topic = "due") -> Listener:  # noqa: ARG002 - each commit is heard
+        """Return a listener of its own connection, which hears of everything."""
         return SqliteListener(self._database)
 
     def announce_due(self) -> None:
@@ -204,7 +206,10 @@ class SqliteStore:
         """Write decisions in one transaction; return the ids whose revision still matched."""
         if not decisions:
             return set()
-        return self._database.write(lambda cursor: writes.apply(cursor, decisions))
+        applied = self._database.write(lambda cursor: writes.apply(cursor, decisions))
+        if any(decision.messages for decision in decisions):
+            self._database.wake()
+        return applied
 
     def expired(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
         """Return processing jobs whose lease ended before `now`, by lease end and id."""

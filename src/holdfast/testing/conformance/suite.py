@@ -11,6 +11,7 @@ from holdfast.testing.conformance.inserting import InsertConformance
 from holdfast.testing.conformance.keeping import KeepConformance
 from holdfast.testing.conformance.listening import ListenConformance
 from holdfast.testing.conformance.oddities import OddityConformance
+from holdfast.testing.conformance.publishing import InboxConformance, OutboxConformance
 from holdfast.testing.conformance.purging import PurgeConformance
 from holdfast.testing.conformance.racing import RaceConformance
 from holdfast.testing.conformance.reading import ReadConformance
@@ -32,6 +33,8 @@ class StoreConformance(
     PurgeConformance,
     ListenConformance,
     OddityConformance,
+    OutboxConformance,
+    InboxConformance,
     RaceConformance,
     ReplayConformance,
     UpstreamConformance,

@@ -44,7 +44,8 @@ create index delivery_unknown on holdfast.delivery (provider, id) where state = 
 
 -- Messages of one aggregate are published in the order of their positions.
 create table holdfast.outbox (
-    id            text     primary key collate "C",
+    position      bigint   generated always as identity primary key,
+    id            text     not null collate "C",
     aggregate_id  text     not null collate "C",
     message_type  text     not null collate "C",
     payload       text     not null,
@@ -59,9 +60,12 @@ create table holdfast.outbox (
     lease_until   bigint
 );
 
-create index outbox_pending on holdfast.outbox (run_at, id) where status = 'pending';
-create index outbox_aggregate on holdfast.outbox (aggregate_id, id) where status = 'pending';
-create index outbox_published on holdfast.outbox (processed_at, id) where status = 'published';
+create unique index outbox_id on holdfast.outbox (id);
+create index outbox_pending on holdfast.outbox (run_at, position) where status = 'pending';
+create index outbox_aggregate on holdfast.outbox (aggregate_id, position) where status = 'pending';
+create index outbox_published on holdfast.outbox (processed_at, position)
+    where status = 'published';
+create index outbox_failed on holdfast.outbox (position) where status = 'failed';
 
 -- What a consumer has handled; a message that comes again changes nothing.
 create table holdfast.inbox (

@@ -44,7 +44,8 @@ create index holdfast_delivery_unknown on holdfast_delivery (provider, id) where
 
 -- Messages of one aggregate are published in the order of their positions.
 create table holdfast_outbox (
-    id              text    not null primary key,
+    position        integer not null primary key autoincrement,
+    id              text    not null,
     aggregate_id    text    not null,
     message_type    text    not null,
     payload         text    not null,
@@ -59,9 +60,14 @@ create table holdfast_outbox (
     lease_until     integer
 ) strict;
 
-create index holdfast_outbox_pending on holdfast_outbox (run_at, id) where status = 'pending';
-create index holdfast_outbox_aggregate on holdfast_outbox (aggregate_id, id) where status = 'pending';
-create index holdfast_outbox_published on holdfast_outbox (processed_at, id) where status = 'published';
+create unique index holdfast_outbox_id on holdfast_outbox (id);
+create index holdfast_outbox_pending on holdfast_outbox (run_at, position)
+    where status = 'pending';
+create index holdfast_outbox_aggregate on holdfast_outbox (aggregate_id, position)
+    where status = 'pending';
+create index holdfast_outbox_published on holdfast_outbox (processed_at, position)
+    where status = 'published';
+create index holdfast_outbox_failed on holdfast_outbox (position) where status = 'failed';
 
 -- What a consumer has handled; a message that comes again changes nothing.
 create table holdfast_inbox (

@@ -1,0 +1,166 @@
+"""Messages for a broker: stored with what they tell of, leased by relays, marked when they are out.
+
+The order of an aggregate's messages is kept by leasing them from the first pending one on, and by
+one relay only; see the statement `outbox_claim`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.decision import Decision
+from holdfast.core.instant import Instant, later
+from holdfast.core.outbox import NewMessage, OutboxMessage, OutboxStatus
+from holdfast.store.audit import AuditEntry, record
+from holdfast.store.sql import Sql, Steps
+
+OUTBOX_COLUMNS: Final = ", ".join(f"message.{name}" for name in OutboxMessage._fields)
+OUTBOX_RETURNED: Final = ", ".join(OutboxMessage._fields)
+"""The same for SQLite, which knows no other name of a table where it returns what it wrote."""
+SUBJECT: Final = "message"
+"""The kind of subject under which the audit record keeps what is done about messages."""
+WINDOW: Final = 1_000
+"""How many due messages a claim looks at before it looks at all of them."""
+_ALL: Final = 2**31 - 1
+_MARKED: Final = ("position", "status", "processed_at", "retry_count", "error_message", "run_at")
+
+
+class OutboxFilter(NamedTuple):
+    """Which messages to list; empty fields match everything."""
+
+    status: OutboxStatus | None = None
+    aggregate_id: str | None = None
+    message_type: str | None = None
+
+
+class Standing(NamedTuple):
+    """How the outbox stands. What is published is not counted: history may be long."""
+
+    pending: int
+    oldest_pending_at: Instant | None
+    failed: int
+
+
+def insertion(messages: Iterable[NewMessage], *, at: Instant) -> list[dict[str, Any]]:
+    """Return the rows of new messages as `outbox_insert` takes them."""
+    return [{**message._asdict(), "created_at": at} for message in messages]
+
+
+def messages_of(applied: Iterable[Decision]) -> dict[str, str] | None:
+    """Return what `outbox_insert` takes for decisions that publish, or None when none does."""
+    rows = [
+        row
+        for decision in applied
+        if decision.messages
+        for row in insertion(decision.messages, at=decision.entry.at)
+    ]
+    return {"messages": json.dumps(rows)} if rows else None
+
+
+class OutboxRows:
+    """Reads and writes messages; `added` is called when new ones may be due."""
+
+    def __init__(self, sql: Sql, *, added: Callable[[], None] = lambda: None) -> None:
+        self._sql = sql
+        self._added = added
+
+    def add(
+        self, messages: Sequence[NewMessage], *, now: Instant, connection: object = None
+    ) -> None:
+        """Store messages, all or none; one whose id is stored already stays as it is.
+
+        With `connection` they become part of the caller's own transaction: they are published if
+        and only if it commits.
+        """
+        if not messages:
+            return
+        values = {"messages": json.dumps(insertion(messages, at=now))}
+        self._sql.transact(lambda steps: steps.rows("outbox_insert", values), connection=connection)
+        if connection is None:
+            self._added()
+
+    def claim(self, *, holder: str, limit: int, lease_us: int, now: Instant) -> list[OutboxMessage]:
+        """Lease up to `limit` messages, in the order in which they are to be published.
+
+        Of one aggregate only those are leased before which no other is pending, and none that is
+        leased or not due lies between them. No two claims return the same lease.
+        """
+        values = {
+            "holder": holder,
+            "limit": limit,
+            "now": now,
+            "lease_until": later(now, lease_us),
+        }
+        for window in (max(WINDOW, limit), _ALL):
+            rows = self._sql.transact(
+                lambda steps, window=window: steps.rows(  # type: ignore[misc]
+                    "outbox_claim", {**values, "window": window}
+                )
+            )
+            if rows:
+                return sorted(map(_from_row, rows))
+            # Behind one message that waits there may be many that it holds up.
+        return []
+
+    def mark(
+        self, messages: Sequence[OutboxMessage], *, holder: str, lease_until: Instant
+    ) -> set[str]:
+        """Write leased messages as `decide_publish` left them; return the ids of those written.
+
+        One that was leased anew meanwhile, because this lease had ended, is left alone.
+        """
+        if not messages:
+            return set()
+        marks = [{name: getattr(message, name) for name in _MARKED} for message in messages]
+        values = {"marks": json.dumps(marks), "holder": holder, "lease_until": lease_until}
+        rows = self._sql.transact(lambda steps: steps.rows("outbox_mark", values))
+        return {row[0] for row in rows}
+
+    def release(self, holder: str, *, now: Instant) -> int:
+        """Let go of everything that `holder` has leased; return how many messages that were."""
+        return self._sql.count("outbox_release", {"holder": holder, "now": now})
+
+    def next_due(self, *, now: Instant) -> Instant | None:
+        """Return when the next message that waits is due, or None when none waits."""
+        found = self._sql.rows("outbox_next_due", {"now": now})[0][0]
+        return None if found is None else Instant(found)
+
+    def standing(self) -> Standing:
+        """Return how many messages wait, since when, and how many were given up."""
+        return Standing._make(self._sql.rows("outbox_standing", {})[0])
+
+    def get(self, message_id: str) -> OutboxMessage | None:
+        """Return a message, or None when there is none of that id."""
+        rows = self._sql.rows("outbox_get", {"id": message_id})
+        return _from_row(rows[0]) if rows else None
+
+    def find(self, wanted: OutboxFilter, *, before: int | None, limit: int) -> list[OutboxMessage]:
+        """Return matching messages, newest first, from those whose position lies below `before`."""
+        values = {**wanted._asdict(), "before": before, "limit": limit}
+        return [_from_row(row) for row in self._sql.rows("outbox_find", values)]
+
+    def retry(self, message_id: str, *, now: Instant, audit: Sequence[AuditEntry] = ()) -> bool:
+        """Have a message tried now, with a new budget; False when it is out or being sent."""
+
+        def write(steps: Steps) -> bool:
+            if not steps.rows("outbox_retry", {"id": message_id, "now": now}):
+                return False
+            for entry in audit:
+                record(steps, entry)
+            return True
+
+        retried = self._sql.transact(write)
+        if retried:
+            self._added()
+        return retried
+
+    def remove_published(self, *, until: Instant, limit: int) -> int:
+        """Remove up to `limit` messages that were published then or before; return how many."""
+        return self._sql.count("outbox_remove", {"published": until, "limit": limit})
+
+
+def _from_row(row: Sequence[Any]) -> OutboxMessage:
+    message = OutboxMessage._make(row)
+    return message._replace(status=OutboxStatus(message.status))

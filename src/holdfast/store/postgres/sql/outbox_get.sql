@@ -1,0 +1,2 @@
+-- outbox_get: a message by its id; uses outbox_id.
+select @outbox_columns@ from holdfast.outbox as message where message.id = %(id)s

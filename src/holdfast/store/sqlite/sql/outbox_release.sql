@@ -1,0 +1,6 @@
+-- outbox_release: let go of the messages that a relay has leased; uses outbox_pending.
+update holdfast_outbox
+   set run_at = :now,
+       holder = null,
+       lease_until = null
+ where status = 'pending' and run_at > :now and holder = :holder
