@@ -24,7 +24,7 @@ select pg_size_pretty(pg_total_relation_size('holdfast.job')) as job_table_with_
 def plan_of_claim(url: str, *, limit: int, now: int) -> list[str]:
     """The plan of a claim as it was carried out, and then taken back."""
     values = {
-        **Lanes().values(ROUTES, limit=limit, first=MOST_URGENT),
+        **Lanes(spares=False).values(ROUTES, limit=limit, first=MOST_URGENT),
         "limit": limit,
         "holder": WORKER,
         "now": now,

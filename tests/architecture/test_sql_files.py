@@ -19,6 +19,7 @@ ONLY_SQLITE = {
 ONLY_POSTGRES = {
     "announce_due": "SQLite wakes listeners without a statement",
     "facts": "SQLite tells these by pragmas",
+    "facts_of_vacuum": "SQLite needs no vacuum to use space again",
     "insert": "SQLite inserts row by row, which is as fast there",
     "insert_plain": "on SQLite the number of columns does not matter",
     "insert_alike": "on SQLite the number of columns does not matter",

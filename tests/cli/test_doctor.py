@@ -144,6 +144,19 @@ def test_a_clock_that_is_off_is_pointed_out(offset_s: int, level: str, words: st
     assert (finding.level.value, words in finding.found) == (level, True)
 
 
+def test_a_transaction_left_open_and_dead_rows_are_pointed_out():
+    opened = {"oldest_transaction": "pid 7, psql", "live_rows": "90000"}
+    young = opened | {"oldest_transaction_at": str(NOW - 60 * SECOND_US), "dead_rows": "15000"}
+    old = opened | {"oldest_transaction_at": str(NOW - 1800 * SECOND_US), "dead_rows": "30000"}
+
+    assert levels(diagnosis.of_vacuum(SOUND_SQLITE, NOW)) == []
+    assert levels(diagnosis.of_vacuum(young, NOW)) == [("ok", "vacuum")]
+    transaction, rows = diagnosis.of_vacuum(old, NOW)
+    assert (transaction.level, rows.level) == (Level.WARN, Level.WARN)
+    assert transaction.found == "a transaction is open for 30 min: pid 7, psql"
+    assert rows.found == "30000 dead rows beside 90000 live ones among the jobs"
+
+
 def test_a_worker_that_went_silent_is_pointed_out():
     found = list(diagnosis.of_workers([worker(), worker(seen_s_ago=900)], NOW))
 

@@ -15,6 +15,9 @@ from holdfast.store.contract import QueueCounts, WorkerRow
 OLDEST_POSTGRES: Final = 15
 CLOCK_TOLERANCE_US: Final = 2 * SECOND_US
 LONG_DUE_US: Final = 60 * SECOND_US
+LONG_OPEN_US: Final = 300 * SECOND_US
+MANY_DEAD_ROWS: Final = 10_000
+DEAD_SHARE: Final = 0.2
 _SQLITE_SYNCHRONOUS: Final = {"0": "off", "1": "normal", "2": "full", "3": "extra"}
 
 
@@ -117,6 +120,32 @@ def _of_postgres(facts: Mapping[str, str]) -> Iterator[Finding]:
             "transactions are read-only by default",
             "is this a standby? Name the primary in the database URL",
         )
+
+
+def of_vacuum(facts: Mapping[str, str], now: Instant) -> Iterator[Finding]:
+    """Judge whether the job table is kept clean: claims pay for the dead rows in it."""
+    since = facts.get("oldest_transaction_at")
+    if since is not None and now - int(since) > LONG_OPEN_US:
+        yield Finding(
+            Level.WARN,
+            "vacuum",
+            f"a transaction is open for {span(now - int(since))}: {facts['oldest_transaction']}",
+            "vacuum cannot pass it, so dead rows pile up and claims take longer; end it, "
+            "with pg_terminate_backend(pid) if need be",
+        )
+    if "dead_rows" not in facts:
+        return
+    dead, live = int(facts["dead_rows"]), int(facts["live_rows"])
+    found = f"{dead} dead rows beside {live} live ones among the jobs"
+    if dead > MANY_DEAD_ROWS and dead > DEAD_SHARE * live:
+        yield Finding(
+            Level.WARN,
+            "vacuum",
+            found,
+            "end long transactions, see that autovacuum is on, then: vacuum (analyze) holdfast.job",
+        )
+    else:
+        yield Finding(Level.OK, "vacuum", found)
 
 
 def of_clock(*, store: Instant, machine: Instant) -> Finding:

@@ -59,6 +59,7 @@ def _findings(invocation: Invocation) -> Iterator[Finding]:
     yield from diagnosis.of_database(facts)
     machine, now = wall_clock(), store.read_clock()
     yield diagnosis.of_clock(store=now, machine=machine)
+    yield from diagnosis.of_vacuum(facts, now)
     schema = _of_schema(store)
     yield schema
     if schema.level is Level.FAIL:

@@ -6,14 +6,22 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.job import Job, priorities_from
+from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.job import MOST_URGENT, PRIORITIES, Job, priorities_from
 from holdfast.core.plan import Route
 from holdfast.store.postgres.rows import plain_array, text_array
 
 HEADS_FROM: Final = 5
 """Claims of fewer jobs than this always look from the start."""
 REWIND_S: Final = 0.5
-"""How long, at most, a job that became due behind a head may be passed over."""
+"""How long a job that became due behind a head may be passed over."""
+DEAR_S: Final = 0.02
+"""A look from the start that takes longer is dear: many entries are dead, and stay so while
+somebody's transaction keeps vacuum away."""
+REST: Final = 20
+"""A dear look is followed by so many times the time it took before there is another."""
+LAG_US: Final = 5 * SECOND_US
+"""How long before it can be seen a job may have become due: its transaction took so long."""
 
 
 class _Head(NamedTuple):
@@ -29,17 +37,27 @@ class Lanes:
 
     A claimed job leaves a dead entry in the index until the next vacuum, so a worker that drains
     a long queue would read more of them with every claim. It goes on from its head instead, and
-    rewinds twice a second, or as soon as a claim comes back short.
+    rewinds twice a second, or as soon as a claim comes back short. Where looking from the start is
+    dear, and `spares` says so, every claim goes on from its head, and rewinds are rarer the more
+    they cost.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, spares: bool) -> None:
+        self._spares = spares
         self._heads: dict[tuple[Route, int], _Head] = {}
         self._rewound_s = 0.0
+        self._rewind_s = REWIND_S
+        self.dear = False
 
     def values(self, routes: Sequence[Route], *, limit: int, first: int) -> dict[str, Any]:
         """Return the lanes of a claim: those of priority `first`, then the most urgent."""
-        if limit < HEADS_FROM or time.monotonic() - self._rewound_s >= REWIND_S:
+        small = limit < HEADS_FROM and not self.dear
+        if small or time.monotonic() - self._rewound_s >= self._rewind_s:
             self.rewind()
+        return self.arrays(routes, first=first)
+
+    def arrays(self, routes: Sequence[Route], *, first: int = MOST_URGENT) -> dict[str, Any]:
+        """Return lanes and their heads, as they are."""
         lanes = [(route, priority) for priority in priorities_from(first) for route in routes]
         heads = [self._heads.get(lane, _START) for lane in lanes]
         return {
@@ -55,11 +73,23 @@ class Lanes:
         """Tell whether the last claim may have passed over jobs behind its heads."""
         return bool(self._heads)
 
+    def looked_from_start(self, took_s: float) -> None:
+        """Learn what it costs to look from the start."""
+        self.dear = self._spares and took_s > DEAR_S
+        self._rewind_s = max(REWIND_S, REST * took_s) if self.dear else REWIND_S
+
     def note(self, jobs: Sequence[Job]) -> None:
         """Move the heads to the last jobs claimed; `jobs` are in their order."""
         for job in jobs:
             lane = (Route(job.queue, job.pipeline, job.stage), job.priority)
             self._heads[lane] = _Head(job.run_at, job.id)
+
+    def note_exhausted(self, routes: Sequence[Route], now: Instant) -> None:
+        """Move the heads behind all that was looked at in vain; jobs that come late are seen."""
+        behind = _Head(now - LAG_US, _START.job_id)
+        for route in routes:
+            for priority in PRIORITIES:
+                self._heads[route, priority] = behind
 
     def rewind(self) -> None:
         """Look from the start again."""

@@ -94,7 +94,8 @@ class PostgresStore:
         )
         self.url = self._connections.location
         self._locked_until = 0.0
-        self._lanes = Lanes()
+        # A worker claims all the time, and its clock does not go back.
+        self._lanes = Lanes(spares=generic_plans)
         sql = PostgresSql(self._run)
         self.upstreams = UpstreamRows(sql)
         self.audit = AuditRows(sql)
@@ -187,21 +188,26 @@ class PostgresStore:
         fixed = {"limit": limit, "holder": holder, "now": now, "lease_until": lease_until}
         while True:
             values = {**self._lanes.values(routes, limit=limit, first=first), **fixed}
+            began_s, from_start = time.monotonic(), not self._lanes.has_heads()
             # Not repeated after an outage: rows leased by a claim whose reply was lost are found
             # by `held_by`, and a silent second claim would hide them.
             rows = self._run(partial(fetch, statement="claim", values=values), after_outage=False)
             jobs = claimed_jobs(rows, holder=holder, lease_until=lease_until, now=now)
-            if jobs or not self._lanes.has_heads():
+            if from_start:
+                self._lanes.looked_from_start(time.monotonic() - began_s)
+            if jobs or from_start or self._lanes.dear:
                 break
             self._lanes.rewind()
-        if len(jobs) < limit:
-            self._lanes.rewind()
-        elif limit >= HEADS_FROM:
+        if len(jobs) == limit and (limit >= HEADS_FROM or self._lanes.dear):
             self._lanes.note(jobs)
+        elif len(jobs) < limit and self._lanes.dear:
+            self._lanes.note_exhausted(routes, now)
+        elif len(jobs) < limit:
+            self._lanes.rewind()
         return jobs
 
     def next_due(self, routes: Sequence[Route]) -> Instant | None:
-        return cast("Instant | None", self._rows("next_due", _route_arrays(routes))[0][0])
+        return cast("Instant | None", self._rows("next_due", self._lanes.arrays(routes))[0][0])
 
     def held_by(self, holder: WorkerId) -> list[Job]:
         return self._jobs("held_by", {"holder": holder})
@@ -331,7 +337,7 @@ class PostgresStore:
 
     def facts(self) -> dict[str, str]:
         def read(connection: Connection) -> dict[str, str]:
-            rows = fetch(connection, "facts", {})
+            rows = [*fetch(connection, "facts", {}), *fetch(connection, "facts_of_vacuum", {})]
             return {"product": "PostgreSQL", **dict(rows)}
 
         return self._run(read)
@@ -387,11 +393,3 @@ def _is_locked(error: StoreUnavailable) -> bool:
 def _twins(connection: Connection, *, owner: str, pipeline: str, key: str | None) -> list[Twin]:
     rows = fetch(connection, "twins", {"owner": owner, "pipeline": pipeline, "key": key})
     return [twin_from_row(row) for row in rows]
-
-
-def _route_arrays(routes: Sequence[Route]) -> dict[str, str]:
-    return {
-        "queues": text_array(route.queue for route in routes),
-        "pipelines": text_array(route.pipeline for route in routes),
-        "stages": text_array(route.stage for route in routes),
-    }

@@ -1,17 +1,18 @@
--- next_due: when the next queued job of the given routes is due; uses job_due.
+-- next_due: when the next queued job of the given lanes is due, from their heads on; uses job_due.
 select min(candidate.run_at)
-  from unnest(%(queues)s::text[], %(pipelines)s::text[], %(stages)s::text[])
-       as route (queue, pipeline, stage)
- cross join unnest('{0,1,2,3}'::smallint[]) as level (priority)
+  from unnest(%(queues)s::text[], %(pipelines)s::text[], %(stages)s::text[],
+              %(priorities)s::smallint[], %(heads_at)s::bigint[], %(heads_id)s::uuid[])
+       as lane (queue, pipeline, stage, priority, head_at, head_id)
  cross join lateral (
     select job.run_at
       from holdfast.job
      where job.state = 'queued'
-       and job.queue = route.queue
-       and job.pipeline = route.pipeline
-       and job.stage = route.stage
-       and job.priority = level.priority
-     order by job.run_at
+       and job.queue = lane.queue
+       and job.pipeline = lane.pipeline
+       and job.stage = lane.stage
+       and job.priority = lane.priority
+       and (job.run_at, job.id) >= (lane.head_at, lane.head_id)
+     order by job.run_at, job.id
      limit 1
  ) as candidate
- where not exists (select from holdfast.queue where queue.name = route.queue)
+ where not exists (select from holdfast.queue where queue.name = lane.queue)
