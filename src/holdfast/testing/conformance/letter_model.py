@@ -18,7 +18,7 @@ def letter_after(
     `history` are the ledger's entries, the one of the decision included.
     """
     entry, failure = decision.entry, decision.failure
-    if failure is None:
+    if failure is None or not decision.buries:
         if entry.kind is not Kind.REVIVED or previous is None:
             return previous
         return previous._replace(
