@@ -815,6 +815,26 @@ class TestItIsTheSameMachine:
             if guard.gate is Gate.OPEN:
                 return
 
+    @pytest.mark.parametrize(
+        ("policy", "failures", "fine"),
+        [
+            (Breaker(failure_rate=0.5, over_calls=20), 19, 1),
+            (Breaker(failure_rate=0.5, over_calls=20), 12, 8),
+            (Breaker(failure_rate=0.5, over_seconds=60), 7, 3),
+        ],
+    )
+    def test_a_fine_call_may_be_the_one_that_makes_a_rate_count(
+        self, guarded, policy, failures, fine
+    ):
+        guard = guarded(breaker=policy)
+        fail(guard, guard_call, failures)
+        gates = []
+        for _ in range(fine):
+            guard.call(Script("paid"))
+            gates.append(guard.gate)
+
+        assert gates == [*[Gate.CLOSED] * (fine - 1), Gate.OPEN]
+
     @staticmethod
     def breaks(policy: Breaker, calls: list[tuple[int, bool]], clock: ManualClock) -> bool:
         tail = [fine for _, fine in calls[-(policy.consecutive or 1) :]]
