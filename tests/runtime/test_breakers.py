@@ -217,6 +217,70 @@ def test_an_answer_to_a_call_begun_before_the_opening_closes_nothing(open_app, g
     assert state_of(app).successes == 0
 
 
+def test_a_failure_of_a_call_begun_before_the_opening_is_no_evidence_after_the_closing(
+    open_app, gateway
+):
+    app = open_app(calling(gateway, Upstream("gateway", breaker=FIVE)))
+    crew = Crew(app, limit=20)
+    for _ in range(16):
+        app.submit("p")
+    crew.breakers.tick(crew.clock.now())
+    crew.claim()
+    late = [crew.lane.waiting.popleft() for _ in range(6)]
+    for attempt in late:
+        attempt.begin(crew.clock.now())
+    gateway.up = False
+    crew.lane.run(5)
+    crew.breakers.tick(crew.clock.now())
+    crew.lane.run()
+    crew.report()
+    gateway.up = True
+    crew.clock.advance(30)
+    turn(crew)
+    assert state_of(app).gate is Gate.CLOSED
+    for attempt in late:
+        crew.reporter.report(attempt, None, ConnectionError("refused"))
+    crew.breakers.tick(crew.clock.now())
+
+    assert state_of(app).gate is Gate.CLOSED
+    assert state_of(app).samples == ()
+
+
+def test_permits_for_which_no_job_was_due_are_given_back(open_app, gateway):
+    upstream = Upstream("gateway", breaker=replace(FIVE, trials=3))
+    app, crew = opened(open_app, gateway, upstream, jobs=5)
+    for view in app.jobs()[1:]:
+        app.cancel(view.id, by="ada")
+    crew.clock.advance(30)
+    crew.claim()
+    crew.breakers.tick(crew.clock.now())
+
+    assert crew.lane.load() == 1
+    assert len(state_of(app).permits) == 1
+
+
+def test_an_upstream_that_refuses_is_alive_and_ends_a_streak(open_app, gateway):
+    app = open_app(calling(gateway, Upstream("gateway", breaker=FIVE)))
+    crew = Crew(app, limit=1)
+    crew.breakers.tick(crew.clock.now())
+    for _ in range(12):
+        app.submit("p")
+    gateway.up = False
+    request = httpx.Request("POST", "http://127.0.0.1/")
+    refusal = httpx.HTTPStatusError(
+        "x", request=request, response=httpx.Response(422, request=request)
+    )
+    for number in range(9):
+        gateway.raises = refusal if number == 4 else ConnectionError("refused")
+        crew.claim()
+        crew.lane.run(1)
+        crew.report()
+        crew.breakers.tick(crew.clock.now())
+
+    assert gateway.calls == 9
+    assert state_of(app).gate is Gate.CLOSED
+
+
 def test_a_new_worker_finds_the_breaker_as_it_is(open_app, gateway):
     app, _ = opened(open_app, gateway)
     revision = state_of(app).revision
@@ -231,7 +295,7 @@ def test_a_new_worker_finds_the_breaker_as_it_is(open_app, gateway):
 
 
 def test_one_bad_worker_alone_does_not_open_it_for_the_fleet(open_app, gateway):
-    rate = Breaker(failure_rate=0.5, over_calls=20, minimum_calls=5)
+    rate = Breaker(failure_rate=0.3, over_calls=20, minimum_calls=5)
     app = open_app(calling(gateway, Upstream("gateway", breaker=rate)))
     bad_gateway = Gateway()
     bad_gateway.up = False
@@ -396,6 +460,12 @@ def test_an_upstream_never_gets_more_calls_at_a_time_than_its_concurrency(open_a
 
     assert names.count("p") == 2
     assert names.count("quick") == 4
+    crew.lane.limit = 20
+    crew.claim()
+    crew.claim()
+    names = [attempt.job.pipeline for attempt in crew.lane.waiting]
+    assert names.count("p") == 2
+    assert names.count("quick") == 10
 
 
 def test_retries_are_at_most_a_share_of_first_attempts_and_a_few(open_app, gateway):
