@@ -3,7 +3,6 @@
 import asyncio
 import inspect
 import threading
-import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.message import Message
@@ -736,33 +735,25 @@ class TestManyAtOnce:
         guard = guarded(breaker=Breaker(consecutive=1, cooldown=30))
         fail(guard, guard_call, 1)
         clock.advance(30)
-        together = threading.Barrier(2)
+        refused = threading.Semaphore(0)
         calls = []
 
         def trial():
             calls.append(True)
-            together.wait(PATIENCE_S)
-            return "paid"
+            # Over when all the others have come and gone.
+            return all(refused.acquire(timeout=PATIENCE_S) for _ in range(self.THREADS - 1))
 
         def attempt():
             try:
                 return guard.call(trial)
             except CircuitOpen:
+                refused.release()
                 return None
 
-        def release():
-            time.sleep(0)
-            together.wait(PATIENCE_S)
-
-        releaser = threading.Thread(target=release, daemon=True)
-        releaser.start()
         answers = self.at_once(attempt)
-        releaser.join(PATIENCE_S)
 
-        # Those that came after the trial had ended are let through by the release, some of them.
-        assert "paid" in answers
-        assert guard.gate is Gate.CLOSED
-        assert len(calls) == answers.count("paid")
+        assert (answers.count(True), answers.count(None)) == (1, self.THREADS - 1)
+        assert (len(calls), guard.gate) == (1, Gate.CLOSED)
 
     def test_no_answer_of_many_threads_is_lost(self, guarded):
         calls = 200
