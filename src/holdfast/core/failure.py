@@ -126,11 +126,11 @@ class Failure:
             put(self, "category", _member(Category, self.category, field="category"))
         if type(self.severity) is not Severity:
             put(self, "severity", _member(Severity, self.severity, field="severity"))
-        kinds = {type(self.retryable), type(self.outcome_known), type(self.blames_upstream)}
-        if kinds != _BOOL:
+        flags: set[type] = {type(self.retryable), type(self.outcome_known)}
+        if flags | {type(self.blames_upstream)} != _BOOL:
             self._check_kinds(_BOOL, "bool", "retryable", "outcome_known", "blames_upstream")
-        kinds = {type(self.http_status), type(self.attempts), type(self.retry_after_us)}
-        if not kinds <= _INT_OR_NONE:
+        numbers: set[type] = {type(self.http_status), type(self.attempts)}
+        if not numbers | {type(self.retry_after_us)} <= _INT_OR_NONE:
             names = ("http_status", "attempts", "retry_after_us")
             self._check_kinds(_INT_OR_NONE, "int or None", *names)
         if self.retry_after_us is not None:
