@@ -357,6 +357,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, help="makes the worker's id repeatable")
     parser.add_argument("--kill-thread", help="end this thread once the worker has run a while")
     parser.add_argument("--no-migrate", action="store_true")
+    parser.add_argument("--queues", type=lambda names: names.split(","))
     parser.add_argument("--keep", type=float, help="for how long, whatever the jobs' end")
     for name in ("lease", "poll", "sweep", "grace"):
         parser.add_argument(f"--{name}", type=float)
@@ -400,7 +401,7 @@ def main() -> int:
         chance=None if arguments.seed is None else Chance(arguments.seed),
     )
     RUNNING.append(app)
-    worker = app.worker(options=_options(arguments))
+    worker = app.worker(queues=arguments.queues, options=_options(arguments))
     LOGGER.info("made", extra={"event": "made", "worker": worker.id})
     if arguments.kill_thread:
         end_thread_later(worker, arguments.kill_thread)

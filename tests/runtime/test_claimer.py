@@ -9,8 +9,9 @@ from holdfast.core.job import DEFAULT_QUEUE, Job
 from holdfast.core.plan import Plan, StagePlan
 from holdfast.core.retry import Retry
 from holdfast.errors import StoreUnavailable
-from holdfast.runtime.claimer import AGAIN_US, PREFETCH_S, Pace
+from holdfast.runtime.claimer import AGAIN_US
 from holdfast.runtime.clock import monotonic_s, sleep_s
+from holdfast.runtime.pace import PREFETCH_S, Pace
 from holdfast.testing import Script, failing
 from tests.runtime.crew import LEASE_US, Crew, pipeline_of
 

@@ -8,6 +8,8 @@ from holdfast import JobState, Submit
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import MOST_URGENT, PRIORITIES
 from holdfast.runtime.claimer import BATCH, FIRSTS
+from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.pace import PREFETCH_S
 from holdfast.testing import Script
 from tests.runtime.crew import Crew, pipeline_of
 
@@ -111,6 +113,29 @@ class TestCrowds:
             self.fill(crew)
 
             assert crew.lane.load() == crew.lane.limit
+
+    def test_the_pace_of_a_quick_pipeline_leases_nothing_ahead_for_a_slow_one(self, app):
+        app.submit_many("slow", [Submit()] * 40)
+        crew = Crew(app, limit=10)
+        self.fill(crew)
+        began_s = monotonic_s()
+        while monotonic_s() - began_s < 4 * PREFETCH_S:
+            app.submit_many("quick", [Submit()] * 20)
+            self.fill(crew)
+            self.run_quick(crew)
+        app.submit_many("quick", [Submit()] * 40)
+        self.fill(crew)
+
+        assert self.started(crew)["slow"] == 9
+        assert self.started(crew)["quick"] > 1, "more of the quick one than the place that is left"
+
+    def run_quick(self, crew):
+        quick = [attempt for attempt in crew.lane.waiting if attempt.job.pipeline == "quick"]
+        others = [attempt for attempt in crew.lane.waiting if attempt not in quick]
+        crew.lane.waiting.clear()
+        crew.lane.waiting.extend([*quick, *others])
+        crew.lane.run(len(quick))
+        crew.report()
 
     def test_what_a_pipeline_may_not_have_is_not_looked_for_in_a_tight_loop(self, app):
         app.submit_many("slow", [Submit()] * 20)

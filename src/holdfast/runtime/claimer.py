@@ -16,11 +16,12 @@ from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.breakers import Allowance, Breakers
-from holdfast.runtime.clock import Chance, monotonic_s
+from holdfast.runtime.clock import Chance
 from holdfast.runtime.in_flight import InFlight
 from holdfast.runtime.lanes.contract import Lane
+from holdfast.runtime.pace import Pace
 from holdfast.runtime.plans import PlanCache
-from holdfast.runtime.shares import Share, is_shared, shared
+from holdfast.runtime.shares import Share, Shares, is_shared
 from holdfast.runtime.stage import BoundStage, LaneKind
 from holdfast.runtime.watch import Permit
 from holdfast.store.contract import Store
@@ -28,10 +29,6 @@ from holdfast.store.contract import Store
 LOGGER: Final = logging.getLogger("holdfast.worker")
 BATCH: Final = 500
 AGAIN_US: Final = 20_000
-PREFETCH_MOST: Final = 1_000
-PREFETCH_S: Final = 0.05
-"""How much work, by the pace of late, is leased ahead of a free place: enough to keep the lanes
-busy during one claim, little enough that other workers get their share."""
 _LESS_URGENT: Final = [priority for priority in PRIORITIES if priority != MOST_URGENT]
 FIRSTS: Final = [first for each in _LESS_URGENT for first in (*[MOST_URGENT] * 9, each)]
 """The priority that is looked at first, claim after claim: each gets its turn, so that a constant
@@ -100,6 +97,11 @@ class Claimer:
             ]
             for kind in lanes
         }
+        self._shares = {
+            kind: Shares(routes)
+            for kind, routes in self._routes.items()
+            if is_shared(routes, lanes[kind].limit)
+        }
         self._firsts = {kind: itertools.cycle(FIRSTS) for kind in lanes}
 
     def freed(self, count: int, *, requeued: bool) -> None:
@@ -140,14 +142,15 @@ class Claimer:
             if room <= 0:
                 self._short_of_room = True
                 continue
-            routes, room = self._share(kind, lane, routes, room)
             first = next(self._firsts[kind])
-            limit = min(room, BATCH)
-            if first != MOST_URGENT:
-                # A turn, not the whole lane: what is urgent must not wait for slow handlers.
-                limit = min(limit, max(lane.limit // 10, 1) + self._prefetch())
-            jobs = self._claim(routes, limit=limit, first=first, now=now)
-            more = more or len(jobs) == limit
+            for share in self._divided(kind, lane, routes, room):
+                limit = min(share.limit, room, BATCH)
+                if first != MOST_URGENT:
+                    # A turn, not the whole lane: what is urgent must not wait for slow handlers.
+                    limit = min(limit, max(lane.limit // 10, 1) + self._pace.prefetch())
+                jobs = self._claim(share.routes, limit=limit, first=first, now=now)
+                room -= len(jobs)
+                more = more or len(jobs) == limit
         if more:
             return now
         if self._short_of_room:
@@ -179,6 +182,8 @@ class Claimer:
                 callback_key=self._callback_key,
             )
             self._in_flight.add(attempt)
+            if bound.lane in self._shares:
+                self._shares[bound.lane].note_start(job)
             by_lane.setdefault(bound.lane, []).append(attempt)
         for kind, attempts in by_lane.items():
             self._lanes[kind].start(attempts)
@@ -228,22 +233,21 @@ class Claimer:
 
     def _room(self, lane: Lane) -> int:
         """Return how many jobs to claim for a lane; none while only few places are free."""
-        prefetch = self._prefetch()
+        prefetch = self._pace.prefetch()
         room = lane.limit + prefetch - lane.load()
         return room if room > prefetch // 2 else 0
 
-    def _share(self, kind: LaneKind, lane: Lane, routes: Sequence[Route], room: int) -> Share:
-        """Leave out the routes that have their share of a lane already."""
-        if not is_shared(routes, lane.limit):
-            return Share(routes, room)
-        running = (held.job for held in self._in_flight.all() if held.bound.lane is kind)
-        places = lane.limit + self._prefetch()
-        share = shared(routes, running, places=places, room=room)
-        self._crowded.update(set(routes).difference(share.routes))
-        return share
-
-    def _prefetch(self) -> int:
-        return min(int(self._pace.per_second() * PREFETCH_S), PREFETCH_MOST)
+    def _divided(
+        self, kind: LaneKind, lane: Lane, routes: Sequence[Route], room: int
+    ) -> Sequence[Share]:
+        """Return the claims to make for a lane, without routes that have their share already."""
+        shares = self._shares.get(kind)
+        if shares is None:
+            return (Share(routes, room),)
+        held = (attempt.job for attempt in self._in_flight.all() if attempt.bound.lane is kind)
+        divided = shares.divide(routes, held, places=lane.limit, room=room)
+        self._crowded.update(set(routes).difference(*(share.routes for share in divided)))
+        return divided
 
     def _claim(
         self,
@@ -345,28 +349,6 @@ class Claimer:
             return poll_at
         # A job that is due and was not claimed is locked or past its deadline: not now, then.
         return min(poll_at, due_at if due_at > now else later(now, AGAIN_US))
-
-
-class Pace:
-    """How many attempts end per second, of late."""
-
-    def __init__(self) -> None:
-        self._since_s = monotonic_s()
-        self._count = 0
-        self._per_second = 0.0
-
-    def note(self, count: int) -> None:
-        """Count attempts that ended."""
-        self._count += count
-
-    def per_second(self) -> float:
-        """Return the pace, measured over at least 50 ms."""
-        elapsed_s = monotonic_s() - self._since_s
-        if elapsed_s >= PREFETCH_S:
-            self._per_second = self._count / elapsed_s
-            self._since_s += elapsed_s
-            self._count = 0
-        return self._per_second
 
 
 DEFAULT_POLL_US: Final = SECOND_US

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.core.job import Job
 from holdfast.core.plan import Route
+from holdfast.runtime.pace import Pace
 
 KEPT: Final = 10
 """Of so many places that the others leave to a crowd, one is kept free for them."""
 
 
 class Share(NamedTuple):
-    """What a claim may look for: the routes, and how many jobs in all."""
+    """What one claim may look for: the routes, and how many jobs in all."""
 
     routes: Sequence[Route]
     limit: int
@@ -29,27 +30,62 @@ class _Crowd(NamedTuple):
 
 def is_shared(routes: Sequence[Route], places: int) -> bool:
     """Tell whether a lane has several crowds, and places enough to keep some for each."""
-    if places < KEPT or not routes:
-        return False
-    first = _crowd_of(routes[0])
-    return any(_crowd_of(route) != first for route in routes)
+    return places >= KEPT and len({_crowd_of(route) for route in routes}) > 1
 
 
-def shared(routes: Sequence[Route], running: Iterable[Job], *, places: int, room: int) -> Share:
-    """Return the routes that may have more of a lane's places, and how many at once.
+class Shares:
+    """Divides a lane among the crowds whose jobs run in it.
 
     A crowd gets at most nine tenths of the places that the others leave, so that one whose
-    handlers never end leaves a way for the others. The limit is so low that no claim can give a
-    crowd more than that, whatever it finds.
+    handlers never end leaves a way for the others. What is leased ahead for a crowd follows its
+    own pace: the jobs of a slow one would stand in the way of all that are leased after them.
     """
-    held = Counter(_Crowd(job.queue, job.pipeline) for job in running)
-    taken = held.total()
-    left: dict[_Crowd, int] = {}
-    for crowd in {_crowd_of(route) for route in routes}:
-        own_or_free = places - (taken - held[crowd])
-        left[crowd] = own_or_free - own_or_free // KEPT - held[crowd]
-    routes = [route for route in routes if left[_crowd_of(route)] > 0]
-    return Share(routes, min([room, *(count for count in left.values() if count > 0)]))
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._paces = {_crowd_of(route): Pace() for route in routes}
+        self._held: Counter[_Crowd] = Counter()
+        self._started: Counter[_Crowd] = Counter()
+
+    def note_start(self, job: Job) -> None:
+        """Count a job that was handed to the lane."""
+        self._started[_Crowd(job.queue, job.pipeline)] += 1
+
+    def divide(
+        self, routes: Sequence[Route], held: Iterable[Job], *, places: int, room: int
+    ) -> list[Share]:
+        """Return the claims to make for `room` more jobs.
+
+        Routes that have their share are left out; crowds that may have about as much as each other
+        are looked for together.
+        """
+        left = self._left(Counter(_Crowd(job.queue, job.pipeline) for job in held), places)
+        wanted: dict[_Crowd, list[Route]] = {}
+        for route in routes:
+            crowd = _crowd_of(route)
+            if left[crowd] > 0:
+                wanted.setdefault(crowd, []).append(route)
+        most = min(max((left[crowd] for crowd in wanted), default=0), room)
+        together = [crowd for crowd in wanted if 2 * left[crowd] >= most]
+        shares = [Share(wanted[crowd], left[crowd]) for crowd in wanted if crowd not in together]
+        if together:
+            limit = min(room, *(left[crowd] for crowd in together))
+            shares.append(Share([route for crowd in together for route in wanted[crowd]], limit))
+        return shares
+
+    def _left(self, held: Counter[_Crowd], places: int) -> Mapping[_Crowd, int]:
+        """Return how many more jobs each crowd may have leased."""
+        ahead: dict[_Crowd, int] = {}
+        for crowd, pace in self._paces.items():
+            pace.note(max(self._held[crowd] + self._started.pop(crowd, 0) - held[crowd], 0))
+            ahead[crowd] = pace.prefetch()
+        self._held = held
+        running = {crowd: max(held[crowd] - ahead[crowd], 0) for crowd in ahead}
+        taken = sum(running.values())
+        left: dict[_Crowd, int] = {}
+        for crowd, leased_ahead in ahead.items():
+            own_or_free = max(places - (taken - running[crowd]), 1)
+            left[crowd] = own_or_free - own_or_free // KEPT + leased_ahead - held[crowd]
+        return left
 
 
 def _crowd_of(route: Route) -> _Crowd:
