@@ -33,6 +33,7 @@ from holdfast.errors import (
     WrongState,
 )
 from holdfast.handle import JobHandle
+from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, Span, checked_name
 from holdfast.replays import Replays
 from holdfast.runtime.announce import Announcer, Applied, Subscriber
@@ -41,8 +42,11 @@ from holdfast.runtime.callbacks import CallbackTokens
 from holdfast.runtime.clock import Chance, Clock, StoreClock
 from holdfast.runtime.janitor import Walk, purge
 from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.relay import RelayOptions
+from holdfast.runtime.relaying import Relay
 from holdfast.runtime.settle import Settled, Settler
 from holdfast.runtime.stage import BoundStage
+from holdfast.runtime.transport import Transport
 from holdfast.runtime.worker import Worker, WorkerOptions
 from holdfast.secrecy import keep_secret, safe_text
 from holdfast.store.contract import (
@@ -144,6 +148,7 @@ class Holdfast:
             settle=self._settle,
             dead=self.dead,
         )
+        self.outbox = Outbox(lambda: self.store, clock=self.clock, chance=self.chance)
         self.upstreams = Upstreams(
             lambda: self.store, clock=self.clock, declared=self._declared_breakers
         )
@@ -232,6 +237,30 @@ class Holdfast:
         self._open()
         job_id, created = self._submitter.one(found, submit, connection=connection)
         return JobHandle(job_id, created=created, read=self.job)
+
+    def publish(
+        self,
+        message_type: str,
+        payload: object = None,
+        *,
+        aggregate_id: str | None = None,
+        trace: str | None = None,
+        connection: object = None,
+    ) -> str:
+        """Have a message published by a relay, and return its id.
+
+        With `connection` it is part of the caller's own transaction on the same database: it is
+        published if and only if that transaction commits. Messages of one aggregate are published
+        one after the other; without an aggregate a message waits for no other.
+        """
+        self._open()
+        return self.outbox.publish(
+            message_type,
+            payload,
+            aggregate_id=aggregate_id,
+            trace=trace,
+            connection=connection,
+        )
 
     def submit_many(
         self,
@@ -452,6 +481,17 @@ class Holdfast:
             options=options or WorkerOptions(),
             retention=self.retention,
             callback_key=self.callback_tokens.key,
+        )
+
+    def relay(self, transport: Transport, *, options: RelayOptions | None = None) -> Relay:
+        """Return a relay that publishes what the outbox holds through `transport`."""
+        self._open()
+        return Relay(
+            self.store,
+            transport,
+            clock=self.clock,
+            chance=self.chance,
+            options=options or RelayOptions(),
         )
 
     def _declared_breakers(self) -> dict[str, Breaker | None]:

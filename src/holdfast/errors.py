@@ -9,6 +9,8 @@
     │   ├── UnknownPipeline     this process has no pipeline of that name
     │   ├── UnknownJob          the store has no job of that id
     │   ├── UnknownLetter       the store has no dead letter of that id
+    │   ├── UnknownMessage      the outbox has no message of that id
+    │   ├── TopologyMismatch    the broker has a queue or exchange that is made otherwise
     │   ├── UnknownReplay       the store has no replay of that id
     │   ├── UnknownUpstream     no stage calls an upstream of that name
     │   ├── TokenRefused        a callback token that is forged or no longer good
@@ -24,6 +26,7 @@
     └── UnavailableError        try later
         ├── QueueFull           as many jobs wait in the queue as may
         ├── StoreUnavailable    the database cannot be reached
+        ├── BrokerUnavailable   the broker cannot be reached
         ├── StoreCorrupt        the database file is damaged
         └── CircuitOpen         a guard's breaker let no call through
 
@@ -152,6 +155,28 @@ class UnknownLetter(UsageError):
         super().__init__(
             f"no dead letter has the id {_shown(letter_id)}; it has the id of its job, "
             "and only a job that failed for good has one"
+        )
+
+
+class UnknownMessage(UsageError):
+    """The outbox has no message of that id."""
+
+    def __init__(self, message_id: str) -> None:
+        self.message_id = message_id
+        super().__init__(
+            f"no message has the id {_shown(message_id)}; list them: holdfast outbox list"
+        )
+
+
+class TopologyMismatch(UsageError):
+    """The broker has a queue or an exchange of that name, made with another argument."""
+
+    def __init__(self, kind: str, name: str, *, argument: str, reason: str) -> None:
+        self.kind, self.name, self.argument, self.reason = kind, name, argument, reason
+        super().__init__(
+            f"the broker has the {kind} {_shown(name)}, but made otherwise: {argument} "
+            f"differs ({reason}); declare it as it is, use another name, or delete it once it is "
+            "empty"
         )
 
 
@@ -293,6 +318,17 @@ class StoreUnavailable(UnavailableError):
         super().__init__(
             f"cannot reach {location}: {reason}; check that it runs and that the URL is right, "
             "then try again"
+        )
+
+
+class BrokerUnavailable(UnavailableError):
+    """The broker cannot be reached; `location` is its URL without credentials."""
+
+    def __init__(self, location: str, *, reason: str) -> None:
+        self.location, self.reason = location, reason
+        super().__init__(
+            f"cannot reach {location}: {reason}; check that the broker runs and that the URL is "
+            "right, then try again"
         )
 
 

@@ -31,6 +31,9 @@ POINTS: Final = (
     "renew.after",
     "sweep.before",
     "sweep.after",
+    "publish.before",
+    "publish.after",
+    "outbox.mark.before",
     "purge.before",
     "purge.after",
 )

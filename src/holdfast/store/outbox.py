@@ -24,6 +24,7 @@ SUBJECT: Final = "message"
 WINDOW: Final = 1_000
 """How many due messages a claim looks at before it looks at all of them."""
 _ALL: Final = 2**31 - 1
+_BEFORE_ALL: Final = Instant(-1)
 _MARKED: Final = ("position", "status", "processed_at", "retry_count", "error_message", "run_at")
 
 
@@ -122,9 +123,9 @@ class OutboxRows:
         """Let go of everything that `holder` has leased; return how many messages that were."""
         return self._sql.count("outbox_release", {"holder": holder, "now": now})
 
-    def next_due(self, *, now: Instant) -> Instant | None:
-        """Return when the next message that waits is due, or None when none waits."""
-        found = self._sql.rows("outbox_next_due", {"now": now})[0][0]
+    def next_due(self, *, after: Instant = _BEFORE_ALL) -> Instant | None:
+        """Return when the first message that is due after an instant is, or None without one."""
+        found = self._sql.rows("outbox_next_due", {"after": after})[0][0]
         return None if found is None else Instant(found)
 
     def standing(self) -> Standing:

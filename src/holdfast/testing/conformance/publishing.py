@@ -178,7 +178,8 @@ class OutboxConformance:
         marked(store, leased(store), REFUSED)
 
         assert leased(store, now=after(0.4)) == []
-        assert store.outbox.next_due(now=NOW) == after(0.4996)
+        assert store.outbox.next_due() == store.outbox.next_due(after=NOW) == after(0.4996)
+        assert store.outbox.next_due(after=after(1)) is None
         (again,) = leased(store, now=after(0.5))
         assert (again.retry_count, again.error_message) == (1, "refused: no")
 
@@ -314,8 +315,9 @@ class OutboxConformance:
 
     def test_it_tells_how_it_stands(self, store: Store) -> None:
         assert store.outbox.standing() == Standing(0, None, 0)
-        assert store.outbox.next_due(now=NOW) is None
+        assert store.outbox.next_due() is None
         added(store, "a", "b")
+        assert store.outbox.next_due() == NOW
         added(store, "c", now=after(5))
         messages = leased(store, now=after(6))
 

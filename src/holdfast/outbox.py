@@ -1,0 +1,111 @@
+"""Messages for others: publish with your own transaction, look at what waits, try again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final
+
+from holdfast.core.document import decode
+from holdfast.core.failure import MAX_MESSAGE_LENGTH
+from holdfast.core.ids import IdSequence
+from holdfast.core.instant import SECOND_US, Instant, to_rfc3339
+from holdfast.core.outbox import OutboxMessage, OutboxStatus, new_message
+from holdfast.errors import ConflictError, InvalidDocument, InvalidValue, UnknownMessage
+from holdfast.runtime.clock import Chance, Clock
+from holdfast.secrecy import safe_text
+from holdfast.store.audit import AuditEntry
+from holdfast.store.contract import Store
+from holdfast.store.outbox import SUBJECT, OutboxFilter, Standing
+from holdfast.submission import checked_text
+
+PAGE: Final = 100
+LONGEST_PAGE: Final = 10_000
+_ID_BITS: Final = 62
+
+
+class Outbox:
+    """The outbox of a store."""
+
+    def __init__(self, store: Callable[[], Store], *, clock: Clock, chance: Chance) -> None:
+        self._store = store
+        self._clock = clock
+        self._chance = chance
+        self._ids = IdSequence()
+
+    def publish(
+        self,
+        message_type: str,
+        payload: object,
+        *,
+        aggregate_id: str | None,
+        trace: str | None,
+        connection: object,
+    ) -> str:
+        """Store a message and return its id; see `Holdfast.publish`."""
+        now = self._clock.now()
+        message = new_message(
+            self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
+            message_type=message_type,
+            payload=payload,
+            aggregate_id=aggregate_id,
+            trace=trace,
+        )
+        self._store().outbox.add([message], now=now, connection=connection)
+        return message.id
+
+    def find(
+        self, wanted: OutboxFilter | None = None, *, before: str | None = None, limit: int = PAGE
+    ) -> list[OutboxMessage]:
+        """Return matching messages, newest first; the last id is `before` of the next page."""
+        if not 1 <= limit <= LONGEST_PAGE:
+            raise InvalidValue(
+                "outbox", field="limit", value=limit, limit=f"from 1 to {LONGEST_PAGE}"
+            )
+        below = None if before is None else self.get(before).position
+        return self._store().outbox.find(wanted or OutboxFilter(), before=below, limit=limit)
+
+    def get(self, message_id: str) -> OutboxMessage:
+        """Read a message, or raise `UnknownMessage`."""
+        found = self._store().outbox.get(message_id)
+        if found is None:
+            raise UnknownMessage(message_id)
+        return found
+
+    def standing(self) -> Standing:
+        """Return how many messages wait, since when, and how many were given up."""
+        return self._store().outbox.standing()
+
+    def retry(self, message_id: str, *, by: str, reason: str | None = None) -> OutboxMessage:
+        """Have a message tried now that waits or was given up, with a new budget.
+
+        One that is published stays so, and one that a relay is sending is left to it; both raise
+        `ConflictError`.
+        """
+        now = self._clock.now()
+        entry = AuditEntry(
+            at=now,
+            done_by=checked_text("retry", field="by", text=by),
+            action="retried",
+            subject_kind=SUBJECT,
+            subject=message_id,
+            reason=None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH),
+        )
+        if not self._store().outbox.retry(message_id, now=now, audit=[entry]):
+            found = self.get(message_id)
+            published = found.status is OutboxStatus.PUBLISHED
+            why = "published" if published else "being sent by a relay"
+            raise ConflictError(f"message {message_id} is {why}; there is nothing to try again")
+        return self.get(message_id)
+
+
+def message_document(message: OutboxMessage, now: Instant) -> dict[str, Any]:
+    """Return a message as JSON shows it."""
+    document = message._asdict()
+    for name in ("created_at", "processed_at", "run_at", "lease_until"):
+        document[name] = None if document[name] is None else to_rfc3339(document[name])
+    with suppress(InvalidDocument):  # what something else wrote there is shown as it is
+        document["payload"] = decode(message.payload)
+    if message.status is OutboxStatus.PENDING:
+        document["waiting_s"] = round((now - message.created_at) / SECOND_US, 6)
+    return document

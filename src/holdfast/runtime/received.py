@@ -1,0 +1,29 @@
+"""A message from outside, as its consumer sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+_NONE: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class Received(NamedTuple):
+    """A message and what is known about it; what its producer did not say is None."""
+
+    id: str
+    """The same each time this message comes."""
+    type: str
+    subject: str | None
+    """What it is about: the aggregate that it was published for."""
+    payload: Any
+    source: str | None = None
+    time: datetime | None = None
+    sequence: str | None = None
+    """Of two messages about one subject the later one has the higher sequence."""
+    trace: str | None = None
+    deliveries: int = 1
+    """How often the broker has handed it out, this time included, as far as it says."""
+    headers: Mapping[str, Any] = _NONE
