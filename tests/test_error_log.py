@@ -15,6 +15,7 @@ from holdfast.classify import classify
 from holdfast.core.failure import Category, Severity
 from holdfast.error_log import ErrorLog, ErrorRecord
 from holdfast.errors import InvalidDocument, InvalidValue
+from holdfast.secrecy import keep_secret
 
 WHEN = datetime(2025, 11, 6, 10, 15, 22, 123_000, tzinfo=UTC)
 NAME = "error_20251106T101522123000Z_19a3f3f856f0b4d4.json"
@@ -167,6 +168,27 @@ def test_texts_are_made_safe_and_cut():
     assert len(record.message) == 2_000
     assert len(record.stack_trace) == 16_000
     assert len(record.context["operation"]) == 4_000
+
+
+def test_secrets_are_taken_out_before_anything_is_cut():
+    secret = "Ck5-in-a-record-9Wm"
+    keep_secret([secret])
+
+    for before in range(1_940, 2_001):
+        record = a_record(
+            message="x" * before + secret + " tail" * 100,
+            error_type=f"shop.{secret}",
+            stack_trace="x" * (14_000 + before) + secret + " tail" * 100,
+            context={
+                "email_id": secret,
+                "operation": "x" * (2_000 + before) + secret + " tail" * 100,
+                "api_key": "hunter2",
+                "inner": [{secret: secret}],
+            },
+        )
+
+        assert secret[:6] not in json.dumps(record.to_json())
+        assert "hunter2" not in json.dumps(record.to_json())
 
 
 def time_out():

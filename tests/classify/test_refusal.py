@@ -5,6 +5,7 @@ import pytest
 
 from holdfast.classify.refusal import raise_if_refused, refusal_of
 from holdfast.errors import GiveUp
+from holdfast.secrecy import keep_secret
 from tests.classify import rows
 from tests.classify.models import ask_anthropic, ask_gemini, ask_openai, completion
 from tests.classify.rows import row_of
@@ -128,3 +129,17 @@ def test_an_answer_is_no_refusal(name):
 )
 def test_what_no_model_answered_is_no_refusal(response):
     assert refusal_of(response) is None
+
+
+def test_what_a_model_repeats_of_a_secret_is_not_told():
+    secret = "Ty6-in-a-prompt-4Jb"
+    keep_secret([secret])
+
+    for before in range(1_900, 2_000):
+        said = completion(None, refusal="x" * before + secret + " tail" * 100)
+        failure = refusal_of(said)
+        with pytest.raises(GiveUp) as caught:
+            raise_if_refused(said)
+
+        assert secret[:6] not in failure.text
+        assert secret[:6] not in str(caught.value)

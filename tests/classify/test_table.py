@@ -11,6 +11,7 @@ from holdfast.classify import Rule, Verdict, classify, is_failure
 from holdfast.classify.table import Table, classify_by
 from holdfast.core.failure import Category, ErrorClass, Severity
 from holdfast.errors import GiveUp, InvalidPolicy, InvalidValue, RetryLater
+from holdfast.secrecy import keep_secret
 
 NOW = 1_445_412_480_000_000
 
@@ -459,3 +460,22 @@ def test_a_table_passes_over_a_rule_that_raises():
 
     assert table.verdict_on(LibraryError(), now=NOW) is STOP
     assert table.verdict_on(KeyError("k"), now=NOW) is None
+
+
+def test_what_a_rule_says_is_told_without_secrets():
+    secret = "Ty6-in-a-verdict-1Fz"
+    keep_secret([secret])
+
+    def judge(error, now):
+        return Verdict("REFUSED", retryable=False, message=f"refused for {secret}")
+
+    def broken(error, now):
+        raise RuntimeError("x" * 180 + secret)
+
+    failure = classify_by(
+        ValueError("no"), [Rule(ValueError, broken), Rule(ValueError, judge)], now=NOW
+    )
+
+    assert failure.message.startswith("refused for [redacted:known")
+    assert secret[:6] not in failure.text
+    assert "a rule raised RuntimeError" in failure.stack

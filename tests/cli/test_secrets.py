@@ -42,6 +42,10 @@ def rows_of(app: Holdfast) -> str:
     return repr([[tuple(row) for row in rows] for rows in found.values()])
 
 
+def path_to(folder: Path) -> str:
+    return os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+
+
 def printed(database_url: str, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "holdfast", *arguments],
@@ -94,7 +98,9 @@ def test_a_traceback_for_developers_holds_no_secrets(database_url: str, tmp_path
 
     done = subprocess.run(
         [sys.executable, "-m", "holdfast", "-A", "broken_app", "jobs", "list"],
-        env={**os.environ, **VARIABLES, "HOLDFAST_DEBUG": "1", "PYTHONPATH": str(tmp_path)},
+        env=environment(
+            database_url, **VARIABLES, HOLDFAST_DEBUG="1", PYTHONPATH=path_to(tmp_path)
+        ),
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -115,7 +121,7 @@ def test_a_complaint_holds_no_secrets(tmp_path: Path):
     for options in ((), ("--json",)):
         done = subprocess.run(
             [sys.executable, "-m", "holdfast", "-A", "broken_app", "jobs", "list", *options],
-            env={**os.environ, **VARIABLES, "PYTHONPATH": str(tmp_path)},
+            env={**os.environ, **VARIABLES, "PYTHONPATH": path_to(tmp_path)},
             capture_output=True,
             text=True,
             timeout=PATIENCE_S,
