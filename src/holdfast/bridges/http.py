@@ -20,8 +20,8 @@ from holdfast.bridges.network import OneCall
 from holdfast.classify import ProviderError, Verdict
 from holdfast.classify.http_status import verdict_of_response
 from holdfast.classify.verdicts import ANSWER_INVALID, INVALID
-from holdfast.core.failure import clean_text
 from holdfast.core.instant import Instant
+from holdfast.secrecy import safe_text
 
 MAX_ANSWER_BYTES: Final = 256 * 1024
 
@@ -114,7 +114,7 @@ def _body_of(response: httpx2.Response) -> bytes:
 
 def judged(owner: str, answer: Answer, verdict: Verdict, said: str = "") -> ProviderError:
     """The failure that an answer is by the verdict of whoever knows the provider."""
-    told = f": {clean_text(said, _SHOWN_LENGTH)}" if said else ""
+    told = f": {safe_text(said, _SHOWN_LENGTH)}" if said else ""
     return ProviderError(
         verdict,
         f"{owner} answered {answer.status}{told}",
