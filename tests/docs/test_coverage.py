@@ -26,11 +26,13 @@ from holdfast import (
     settings,
 )
 from holdfast import errors as errors_module
+from holdfast.classify import PublicCode, Rule, Verdict
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.core.decision import Kind
 from holdfast.core.failure import Category, ErrorClass, Failure
 from holdfast.core.job import Job
 from holdfast.core.upstream import Gate
+from holdfast.error_log import ErrorLog, ErrorRecord
 from holdfast.store import contract
 from holdfast.upstreams import Upstreams, UpstreamView
 from tests.docs import cli_reference
@@ -173,6 +175,22 @@ def test_every_fact_of_a_failure_is_documented():
     assert {field.name for field in fields(Failure) if field.init} <= named(
         REFERENCE / "failures.md"
     )
+
+
+def test_every_field_of_an_error_record_is_documented():
+    documented = rows(REFERENCE / "error-log.md")
+
+    assert {field.name for field in fields(ErrorRecord)} <= set(documented)
+    assert public(ErrorLog) | {"root"} <= named(REFERENCE / "error-log.md")
+
+
+def test_every_public_name_of_classification_is_documented():
+    told = named(REFERENCE / "failures.md")
+
+    assert {"Rule", "Verdict", "PublicCode", "PublicCodes"} <= told
+    assert {"raise_if_refused", "refusal_of", "classify"} <= told
+    assert {field.name for field in fields(PublicCode)} <= told
+    assert {field.name for field in (*fields(Rule), *fields(Verdict))} <= told
 
 
 def test_every_field_of_a_retry_policy_is_documented_with_its_default():
