@@ -18,7 +18,7 @@ import threading
 import time
 from pathlib import Path
 
-from holdfast import Holdfast, Pipeline, Retry, RetryLater, Upstream, Worker, WorkerOptions
+from holdfast import GiveUp, Holdfast, Pipeline, Retry, RetryLater, Upstream, Worker, WorkerOptions
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.retention import Retention
 from holdfast.runtime import failpoint
@@ -41,6 +41,7 @@ poison = Pipeline("poison", retry=QUICK)
 reborn = Pipeline("reborn", retry=QUICK)
 forking = Pipeline("forking", retry=QUICK)
 hog = Pipeline("hog", retry=QUICK)
+half = Pipeline("half", retry=QUICK)
 
 
 def record(job) -> None:
@@ -115,6 +116,13 @@ OTHER_VERSIONS = {
     "a stage was renamed": _steps_of({"one": one, "second": checks, "three": three_without_two}),
     "the stages were reordered": _steps_of({"check": checks, "one": one, "two": two}),
 }
+
+
+@half.stage
+async def every_other(job, n: int):
+    if n % 2:
+        raise GiveUp("ODD", f"{n} is odd")
+    return n
 
 
 @nap.stage
@@ -334,6 +342,7 @@ PIPELINES = {
         reborn,
         forking,
         hog,
+        half,
     )
 }
 RUNNING: list[Holdfast] = []
