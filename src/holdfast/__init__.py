@@ -3,10 +3,13 @@
 from holdfast.classify import Rule, Verdict
 from holdfast.core.breaker_policy import Breaker, BreakerMode
 from holdfast.core.dead_letter import Cause, LetterState
+from holdfast.core.delivery import DeliveryState
 from holdfast.core.failure import Category, Failure
 from holdfast.core.job import JobState
+from holdfast.core.promise import Promise
 from holdfast.core.retention import Retention
 from holdfast.core.retry import Jitter, Retry
+from holdfast.delivery_view import DeliveryView, Reconciliation
 from holdfast.engine import Holdfast
 from holdfast.errors import (
     CircuitOpen,
@@ -22,8 +25,12 @@ from holdfast.handle import JobHandle
 from holdfast.letter_view import LetterView
 from holdfast.pipeline import Pipeline, Upstream
 from holdfast.runtime.attempt import JobContext, Wait
+from holdfast.runtime.courier_options import CourierOptions
+from holdfast.runtime.notify import Notify, Recipient
+from holdfast.runtime.provider import Evidence, Provider
 from holdfast.runtime.worker import Worker, WorkerOptions
 from holdfast.store.contract import JobFilter
+from holdfast.store.deliveries import DeliveryFilter
 from holdfast.store.letters import LetterFilter
 from holdfast.submission import Submit, Submitted
 from holdfast.view import JobView
@@ -32,9 +39,14 @@ __all__ = [
     "Breaker",
     "BreakerMode",
     "Category",
-    "CircuitOpen",
     "Cause",
+    "CircuitOpen",
     "ConflictError",
+    "CourierOptions",
+    "DeliveryFilter",
+    "DeliveryState",
+    "DeliveryView",
+    "Evidence",
     "Failure",
     "GiveUp",
     "Guard",
@@ -49,7 +61,12 @@ __all__ = [
     "LetterFilter",
     "LetterState",
     "LetterView",
+    "Notify",
     "Pipeline",
+    "Promise",
+    "Provider",
+    "Recipient",
+    "Reconciliation",
     "Retention",
     "Retry",
     "RetryLater",

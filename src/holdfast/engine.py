@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final, Self
@@ -23,6 +23,8 @@ from holdfast.core.job import ACTIVE, DEFAULT_OWNER, DEFAULT_PRIORITY, Job, JobS
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
 from holdfast.core.retention import Retention
 from holdfast.dead_letters import DeadLetters
+from holdfast.deliveries import Deliveries
+from holdfast.delivery_view import DeliveryView
 from holdfast.error_log import ErrorLog
 from holdfast.errors import (
     InvalidValue,
@@ -40,8 +42,12 @@ from holdfast.runtime.announce import Announcer, Applied, Subscriber
 from holdfast.runtime.aside import Aside
 from holdfast.runtime.callbacks import CallbackTokens
 from holdfast.runtime.clock import Chance, Clock, StoreClock
+from holdfast.runtime.courier_options import CourierOptions
+from holdfast.runtime.dispatch import Dispatch
 from holdfast.runtime.janitor import Walk, purge
+from holdfast.runtime.notify import Recipient
 from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.provider import BoundProvider, Provider, Providers
 from holdfast.runtime.relay import RelayOptions
 from holdfast.runtime.relaying import Relay
 from holdfast.runtime.settle import Settled, Settler
@@ -94,6 +100,7 @@ class Holdfast:
     `secret_names` names whose values do not; both besides what is known to be secret anyway.
     `error_log` gets a record of every attempt that fails. `retention` says how long what has ended
     is kept; workers remove the rest. `max_queued` limits how many jobs may wait in each queue.
+    `providers` are what deliveries are sent through, and `courier` how.
     """
 
     def __init__(
@@ -101,6 +108,8 @@ class Holdfast:
         url: str,
         *,
         pipelines: Iterable[Pipeline] = (),
+        providers: Iterable[Provider] = (),
+        courier: CourierOptions | None = None,
         auto_migrate: bool = True,
         retention: Retention | None = None,
         max_queued: int | None = None,
@@ -121,6 +130,7 @@ class Holdfast:
         for pipeline in pipelines:
             if self._pipelines.setdefault(pipeline.name, pipeline) is not pipeline:
                 raise UsageError(f"two pipelines are called {pipeline.name!r}")
+        self.dispatch = _dispatch(providers, courier or CourierOptions())
         self.chance = chance or Chance()
         self.clock: Clock = clock or StoreClock(
             self._closed_store.read_clock, learn_every_us=LEARN_EVERY_US
@@ -147,6 +157,12 @@ class Holdfast:
             chance=self.chance,
             settle=self._settle,
             dead=self.dead,
+        )
+        self.deliveries = Deliveries(
+            lambda: self.store,
+            providers=self.dispatch.providers,
+            clock=self.clock,
+            chance=self.chance,
         )
         self.outbox = Outbox(lambda: self.store, clock=self.clock, chance=self.chance)
         self.upstreams = Upstreams(
@@ -237,6 +253,31 @@ class Holdfast:
         self._open()
         job_id, created = self._submitter.one(found, submit, connection=connection)
         return JobHandle(job_id, created=created, read=self.job)
+
+    def deliver(
+        self,
+        subject: str,
+        *,
+        recipients: Sequence[str | Recipient],
+        message: Mapping[str, Any],
+        version: int = 1,
+        provider: str | None = None,
+        connection: object = None,
+    ) -> list[DeliveryView]:
+        """Have recipients told, each once per subject and version, and return how that stands.
+
+        A delivery that a recipient has for that subject and version stays as it is. `message` is
+        what the provider needs, but for the recipient. With `connection` the deliveries are part
+        of the caller's own transaction on the same database.
+        """
+        return self.deliveries.make(
+            subject,
+            recipients=recipients,
+            message=message,
+            version=version,
+            provider=provider,
+            connection=connection,
+        )
 
     def publish(
         self,
@@ -461,7 +502,7 @@ class Holdfast:
 
         It serves `queues`, or the queues that the pipelines name.
         """
-        if not self._pipelines:
+        if not self._pipelines and not len(self.dispatch.providers):
             raise UsageError("a worker needs pipelines; pass them to Holdfast(pipelines=[…])")
         self._open()
         now = self.clock.now()
@@ -481,6 +522,7 @@ class Holdfast:
             options=options or WorkerOptions(),
             retention=self.retention,
             callback_key=self.callback_tokens.key,
+            dispatch=self.dispatch,
         )
 
     def relay(self, transport: Transport, *, options: RelayOptions | None = None) -> Relay:
@@ -499,6 +541,10 @@ class Holdfast:
             terms.name: terms.breaker
             for pipeline in self._pipelines.values()
             for terms in pipeline.upstreams
+        } | {
+            bound.upstream.name: bound.upstream.breaker
+            for bound in self.dispatch.providers
+            if bound.upstream is not None
         }
 
     def _pipeline(self, wanted: Pipeline | str) -> Pipeline:
@@ -538,6 +584,16 @@ class Holdfast:
             limit=limit,
             now=self.clock.now(),
         )
+
+
+def _dispatch(providers: Iterable[Provider], options: CourierOptions) -> Dispatch:
+    bound: list[BoundProvider] = []
+    for provider in providers:
+        checked_name(provider.name, what="provider")
+        upstream = getattr(provider, "upstream", None)
+        terms = None if upstream is None else upstream.terms()
+        bound.append(BoundProvider(provider, options.terms(provider.promise), terms))
+    return Dispatch(Providers(bound), options)
 
 
 def _asked(action: str, by: str, reason: str | None) -> tuple[str, str | None]:

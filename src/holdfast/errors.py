@@ -13,6 +13,8 @@
     │   ├── TopologyMismatch    the broker has a queue or exchange that is made otherwise
     │   ├── UnknownReplay       the store has no replay of that id
     │   ├── UnknownUpstream     no stage calls an upstream of that name
+    │   ├── UnknownProvider     this process has no provider of that name
+    │   ├── UnknownDelivery     the store has no delivery of that id
     │   ├── TokenRefused        a callback token that is forged or no longer good
     │   ├── SchemaTooNew        the database was migrated by a newer holdfast
     │   ├── SchemaTooOld        the database has yet to be migrated
@@ -22,7 +24,8 @@
     │   ├── KeyConflict         the idempotency key belongs to a job with another body
     │   ├── VersionConflict     a rerun needs a strictly higher version
     │   ├── WrongState          the job's state does not allow what was asked
-    │   └── StepMissing         something has to be done about the dead letter first
+    │   ├── StepMissing         something has to be done about the dead letter first
+    │   └── DeliveryMoved       the delivery does not allow what was asked of it
     └── UnavailableError        try later
         ├── QueueFull           as many jobs wait in the queue as may
         ├── StoreUnavailable    the database cannot be reached
@@ -199,6 +202,32 @@ class UnknownUpstream(UsageError):
         super().__init__(f"no upstream is called {_shown(upstream)}; known: {names}")
 
 
+class UnknownProvider(UsageError):
+    """The process was given no provider of that name, or several and none was named."""
+
+    def __init__(self, provider: str | None, *, known: Collection[str]) -> None:
+        self.provider, self.known = provider, tuple(sorted(known))
+        names = ", ".join(self.known) or "none"
+        if provider is not None:
+            problem = f"no provider is called {_shown(provider)}; known: {names}"
+        else:
+            problem = f"no provider is named; known: {names}"
+        if provider is None and self.known:
+            super().__init__(f"{problem}; say which of them")
+        else:
+            super().__init__(f"{problem}; pass it to Holdfast(providers=[…])")
+
+
+class UnknownDelivery(UsageError):
+    """The store has no delivery of that id."""
+
+    def __init__(self, delivery_id: str) -> None:
+        self.delivery_id = delivery_id
+        super().__init__(
+            f"no delivery has the id {_shown(delivery_id)}; list them: holdfast deliveries list"
+        )
+
+
 class TokenRefused(UsageError):
     """A callback token that is forged, has expired, or belongs to a run that is over."""
 
@@ -293,6 +322,14 @@ class StepMissing(ConflictError):
         self.letter_id, self.action, self.state = letter_id, action, state
         self.missing, self.how = missing, how
         super().__init__(f"cannot {action} dead letter {letter_id}, which is {state}: {how}")
+
+
+class DeliveryMoved(ConflictError):
+    """What was asked of a delivery does not fit how it stands; `why` says what does."""
+
+    def __init__(self, delivery_id: str, *, action: str, state: str, why: str) -> None:
+        self.delivery_id, self.action, self.state, self.why = delivery_id, action, state, why
+        super().__init__(f"cannot {action} delivery {delivery_id}, which is {state}: {why}")
 
 
 class UnavailableError(HoldfastError):

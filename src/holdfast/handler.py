@@ -20,9 +20,10 @@ from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapt
 from holdfast.core.document import Limits, encode
 from holdfast.errors import GiveUp, InvalidDocument, UsageError
 from holdfast.runtime.attempt import JobContext, Wait
+from holdfast.runtime.notify import Notify
 
 PAYLOAD: Final = "payload"
-_NEVER_STORED: Final = (Wait, typing.NoReturn, typing.Never)
+_NEVER_STORED: Final = (Wait, Notify, typing.NoReturn, typing.Never)
 _PLAIN: Final = (dict, list, tuple, str, int, float, bool, type(None))
 _KINDS: Final = (
     inspect.Parameter.POSITIONAL_ONLY,

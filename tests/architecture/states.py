@@ -23,12 +23,12 @@ MEANINGS = {
 }
 EVENT_MEANINGS = {
     "Done": "the stage returned",
-    "Failed": "the attempt failed",
+    "Failed": "the attempt failed, or what it waits for will not come",
     "LeaseExpired": "the worker stopped renewing its lease",
     "Snoozed": "the handler raised `RetryLater`",
     "Interrupted": "the attempt was broken off and handed back",
     "Held": "the attempt did not begin: its upstream lets nothing through",
-    "Suspended": "the handler returned `Wait`",
+    "Suspended": "the handler returned `Wait` or `Notify`",
     "Answered": "the answer to the stage arrived",
     "WaitExpired": "nobody answered in time",
     "CancelRequested": "somebody asked that the job end",

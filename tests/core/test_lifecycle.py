@@ -86,7 +86,7 @@ processing DeadlinePassed  | ignored
 processing RetryRequested  | ignored
 
 waiting    Done            | ignored
-waiting    Failed          | ignored
+waiting    Failed          | retried     queued     two   1       4     -     -      -    -
 waiting    LeaseExpired    | ignored
 waiting    Snoozed         | ignored
 waiting    Interrupted     | ignored
@@ -148,6 +148,7 @@ processing Interrupted     | interrupted queued     two   2       4     -     - 
 processing Held            | held        queued     two   2       4     -     -      -    -
 processing Suspended       | suspended   waiting    two   3       4     -     -      -    -
 processing CancelRequested | cancelled   cancelled  two   3       4     -     -      -    -
+waiting    Failed          | failed      failed     two   3       4     -     -      -    NETWORK
 waiting    WaitExpired     | failed      failed     two   3       4     -     -      -    CALLBACK_TIMEOUT
 waiting    CancelRequested | cancelled   cancelled  two   3       4     -     -      -    -
 queued     CancelRequested | cancelled   cancelled  two   3       4     -     -      -    -
@@ -166,6 +167,7 @@ processing Suspended       | suspended   waiting    three 1       4     -     - 
 processing Answered        | completed   complete   three 1       4     -     "a"    -    -
 processing CancelRequested | cancelled   cancelled  three 1       4     -     -      -    -
 waiting    Answered        | completed   complete   three 1       4     -     "a"    -    -
+waiting    Failed          | retried     queued     three 1       4     -     -      -    -
 waiting    WaitExpired     | retried     queued     three 1       4     -     -      -    -
 waiting    CancelRequested | cancelled   cancelled  three 1       4     -     -      -    -
 failed     RetryRequested  | revived     queued     three 0       4     -     -      -    -
@@ -179,6 +181,7 @@ processing Done            | advanced    processing three 1       5     held  - 
     "at the very deadline": """
 processing Failed          | failed      failed     two   1       4     -     -      -    NETWORK
 processing LeaseExpired    | failed      failed     two   1       4     -     -      -    WORKER_LOST
+waiting    Failed          | failed      failed     two   1       4     -     -      -    NETWORK
 waiting    WaitExpired     | failed      failed     two   1       4     -     -      -    CALLBACK_TIMEOUT
 """,  # noqa: E501 - a table
     "after the deadline": """
@@ -190,6 +193,7 @@ processing Answered        | expired     failed     two   1       4     -     - 
 waiting    Answered        | expired     failed     two   1       4     -     -      "a"  TIMEOUT
 processing Failed          | expired     failed     two   1       4     -     -      -    TIMEOUT
 processing LeaseExpired    | expired     failed     two   1       4     -     -      -    TIMEOUT
+waiting    Failed          | expired     failed     two   1       4     -     -      -    TIMEOUT
 waiting    WaitExpired     | expired     failed     two   1       4     -     -      -    TIMEOUT
 """,
     "failed by its deadline": """
@@ -211,9 +215,11 @@ processing Snoozed         | failed      failed     two   1       4     -     - 
 """,  # noqa: E501 - a table
     "with a failure that cannot be retried": """
 processing Failed          | failed      failed     two   1       4     -     -      -    NETWORK
+waiting    Failed          | failed      failed     two   1       4     -     -      -    NETWORK
 """,
     "with a failure that allows fewer attempts": """
 processing Failed          | failed      failed     two   1       4     -     -      -    NETWORK
+waiting    Failed          | failed      failed     two   1       4     -     -      -    NETWORK
 """,
     "sent back to the start": """
 failed     RetryRequested  | revived     queued     one   0       4     -     -      -    -

@@ -2,8 +2,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from holdfast import Holdfast, Pipeline, Retry
+from holdfast import Holdfast, Pipeline, Promise, Retry
 from holdfast.testing import ManualClock, Script
+from tests.engine.mailbox import BOTH, OPTIONS, Mailbox
 
 
 @pytest.fixture
@@ -38,3 +39,15 @@ def app(open_app, script) -> Holdfast:
     pipeline = Pipeline("p", retry=Retry(attempts=2, base=10, jitter="none"))
     pipeline.stage(name="one")(script.handler)
     return open_app(pipeline)
+
+
+@pytest.fixture
+def with_mail(open_app, clock) -> Callable[..., tuple[Holdfast, Mailbox]]:
+    """Makes an app with one provider of a promise, and returns both."""
+
+    def make(promise: Promise = BOTH, *pipelines, **options) -> tuple[Holdfast, Mailbox]:
+        mailbox = Mailbox(clock, promise)
+        given = {"providers": [mailbox], "courier": OPTIONS, **options}
+        return open_app(*pipelines, **given), mailbox
+
+    return make

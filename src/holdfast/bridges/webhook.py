@@ -40,6 +40,8 @@ class Webhook:
     people who are not trusted.
     """
 
+    addressed_by = "url"
+
     def __init__(
         self,
         secrets: Secrets,

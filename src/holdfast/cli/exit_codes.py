@@ -7,6 +7,7 @@ from enum import IntEnum
 from holdfast.errors import (
     ConflictError,
     UnavailableError,
+    UnknownDelivery,
     UnknownJob,
     UnknownLetter,
     UnknownReplay,
@@ -30,7 +31,13 @@ class ExitCode(IntEnum):
 def code_of(error: BaseException) -> ExitCode:
     """Return the exit code of a command that ends with `error`."""
     match error:
-        case UnknownJob() | UnknownLetter() | UnknownReplay() | UnknownUpstream():
+        case (
+            UnknownJob()
+            | UnknownLetter()
+            | UnknownReplay()
+            | UnknownUpstream()
+            | UnknownDelivery()
+        ):
             return ExitCode.NOT_FOUND
         case UsageError():
             return ExitCode.USAGE

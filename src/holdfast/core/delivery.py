@@ -74,6 +74,24 @@ class Delivery(NamedTuple):
     updated_at: Instant
 
 
+class AskedOf(NamedTuple):
+    """One recipient that a stage wants told."""
+
+    recipient: str
+    message: str
+    required: bool
+
+
+class Asked(NamedTuple):
+    """What a stage wants told to whom; it is done when every required recipient has been told."""
+
+    subject: str
+    version: int
+    provider: str | None
+    """By name; None where there is only one."""
+    recipients: tuple[AskedOf, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """On what terms the deliveries of one provider are carried out."""

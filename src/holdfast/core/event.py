@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from holdfast.core.delivery import Asked
     from holdfast.core.failure import Failure
     from holdfast.core.instant import Instant
     from holdfast.core.outbox import NewMessage
@@ -23,7 +24,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The attempt failed."""
+    """The attempt failed, or what a waiting stage waits for will not come."""
 
     failure: Failure
 
@@ -67,6 +68,8 @@ class Suspended:
     until: Instant | None = None
     messages: tuple[NewMessage, ...] = ()
     """What the stage published before it began to wait."""
+    asked: Asked | None = None
+    """Whom the stage wants told; it is done once they are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ ACCEPTS: Final[Mapping[JobState, frozenset[type[Event]]]] = {
             DeadlinePassed,
         }
     ),
-    JobState.WAITING: frozenset({Answered, WaitExpired, CancelRequested, DeadlinePassed}),
+    JobState.WAITING: frozenset({Answered, Failed, WaitExpired, CancelRequested, DeadlinePassed}),
     JobState.COMPLETE: frozenset(),
     JobState.FAILED: frozenset({Done, Answered, RetryRequested}),
     JobState.CANCELLED: frozenset({Done, Answered}),

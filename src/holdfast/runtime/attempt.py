@@ -124,7 +124,7 @@ class Attempt:
     def begin(self, now: Instant) -> None:
         """Start the attempt's own time, unless its upstream lets nothing through."""
         if self.watch is not None:
-            entered = self.watch.enter(self.job, self.permit, now)
+            entered = self.watch.enter(self.job.attempt, self.permit, now)
             if not isinstance(entered, Ticket):
                 self.refusal = entered
                 self.fate = self.fate or Fate.HELD

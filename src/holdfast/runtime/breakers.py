@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from holdfast.core.breaker import (
     Admits,
@@ -57,6 +57,15 @@ class Allowance(NamedTuple):
     """Whether the others are claimed as well, to be told that nothing is let through."""
 
 
+class CallsUpstream(Protocol):
+    """A stage or a provider, by the upstream that it calls."""
+
+    @property
+    def upstream(self) -> UpstreamTerms | None:
+        """The upstream, if there is one."""
+        ...
+
+
 class Breakers:
     """Reads the fleet's upstreams, tells it what this worker has seen, and says what it may claim.
 
@@ -70,7 +79,7 @@ class Breakers:
         store: Store,
         *,
         worker: WorkerId,
-        stages: Iterable[BoundStage],
+        stages: Iterable[CallsUpstream],
         chance: Chance,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
@@ -243,8 +252,8 @@ class Breakers:
         return self._fleet
 
 
-def terms_of(stages: Iterable[BoundStage]) -> list[UpstreamTerms]:
-    """Return the terms of every upstream that stages call; two sets for one name are refused."""
+def terms_of(stages: Iterable[CallsUpstream]) -> list[UpstreamTerms]:
+    """Return the terms of every upstream that is called; two sets for one name are refused."""
     found: dict[str, UpstreamTerms] = {}
     for stage in stages:
         terms = stage.upstream

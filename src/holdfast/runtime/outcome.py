@@ -25,6 +25,7 @@ from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.outbox import NewMessage
 from holdfast.errors import InvalidDocument, RetryLater
 from holdfast.runtime.attempt import Attempt, Fate, Wait
+from holdfast.runtime.notify import Notify
 from holdfast.secrecy import safe_text
 
 SELF_STOPPED_AFTER_US: Final = SECOND_US
@@ -69,13 +70,19 @@ def event_of_value(attempt: Attempt, value: Any, *, now: Instant) -> Event:  # n
     """Return the event of an attempt whose handler returned."""
     if isinstance(value, RemoteOutcome):
         return value.event
+    if isinstance(value, Notify):
+        asked = value.asked(attempt.job.version)
+        return Suspended(_wait_until(value.timeout, now), _published(attempt), asked)
     if isinstance(value, Wait):
-        until = None if value.timeout is None else later(now, int(value.timeout * SECOND_US))
-        return Suspended(until, _published(attempt))
+        return Suspended(_wait_until(value.timeout, now), _published(attempt))
     try:
         return Done(attempt.bound.encode(value), None, _published(attempt))
     except Exception as error:  # noqa: BLE001 - a value's own serializer may raise anything
         return Failed(_result_invalid(error))
+
+
+def _wait_until(timeout: float | None, now: Instant) -> Instant | None:
+    return None if timeout is None else later(now, int(timeout * SECOND_US))
 
 
 def _published(attempt: Attempt) -> tuple[NewMessage, ...]:

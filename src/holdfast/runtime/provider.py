@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, Protocol
 
+from holdfast.core.delivery import Terms
 from holdfast.core.promise import Promise
+from holdfast.errors import UnknownProvider, UsageError
+from holdfast.runtime.stage import UpstreamTerms
+
+TO: Final = "to"
+"""Under which name a message holds its recipient, unless the provider says otherwise."""
 
 
 class Evidence(NamedTuple):
@@ -21,6 +28,10 @@ class Provider(Protocol):
     One call is one request: whatever a client library would repeat by itself is switched off, so
     that attempts are counted once. What is raised is classified like the exceptions of handlers;
     `outcome_known` of the failure says whether the message may have been accepted all the same.
+
+    It may have more: `check(message)` raises when a message can never be sent, before anything is
+    stored; `addressed_by` names the field of a message that holds the recipient; `upstream` is the
+    `Upstream` whose breaker guards the calls.
     """
 
     name: str
@@ -29,8 +40,8 @@ class Provider(Protocol):
     def send(self, message: Mapping[str, Any], *, token: str, timeout_s: float) -> Evidence:
         """Hand a frozen message over; `token` is the same for every try of one delivery.
 
-        `message` is what was to be told, with the recipient under `to`. `timeout_s` is for the
-        call as a whole.
+        `message` is what is to be told, with the recipient under `to`. `timeout_s` is for the call
+        as a whole.
         """
         ...
 
@@ -42,3 +53,55 @@ class Provider(Protocol):
         Called only where the promise says that it can look up.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class BoundProvider:
+    """A provider, and on what terms a courier uses it."""
+
+    provider: Provider
+    terms: Terms
+    upstream: UpstreamTerms | None = None
+
+    @property
+    def name(self) -> str:
+        """The name under which deliveries are stored."""
+        return self.provider.name
+
+    def addressed(self, message: Mapping[str, Any], recipient: str) -> dict[str, Any]:
+        """Return the message with its recipient, or raise when it can never be sent."""
+        field = getattr(self.provider, "addressed_by", TO)
+        whole = {**message, field: recipient}
+        check = getattr(self.provider, "check", None)
+        if check is not None:
+            check(whole)
+        return whole
+
+
+class Providers:
+    """The providers of an application, by name."""
+
+    def __init__(self, bound: Sequence[BoundProvider] = ()) -> None:
+        self._by_name: dict[str, BoundProvider] = {}
+        for each in bound:
+            if self._by_name.setdefault(each.name, each) is not each:
+                raise UsageError(f"two providers are called {each.name!r}")
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __iter__(self) -> Iterator[BoundProvider]:
+        return iter(self._by_name.values())
+
+    def get(self, name: str) -> BoundProvider | None:
+        """Return the provider of that name, if there is one."""
+        return self._by_name.get(name)
+
+    def chosen(self, name: str | None) -> BoundProvider:
+        """Return the provider of that name, or the only one, or raise `UnknownProvider`."""
+        if name is None and len(self._by_name) == 1:
+            return next(iter(self._by_name.values()))
+        found = None if name is None else self._by_name.get(name)
+        if found is None:
+            raise UnknownProvider(name, known=self._by_name)
+        return found

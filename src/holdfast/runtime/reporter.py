@@ -8,8 +8,9 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
+from holdfast.classify import classify
 from holdfast.core.decision import Decision, Ignored
-from holdfast.core.event import Done, Event, Failed
+from holdfast.core.event import Done, Event, Failed, Suspended
 from holdfast.core.failure import BUG, RESULT_INVALID
 from holdfast.core.instant import FAR_FUTURE, Instant, later
 from holdfast.core.job import Job, JobState
@@ -22,6 +23,7 @@ from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.claimer import Leased
 from holdfast.runtime.clock import Chance, Clock, sleep_s
 from holdfast.runtime.in_flight import InFlight
+from holdfast.runtime.notices import NO_PROVIDERS, Notices
 from holdfast.runtime.outcome import event_of, event_of_value
 from holdfast.store.contract import Store
 
@@ -90,6 +92,7 @@ class Reporter:
         in_flight: InFlight,
         lease_us: int,
         crew: Crew,
+        notices: Notices | None = None,
     ) -> None:
         self.wake = threading.Event()
         self.draining = False
@@ -101,6 +104,7 @@ class Reporter:
         self._in_flight = in_flight
         self._lease_us = lease_us
         self._crew = crew
+        self._notices = notices
         self._outcomes: deque[Outcome] = deque()
         self._late: deque[Outcome] = deque()
         self._batch: list[Outcome] = []
@@ -205,11 +209,25 @@ class Reporter:
     def _decide(self, outcome: Outcome) -> Decision | Ignored:
         attempt, event, at = outcome.attempt, outcome.event, outcome.at
         job, plan = attempt.job, attempt.plan
+        if type(event) is Suspended and event.asked is not None:
+            # Once: deliveries that are there must be seen again as they stand, not made again.
+            event = outcome.event = self._ask(job, event, at)
         if type(event) is Done and not self.draining:
             following = plan.after(job.stage)
             if following is not None and self._crew.runs(job.pipeline, following.name, now=at):
                 event = Done(event.result, later(at, self._lease_us), event.messages)
         return decide(job, event, plan, at, self._chance.roll())
+
+    def _ask(self, job: Job, event: Suspended, at: Instant) -> Event:
+        if self._notices is None:
+            return Failed(NO_PROVIDERS)
+        try:
+            return self._notices.ask(job, event, now=at)
+        except UnavailableError:
+            raise
+        except Exception as error:
+            LOGGER.exception("the deliveries cannot be made", extra={"job_id": job.id})
+            return Failed(classify(error, (), now=at))
 
     def _leave_batch(self, outcomes: Iterable[Outcome]) -> None:
         gone = set(outcomes)

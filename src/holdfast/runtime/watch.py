@@ -10,7 +10,6 @@ from holdfast.core.breaker_policy import BreakerMode
 from holdfast.core.event import Done, Event, Failed, Held, Suspended
 from holdfast.core.failure import CIRCUIT_OPEN, Failure
 from holdfast.core.instant import SECOND_US, Instant, later
-from holdfast.core.job import Job
 from holdfast.core.upstream import UpstreamState
 from holdfast.runtime.clock import Chance
 from holdfast.runtime.stage import UpstreamTerms
@@ -95,8 +94,8 @@ class Watch:
         breaker = self.terms.breaker
         return BreakerMode.HOLD if breaker is None else BreakerMode(breaker.mode)
 
-    def enter(self, job: Job, permit: Permit | None, now: Instant) -> Ticket | Event:
-        """Let a call begin, or return what becomes of the attempt instead."""
+    def enter(self, attempt: int, permit: Permit | None, now: Instant) -> Ticket | Event:
+        """Let a call begin, or return what becomes of the attempt of that number instead."""
         state = self.state
         admitted = admission(state, self.terms.breaker, now)
         admits, rate_limited = self._admits(now)
@@ -104,7 +103,7 @@ class Watch:
             return Ticket(state.generation, permit)
         if admits is not Admits.ALL:
             return self._refuse(rate_limited=rate_limited, until=admitted.until, now=now)
-        if self._budget is not None and not self._budget.allows(job.attempt, now):
+        if self._budget is not None and not self._budget.allows(attempt, now):
             wait_us = int(SECOND_US * (0.5 + self._chance.roll()))
             return Held(self.terms.name, "RETRY_BUDGET", later(now, wait_us))
         return Ticket(state.generation, None)

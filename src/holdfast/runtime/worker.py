@@ -24,6 +24,8 @@ from holdfast.runtime.attempt import Attempt, Fate
 from holdfast.runtime.breakers import Breakers
 from holdfast.runtime.claimer import Claimer, Leased
 from holdfast.runtime.clock import Chance, Clock, StoreClock, monotonic_s, sleep_s
+from holdfast.runtime.courier import Courier
+from holdfast.runtime.dispatch import Dispatch
 from holdfast.runtime.ear import Ear
 from holdfast.runtime.in_flight import InFlight
 from holdfast.runtime.janitor import Janitor
@@ -94,11 +96,13 @@ class Worker:
         options: WorkerOptions,
         retention: Retention,
         callback_key: Callable[[], bytes],
+        dispatch: Dispatch | None = None,
     ) -> None:
         self.id = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{chance.bits(32):08x}")
         self._options = options
         self._retention = retention
         self._callback_key = callback_key
+        self._dispatch = dispatch or Dispatch()
         self._queues = tuple(queues)
         self._chance = chance
         # Plain flags and a reentrant queue: a signal may interrupt any line of the main thread,
@@ -134,6 +138,12 @@ class Worker:
             in_flight=self._in_flight,
             lease_us=lease_us,
             crew=_Crew(self),
+            notices=self._dispatch.notices(
+                stores["reporter"],
+                chance=self._chance,
+                announcer=announcer,
+                changed=self._wake_courier,
+            ),
         )
         self._keeper = Keeper(
             stores["keeper"],
@@ -148,7 +158,7 @@ class Worker:
         self.breakers = Breakers(
             stores["breakers"],
             worker=self.id,
-            stages=self._handlers.values(),
+            stages=[*self._handlers.values(), *self._dispatch.providers],
             chance=self._chance,
             changed=self._wake_claimer,
         )
@@ -186,6 +196,27 @@ class Worker:
         )
         self._janitor = Janitor(stores["janitor"], retention=self._retention, chance=self._chance)
         self._ear = Ear(stores["claimer"].listen(), heard=self.claimer.wake)
+        self._courier = self._make_courier(announcer)
+
+    def _make_courier(self, announcer: Announcer) -> Courier | None:
+        """Make the courier, where there are providers."""
+        store = self._stores["courier"]
+        notices = self._dispatch.notices(store, chance=self._chance, announcer=announcer)
+        if notices is None:
+            return None
+        return self._dispatch.courier(
+            store,
+            notices=notices,
+            holder=self.id,
+            clock=self._clock,
+            chance=self._chance,
+            poll_us=int(self._options.poll * SECOND_US),
+            breakers=self.breakers,
+        )
+
+    def _wake_courier(self) -> None:
+        if self._courier is not None:
+            self._courier.wake.set()
 
     def _wake_claimer(self) -> None:
         self.claimer.wake.set()
@@ -244,6 +275,12 @@ class Worker:
     def _services(self) -> list[Service]:
         services: list[Service] = [self._keeper, self._reporter, self.claimer, self._sweeper]
         services += [self._ear, self._janitor]
+        if self._courier is not None:
+            store = self._stores["reconciler"]
+            services.append(self._courier)
+            services.append(
+                self._dispatch.reconciler(store, clock=self._clock, chance=self._chance)
+            )
         if self.breakers.watches:
             services.append(self.breakers)
         services.extend(
@@ -274,6 +311,8 @@ class Worker:
         self._reporter.draining = True
         # A claim under way would otherwise bring jobs after the lanes were emptied.
         self.claimer.drain(STOP_S)
+        if self._courier is not None:
+            self._courier.drain()
         LOGGER.info(
             "worker stops",
             extra={"event": "draining", "worker": self.id, "running": len(self._in_flight)},
@@ -290,7 +329,9 @@ class Worker:
 
     def _end(self) -> int:
         stuck = sum(lane.close() for lane in self._lanes.values())
-        left = len(self._in_flight)
+        left = self._under_way()
+        if self._courier is not None:
+            self._courier.close()
         self._ear.close()
         hanging = self._supervisor.stop()
         self._state = "stopped"
@@ -320,10 +361,13 @@ class Worker:
             LOGGER.warning("could not report the end of this worker: %s", error)
 
     def _wait_until_idle(self, limit_s: float) -> None:
-        """Wait until no attempt is in flight, at most `limit_s`, and not at all in a hurry."""
+        """Wait until nothing is in flight, at most `limit_s`, and not at all in a hurry."""
         until_s = monotonic_s() + limit_s
-        while len(self._in_flight) and monotonic_s() < until_s and not self._hurry:
+        while self._under_way() and monotonic_s() < until_s and not self._hurry:
             sleep_s(POLL_S)
+
+    def _under_way(self) -> int:
+        return len(self._in_flight) + (0 if self._courier is None else len(self._courier))
 
     def _stop_attempt(self, attempt: Attempt, fate: Fate) -> None:
         self._lanes[attempt.bound.lane].stop(attempt, fate)
@@ -363,4 +407,13 @@ class _Crew:
         self._worker.breakers.wake.set()
 
 
-_RESERVED: Final = ("claimer", "reporter", "keeper", "sweeper", "breakers", "janitor")
+_RESERVED: Final = (
+    "claimer",
+    "reporter",
+    "keeper",
+    "sweeper",
+    "breakers",
+    "janitor",
+    "courier",
+    "reconciler",
+)

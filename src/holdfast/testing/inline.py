@@ -10,8 +10,10 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.decision import Kind
+from holdfast.core.delivery import DeliveryState
 from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
 from holdfast.core.job import ACTIVE, ENDED, Job, JobState, WorkerId
+from holdfast.delivery_view import DeliveryView
 from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
 from holdfast.handle import JobHandle
@@ -20,13 +22,16 @@ from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report
 from holdfast.runtime.breakers import Breakers
 from holdfast.runtime.claimer import Claimer, Leased
 from holdfast.runtime.clock import Chance, Clock
+from holdfast.runtime.courier import Courier
 from holdfast.runtime.in_flight import InFlight
+from holdfast.runtime.notices import Notices
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.reporter import Reporter
 from holdfast.runtime.settle import Settler
 from holdfast.runtime.stage import BoundStage, LaneKind
 from holdfast.runtime.sweeper import Sweeper
 from holdfast.store.contract import JobFilter
+from holdfast.store.deliveries import DeliveryFilter
 from holdfast.testing.clock import ManualClock
 
 HOLDER: Final = WorkerId("inline")
@@ -105,6 +110,9 @@ class _Inline:
         self._clock = clock
         plans = PlanCache(store)
         in_flight = InFlight()
+        notices = app.dispatch.notices(store, chance=app.chance, announcer=app.announcer)
+        self._carried = 0
+        self._courier = None if notices is None else self._make_courier(app, notices)
         self._reporter = Reporter(
             store,
             clock=clock,
@@ -113,6 +121,7 @@ class _Inline:
             in_flight=in_flight,
             lease_us=LEASE_US,
             crew=self,
+            notices=notices,
         )
         self._lane = _InlineLane(clock=clock, report=self._reporter.report)
         handlers = {
@@ -145,15 +154,39 @@ class _Inline:
         )
 
     def turn(self) -> bool:
-        """Sweep, claim and run one attempt; False when there was none to run."""
+        """Sweep, carry deliveries, claim and run one attempt; False when nothing was done."""
         self._sweeper.tick(self._clock.now())
+        carried = self._carry()
         if not self._lane.load():
             self._claimer.tick(self._clock.now())
         ran = self._lane.run_next()
         while self._reporter.pending():
             self._reporter.tick(self._clock.now())
         self._lane.raise_interrupt()
-        return ran
+        return ran or carried
+
+    def _make_courier(self, app: Holdfast, notices: Notices) -> Courier:
+        return app.dispatch.courier(
+            app.store,
+            notices=notices,
+            holder=HOLDER,
+            clock=app.clock,
+            chance=app.chance,
+            poll_us=SECOND_US,
+            start=self._run_errand,
+        )
+
+    def _run_errand(self, errand: Callable[[], None]) -> None:
+        self._carried += 1
+        errand()
+
+    def _carry(self) -> bool:
+        """Tell jobs, and carry out what deliveries are due; False when there were none."""
+        if self._courier is None:
+            return False
+        before = self._carried
+        self._courier.tick(self._clock.now())
+        return self._carried > before
 
     def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
         return self._claimer.runs(pipeline, stage, now=now)
@@ -283,6 +316,7 @@ def _jump(app: Holdfast) -> bool:
         return (job.pipeline, job.stage) in known and job.queue not in paused
 
     turns = [turn for job in _active(app) for turn in _turns(job, runs=runs(job))]
+    turns += [view.delivery.run_at for view in _open_deliveries(app)]
     coming = [turn for turn in turns if now < turn < FAR_FUTURE]
     if not coming:
         return False
@@ -305,6 +339,16 @@ def _active(app: Holdfast) -> Iterable[Job]:
     wanted = JobFilter(states=tuple(ACTIVE))
     while page := app.jobs(wanted, before=before, limit=_PAGE):
         yield from (view.job for view in page)
+        before = page[-1].id
+
+
+def _open_deliveries(app: Holdfast) -> Iterable[DeliveryView]:
+    if not len(app.dispatch.providers):
+        return
+    before: str | None = None
+    wanted = DeliveryFilter(states=(DeliveryState.INTENT, DeliveryState.SENDING))
+    while page := app.deliveries.find(wanted, before=before, limit=_PAGE):
+        yield from page
         before = page[-1].id
 
 

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from holdfast.classify import classify
+from holdfast.core.delivery import Asked, AskedOf
 from holdfast.core.event import Done, Event, Failed, Interrupted, Snoozed, Suspended
 from holdfast.core.failure import Failure
 from holdfast.core.instant import Instant
@@ -69,13 +70,20 @@ def event_from(frame: bytes) -> Event:
         case "snoozed":
             return Snoozed(reply["after_us"], reply["reason"] and redacted(reply["reason"]))
         case "suspended":
-            return Suspended(reply["until"], _messages(reply))
+            return Suspended(reply["until"], _messages(reply), _asked(reply))
         case _:
             return Interrupted(reply["after_us"])
 
 
 def _messages(reply: dict[str, Any]) -> tuple[NewMessage, ...]:
     return tuple(NewMessage._make(message) for message in reply["messages"])
+
+
+def _asked(reply: dict[str, Any]) -> Asked | None:
+    if reply["asked"] is None:
+        return None
+    subject, version, provider, recipients = reply["asked"]
+    return Asked(subject, version, provider, tuple(AskedOf._make(each) for each in recipients))
 
 
 def _without_secrets(failure: dict[str, Any]) -> dict[str, Any]:
@@ -92,7 +100,12 @@ def _reply_of(event: Event | None) -> dict[str, Any]:
         case Snoozed():
             return {"kind": "snoozed", "after_us": event.after_us, "reason": event.reason}
         case Suspended():
-            return {"kind": "suspended", "until": event.until, "messages": event.messages}
+            return {
+                "kind": "suspended",
+                "until": event.until,
+                "messages": event.messages,
+                "asked": event.asked,
+            }
         case Interrupted():
             return {"kind": "interrupted", "after_us": event.after_us}
         case _:

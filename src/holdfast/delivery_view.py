@@ -1,0 +1,126 @@
+"""Deliveries as people read them: without messages, and with recipients masked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from holdfast.core.delivery import Delivery, DeliveryState
+from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.runtime.told import masked
+from holdfast.store.audit import AuditEntry
+
+
+class DeliveryView(NamedTuple):
+    """A delivery as it was read at an instant; the row itself is `delivery`."""
+
+    delivery: Delivery
+    read_at: Instant
+
+    @property
+    def id(self) -> str:
+        """The delivery's id."""
+        return self.delivery.id
+
+    @property
+    def state(self) -> DeliveryState:
+        """How far the recipient has been told."""
+        return self.delivery.state
+
+    @property
+    def recipient(self) -> str:
+        """The recipient as it may be shown."""
+        return masked(self.delivery.recipient)
+
+    @property
+    def error(self) -> str | None:
+        """What went wrong last, in a sentence."""
+        if self.delivery.error is None:
+            return None
+        return str(json.loads(self.delivery.error).get("message", ""))
+
+    def to_document(self) -> dict[str, Any]:
+        """Return all of it as plain JSON values, the message aside."""
+        row = self.delivery
+        return {
+            "id": row.id,
+            "subject": row.subject,
+            "recipient": self.recipient,
+            "version": row.version,
+            "provider": row.provider,
+            "token": row.token,
+            "state": row.state.value,
+            "required": row.required,
+            "job_id": row.job_id,
+            "stage": row.stage,
+            "attempts": row.attempts,
+            "lookups": row.lookups,
+            "created_at": to_rfc3339(row.created_at),
+            "run_at": to_rfc3339(row.run_at),
+            "began_at": _moment(row.began_at),
+            "notification_id": row.notification_id,
+            "notified_at": _moment(row.notified_at),
+            "checked_at": _moment(row.checked_at),
+            "holder": row.holder,
+            "error_class": row.error_class,
+            "error": self.error,
+        }
+
+
+class DeliveryReport(NamedTuple):
+    """A delivery, and the record of what was done about it, the latest first."""
+
+    view: DeliveryView
+    actions: list[AuditEntry]
+
+    def to_document(self) -> dict[str, Any]:
+        """Return all of it as plain JSON values."""
+        actions = [
+            {
+                "at": to_rfc3339(entry.at),
+                "by": entry.done_by,
+                "action": entry.action,
+                "reason": entry.reason,
+            }
+            for entry in self.actions
+        ]
+        return {**self.view.to_document(), "actions": actions}
+
+
+@dataclass(slots=True)
+class Reconciliation:
+    """What came of comparing deliveries with what their providers know."""
+
+    checked: int = 0
+    confirmed: int = 0
+    """Marked as sent, and known to the provider."""
+    found: int = 0
+    """Not marked, and known to the provider: marked now, and not sent again."""
+    missing: int = 0
+    """The provider knows nothing of them."""
+    sent_again: list[str] = field(default_factory=list)
+    """Marked as sent without evidence: cleared, to be sent again."""
+    unavailable: int = 0
+    """The provider did not say."""
+    skipped: int = 0
+    """Their provider cannot be asked about them, or is not known here."""
+    stopped: bool = False
+    """Whether so many marks had no evidence that the provider itself is doubted."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Return all of it as plain JSON values."""
+        return {
+            "checked": self.checked,
+            "confirmed": self.confirmed,
+            "found": self.found,
+            "missing": self.missing,
+            "sent_again": list(self.sent_again),
+            "unavailable": self.unavailable,
+            "skipped": self.skipped,
+            "stopped": self.stopped,
+        }
+
+
+def _moment(instant: Instant | None) -> str | None:
+    return None if instant is None else to_rfc3339(instant)

@@ -1,0 +1,77 @@
+"""How couriers behave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from holdfast.core.delivery import Terms
+from holdfast.core.instant import SECOND_US
+from holdfast.core.promise import Promise
+from holdfast.core.retry import Retry
+from holdfast.errors import InvalidPolicy
+
+MOST_PLACES: Final = 1_000
+_CALLS_PER_LEASE: Final = 2
+
+
+def _lookups() -> Retry:
+    return Retry(attempts=10, base=5.0, factor=2.0, cap=300.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CourierOptions:
+    """How deliveries are carried out. Times are in seconds."""
+
+    timeout: float = 20.0
+    """How long one call to a provider may take."""
+    lease: float = 60.0
+    """How long a courier has a delivery before others take it for lost."""
+    retry: Retry = field(default_factory=Retry)
+    """How often a message is sent, and how long after a failure."""
+    lookup: Retry = field(default_factory=_lookups)
+    """How often a provider that does not answer is asked what became of one send."""
+    concurrency: int = 8
+    """How many calls one worker has under way with each provider."""
+    look_first: bool = False
+    """Whether providers are asked before a first send as well: after a restored backup."""
+    reconcile_every: float = 60.0
+    """How often marks are compared with what the providers know."""
+    reconcile_batch: int = 20
+    """How many of them at a time, for each provider and worker; 0 turns it off."""
+
+    def __post_init__(self) -> None:
+        number, whole = (int, float), (int,)
+        for name, kinds, low, high in (
+            ("timeout", number, 0.05, 3_600),
+            ("lease", number, 0.1, 86_400),
+            ("concurrency", whole, 1, MOST_PLACES),
+            ("reconcile_every", number, 0.1, 86_400),
+            ("reconcile_batch", whole, 0, MOST_PLACES),
+        ):
+            value = getattr(self, name)
+            if type(value) not in kinds or not low <= value <= high:
+                kind = "a whole number" if kinds is whole else "a number"
+                raise _invalid(name, value, f"{kind} from {low} to {high}")
+        if self.lease < _CALLS_PER_LEASE * self.timeout:
+            # A call that begins at the end of its time has to be over within the lease.
+            raise _invalid("lease", self.lease, f"at least {_CALLS_PER_LEASE} times the timeout")
+
+    @property
+    def lease_us(self) -> int:
+        """The lease in microseconds."""
+        return int(self.lease * SECOND_US)
+
+    def terms(self, promise: Promise) -> Terms:
+        """Return the terms for a provider with this promise."""
+        return Terms(
+            promise=promise,
+            retry=self.retry,
+            lookup=self.lookup,
+            timeout_us=int(self.timeout * SECOND_US),
+            look_first=self.look_first,
+        )
+
+
+def _invalid(name: str, value: object, limit: str) -> InvalidPolicy:
+    return InvalidPolicy("CourierOptions", field=name, value=value, limit=limit)

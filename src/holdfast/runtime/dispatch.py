@@ -1,0 +1,78 @@
+"""What a worker needs to carry deliveries out, made together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from holdfast.runtime.clock import Chance, Clock
+from holdfast.runtime.courier import Courier, Start, in_thread
+from holdfast.runtime.courier_options import CourierOptions
+from holdfast.runtime.notices import Notices
+from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.provider import Providers
+from holdfast.runtime.reconciler import Reconciler
+from holdfast.runtime.settle import Settler
+from holdfast.store.contract import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from holdfast.runtime.announce import Announcer
+    from holdfast.runtime.breakers import Breakers
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """The providers of an application, and how its workers use them."""
+
+    providers: Providers = field(default_factory=Providers)
+    options: CourierOptions = field(default_factory=CourierOptions)
+
+    def notices(
+        self,
+        store: Store,
+        *,
+        chance: Chance,
+        announcer: Announcer,
+        changed: Callable[[], None] = lambda: None,
+    ) -> Notices | None:
+        """Return what stands between jobs and deliveries; None where there are no providers."""
+        if not len(self.providers):
+            return None
+        settler = Settler(store, plans=PlanCache(store), chance=chance, announcer=announcer)
+        return Notices(
+            store, providers=self.providers, settler=settler, chance=chance, changed=changed
+        )
+
+    def courier(
+        self,
+        store: Store,
+        *,
+        notices: Notices,
+        holder: str,
+        clock: Clock,
+        chance: Chance,
+        poll_us: int,
+        breakers: Breakers | None = None,
+        start: Start = in_thread,
+    ) -> Courier:
+        """Return a courier for all providers."""
+        return Courier(
+            store,
+            holder=holder,
+            providers=self.providers,
+            notices=notices,
+            clock=clock,
+            chance=chance,
+            options=self.options,
+            poll_us=poll_us,
+            breakers=breakers,
+            start=start,
+        )
+
+    def reconciler(self, store: Store, *, clock: Clock, chance: Chance) -> Reconciler:
+        """Return what compares marks with what the providers know."""
+        return Reconciler(
+            store, providers=self.providers, clock=clock, chance=chance, options=self.options
+        )

@@ -1,0 +1,205 @@
+"""Between jobs and deliveries: what a stage asks for is stored, and what came of it is answered.
+
+Deliveries are committed before the job waits for them. A courier may be faster than the worker
+that puts the job to wait, or die before it answers: what has ended is kept as untold until somebody
+has looked at the job since.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from holdfast.classify import classify
+from holdfast.core.delivery import Delivery, DeliveryState
+from holdfast.core.delivery_event import AskedAgain
+from holdfast.core.delivery_lifecycle import decide_delivery
+from holdfast.core.document import encode
+from holdfast.core.event import Answered, Done, Event, Failed, Snoozed, Suspended
+from holdfast.core.failure import Category, ErrorClass, Failure
+from holdfast.core.ids import JobId
+from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.job import ACTIVE, Job, JobState
+from holdfast.errors import UnavailableError, UnknownJob, UsageError
+from holdfast.runtime.clock import Chance
+from holdfast.runtime.new_deliveries import NewDeliveries
+from holdfast.runtime.provider import Providers
+from holdfast.runtime.settle import Settler
+from holdfast.runtime.told import masked
+from holdfast.store.contract import Store
+
+LOGGER: Final = logging.getLogger("holdfast.delivery")
+TRIES: Final = 8
+JOBS: Final = 100
+ANOTHERS_US: Final = 30 * SECOND_US
+"""How long a stage waits before it asks again for deliveries that another job waits for."""
+_ENDED: Final = frozenset({DeliveryState.SENT, DeliveryState.FAILED})
+
+
+NO_PROVIDERS: Final = Failure(
+    error_class=ErrorClass.INVALID,
+    message="the stage returned Notify, and this worker has no provider; "
+    "pass it to Holdfast(providers=[…])",
+    category=Category.PERMANENT,
+    retryable=False,
+)
+
+
+class Notices:
+    """Asks for deliveries on behalf of stages, and tells their jobs what came of it."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        providers: Providers,
+        settler: Settler,
+        chance: Chance,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._store = store
+        self._providers = providers
+        self._settler = settler
+        self._changed = changed
+        self._made = NewDeliveries(providers, chance)
+        self._after = ""
+
+    def ask(self, job: Job, event: Suspended, *, now: Instant) -> Event:
+        """Store what a stage wants told, and return what becomes of the stage.
+
+        It waits, or is done when everybody was told before, or has failed when somebody cannot be.
+        It is put off while another job waits for the same deliveries.
+        """
+        asked = event.asked
+        current = self._store.get([job.id]).get(job.id)
+        if asked is None or current is None or current.revision != job.revision:
+            # The job is another worker's, or has ended: what is decided here will not be written.
+            return event
+        try:
+            made = self._made.of(asked, now=now, job_id=job.id, stage=job.stage)
+        except UsageError as error:
+            return Failed(classify(error, (), now=now))
+        required = {delivery.recipient: delivery.required for delivery in made}
+        stored = self._store.deliveries.ensure(made)
+        anothers = self._owned_by_others(stored, job)
+        if anothers is not None:
+            return Snoozed(ANOTHERS_US, f"job {anothers} waits for the same deliveries")
+        standing = [
+            self._asked_again(delivery, job, required=required[delivery.recipient], now=now)
+            for delivery in stored
+        ]
+        self._changed()
+        wanted = [delivery for delivery in standing if required[delivery.recipient]]
+        answer = _answer(standing, wanted)
+        if answer is None:
+            return Suspended(event.until, event.messages)
+        if isinstance(answer, Failure):
+            return Failed(answer)
+        return Done(answer, None, event.messages)
+
+    def tell(self, now: Instant) -> bool:
+        """Look at jobs whose deliveries have ended; True when there may be more of them."""
+        jobs = self._store.deliveries.untold(after=self._after, limit=JOBS)
+        for job_id in jobs:
+            try:
+                self._tell(job_id, now)
+            except UnavailableError:
+                raise
+            except Exception:
+                LOGGER.exception("the job cannot be told", extra={"job_id": job_id})
+        self._after = jobs[-1] if len(jobs) == JOBS else ""
+        return len(jobs) == JOBS
+
+    def _owned_by_others(self, stored: Sequence[Delivery], job: Job) -> str | None:
+        """Return a job other than this one that waits for some of the deliveries."""
+        owners = {
+            JobId(delivery.job_id)
+            for delivery in stored
+            if delivery.job_id not in {None, job.id} and delivery.state is not DeliveryState.SENT
+        }
+        found = self._store.get(owners) if owners else {}
+        return next((owner for owner, other in found.items() if other.state in ACTIVE), None)
+
+    def _asked_again(
+        self, delivery: Delivery, job: Job, *, required: bool, now: Instant
+    ) -> Delivery:
+        """Let a delivery that was there before be this stage's, and revive one that had failed."""
+        event = AskedAgain(job.id, job.stage, required)
+        for _ in range(TRIES):
+            bound = self._providers.get(delivery.provider)
+            if bound is None:
+                return delivery
+            decided = decide_delivery(delivery, event, bound.terms, now, 0.0)
+            if not isinstance(decided, Delivery):
+                return delivery
+            written = self._store.deliveries.apply([decided])
+            if written:
+                return written[delivery.id]
+            delivery = self._store.deliveries.get(delivery.id) or delivery
+        return delivery
+
+    def _tell(self, job_id: str, now: Instant) -> None:
+        rows = self._store.deliveries.of_job(job_id)
+        job = self._store.get([JobId(job_id)]).get(JobId(job_id))
+        if job is not None and job.state in {JobState.QUEUED, JobState.PROCESSING}:
+            # The stage is about to ask, or to wait: then it is looked at again.
+            rows = [row for row in rows if row.stage != job.stage]
+        elif job is not None:
+            self._answer([row for row in rows if row.stage == job.stage], job, now)
+        ended = [row for row in rows if row.state in _ENDED and not row.job_told]
+        if ended:
+            self._store.deliveries.told(job_id, ended)
+
+    def _answer(self, rows: Sequence[Delivery], job: Job, now: Instant) -> None:
+        answer = _answer(rows, [row for row in rows if row.required])
+        if answer is None:
+            return
+
+        def make(current: Job) -> Event:
+            if current.stage != job.stage:
+                raise _MovedOn
+            if isinstance(answer, str):
+                return Answered(job.stage, answer)
+            if current.state is not JobState.WAITING:
+                raise _MovedOn
+            return Failed(answer)
+
+        try:
+            settled = self._settler.settle(job.id, make, now=now)
+        except (_MovedOn, UnknownJob):
+            return
+        if settled.ignored is None:
+            self._store.announce_due()
+
+
+class _MovedOn(Exception):
+    """The job no longer waits in the stage that asked."""
+
+
+def _answer(rows: Sequence[Delivery], required: Sequence[Delivery]) -> str | Failure | None:
+    """Return the result of the stage, why it has failed, or None while somebody is to be told."""
+    if not rows or any(row.state not in _ENDED for row in required):
+        return None
+    failed = [row for row in required if row.state is DeliveryState.FAILED]
+    if failed:
+        return _failure(failed, len(required))
+    document = {
+        "sent": sum(row.state is DeliveryState.SENT for row in rows),
+        "failed": sum(row.state is DeliveryState.FAILED for row in rows),
+        "deliveries": [row.id for row in rows],
+    }
+    return encode(document, what="result")
+
+
+def _failure(failed: Sequence[Delivery], of: int) -> Failure:
+    """Return the failure of a stage of which some required recipients cannot be told."""
+    first = failed[0]
+    known = Failure.from_document(json.loads(first.error or "{}"))
+    message = (
+        f"{len(failed)} of {of} required recipients cannot be told; "
+        f"delivery {first.id} to {masked(first.recipient)}: {known.message}"
+    )
+    return replace(known, message=message, retryable=False, outcome_known=True)
