@@ -29,6 +29,7 @@ class MailLedger:
 
     replies: dict[str, str] = field(default_factory=dict)
     accepted: list[tuple[str, str, EmailMessage]] = field(default_factory=list)
+    raw: list[bytes] = field(default_factory=list)
     logins: list[bytes] = field(default_factory=list)
 
     async def handle_MAIL(self, server, session, envelope, address, options):  # noqa: N802
@@ -46,6 +47,7 @@ class MailLedger:
     async def handle_DATA(self, server, session, envelope):  # noqa: N802
         if "data" in self.replies:
             return self.replies["data"]
+        self.raw.append(envelope.original_content)
         message = message_from_bytes(envelope.original_content, policy=policy.SMTP)
         for recipient in envelope.rcpt_tos:
             self.accepted.append((envelope.mail_from, recipient, message))

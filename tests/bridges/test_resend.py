@@ -1,5 +1,6 @@
 """Resend: what is sent to it, what its errors mean, and how an e-mail is found again."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -179,6 +180,19 @@ def test_a_key_that_cannot_be_read_sends_nothing_and_blames_nobody(fake):
     error = caught(Resend(unreachable, base_url=api.url).send, MAIL, token="t", timeout_s=TIMEOUT_S)
 
     assert row_of(error) == retried("NETWORK_TIMEOUT", known=True, blames=False)
+    assert api.requests == []
+
+
+def test_the_time_that_a_key_takes_is_part_of_the_calls(fake):
+    api, _ = fake
+
+    def slow() -> str:
+        time.sleep(0.2)
+        return KEY
+
+    error = caught(Resend(slow, base_url=api.url).send, MAIL, token="t", timeout_s=0.1)
+
+    assert row_of(error) == rows.TIMEOUT_UNSENT
     assert api.requests == []
 
 

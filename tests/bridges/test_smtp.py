@@ -88,7 +88,17 @@ def test_what_is_written_is_what_is_read(changes):
     assert body.replace("\r\n", "\n").strip() == wanted.strip()
     assert message["Subject"].split() == (MAIL | changes)["subject"].split()
     assert message["List-Unsubscribe"] == (MAIL | changes)["headers"].get("List-Unsubscribe")
-    assert all(line.isascii() and len(line) <= 998 for line in message.as_bytes().splitlines())
+    assert all(line.isascii() and len(line) <= 998 for line in ledger.raw[0].splitlines())
+
+
+def test_a_long_link_in_a_header_stays_in_one_piece():
+    ledger = MailLedger()
+    link = f"<https://example.org/{'u' * 400}?{'v' * 100}>"
+    with mail_server(ledger) as port:
+        message = MAIL | {"headers": {"List-Unsubscribe": link}}
+        local(port).send(message, token="t-1", timeout_s=TIMEOUT_S)
+
+    assert f"\r\nList-Unsubscribe: {link}\r\n".encode() in ledger.raw[0]
 
 
 def test_every_try_of_a_delivery_has_the_same_message_id():

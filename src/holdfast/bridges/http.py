@@ -69,7 +69,7 @@ def call(
     method: str,
     url: str,
     *,
-    timeout_s: float,
+    deadline: Deadline,
     headers: Mapping[str, str],
     hidden: Mapping[str, str],
     content: bytes | None = None,
@@ -79,11 +79,10 @@ def call(
 ) -> Answer:
     """Make one request and return its answer; what breaks on the way is raised by httpx2.
 
-    `timeout_s` limits the whole call. `hidden` are headers with secrets. A success whose body
+    `deadline` limits the whole call. `hidden` are headers with secrets. A success whose body
     breaks off is a broken connection; of any other answer the status is enough. Without
     `needs_body` a success is taken by its status alone.
     """
-    deadline = Deadline(timeout_s)
     transport = OneCall(deadline=deadline, tls=tls or _usual_tls(), hidden=hidden, admit=admit)
     # The deadline is the timeout.
     with httpx2.Client(transport=transport, trust_env=False, timeout=None) as client:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import quote, urlencode
 
 from holdfast.bridges import fields
+from holdfast.bridges.deadline import Deadline
 from holdfast.bridges.http import Answer, call, judged, judged_by_status
 from holdfast.bridges.mail import Mail, checked_mail
 from holdfast.bridges.secret import Key, Secret
@@ -133,13 +134,14 @@ class Postmark:
     def _call(
         self, method: str, path: str, *, timeout_s: float, content: bytes | None = None
     ) -> Answer:
+        deadline = Deadline(timeout_s)
         headers = {"accept": "application/json"}
         if content is not None:
             headers["content-type"] = "application/json"
         return call(
             method,
             f"{self._base_url}{path}",
-            timeout_s=timeout_s,
+            deadline=deadline,
             headers=headers,
             hidden={"x-postmark-server-token": self._key.read()},
             content=content,

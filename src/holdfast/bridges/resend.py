@@ -16,6 +16,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from holdfast.bridges import fields
+from holdfast.bridges.deadline import Deadline
 from holdfast.bridges.http import Answer, call, judged, judged_by_status
 from holdfast.bridges.mail import Mail, checked_mail
 from holdfast.bridges.secret import Key, Secret
@@ -143,10 +144,11 @@ class Resend:
         headers: Mapping[str, str],
         content: bytes | None,
     ) -> Answer:
+        deadline = Deadline(timeout_s)
         return call(
             method,
             f"{self._base_url}{path}",
-            timeout_s=timeout_s,
+            deadline=deadline,
             headers={"accept": "application/json", **headers},
             hidden={"authorization": f"Bearer {self._key.read()}"},
             content=content,

@@ -99,8 +99,8 @@ class Smtp:
         sender, recipient = self._envelope_of(mail)
         message_id = _message_id(fields.token(token), sender)
         content = _rendered(mail, message_id=message_id, now=self._now())
-        password = self._password.read() if self._password else None
         deadline = Deadline(timeout_s)
+        password = self._password.read() if self._password else None
         handover = _Handover(sender, recipient, content)
         try:
             with connect(self._host, self._port, deadline=deadline) as connection:

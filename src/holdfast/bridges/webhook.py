@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from holdfast.bridges import fields
+from holdfast.bridges.deadline import Deadline
 from holdfast.bridges.hosts import is_loopback, is_public
 from holdfast.bridges.http import call, judged_by_status
 from holdfast.bridges.signature import Secrets, SigningKeys, signed
@@ -67,6 +68,7 @@ class Webhook:
 
     def send(self, message: Mapping[str, Any], *, token: str, timeout_s: float) -> Evidence:
         """Post the message; any 2xx says that the receiver has it."""
+        deadline = Deadline(timeout_s)
         url, body = self._url_of(message), _body_of(message)
         message_id, timestamp_s = _message_id(token), self._now() // SECOND_US
         signature = signed(
@@ -75,7 +77,7 @@ class Webhook:
         answer = call(
             "POST",
             url,
-            timeout_s=timeout_s,
+            deadline=deadline,
             headers={
                 "content-type": "application/json",
                 "webhook-id": message_id,
