@@ -16,6 +16,7 @@ from holdfast.classify import STANDARD, Verdict, classify, exit_code_rule
 from holdfast.classify.standard import verdict_of_status
 from holdfast.core.failure import Category
 from holdfast.errors import (
+    CircuitOpen,
     GiveUp,
     InvalidDocument,
     KeyConflict,
@@ -95,7 +96,8 @@ def exited(code):
         (StoreCorrupt("db", reason="torn"), "IO_ERROR", False, True),
         (StaleRevision("j", expected=1, found=2), "CONFLICT", True, True),
         (KeyConflict("k", job_id="j"), "CONFLICT", False, True),
-        (InvalidDocument("x", path="", limit="a", found="b"), "BUG", False, False),
+        (InvalidDocument("x", path="", limit="a", found="b"), "INVALID", False, True),
+        (CircuitOpen("u", reason="r", until=None, wait_s=7.0), "CIRCUIT_OPEN", True, True),
     ],
     ids=repr,
 )
@@ -232,6 +234,7 @@ def test_every_row_is_reached():
         StoreCorrupt("d", reason="r"),
         StoreUnavailable("d", reason="r"),
         StaleRevision("j", expected=1, found=2),
+        CircuitOpen("u", reason="r", until=None, wait_s=7.0),
         KeyConflict("k", job_id="j"),
         Answered(500),
         ssl.SSLCertVerificationError(),
