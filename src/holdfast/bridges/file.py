@@ -33,8 +33,9 @@ _LOCK_EVERY_S: Final = 0.005
 class File:
     """Appends each message to a file as a line of JSON, once per token.
 
-    `echo` is a stream, such as `sys.stdout`, that gets a line for people as well. Every send reads
-    the whole file: it is made for development, not for a million messages.
+    `echo` is a stream, such as `sys.stdout`, that gets a line for people as well. To stand in for
+    webhooks it is `addressed_by="url"`. Every send reads the whole file: it is made for
+    development, not for a million messages.
     """
 
     def __init__(
@@ -42,10 +43,12 @@ class File:
         path: str | os.PathLike[str],
         *,
         name: str = "file",
+        addressed_by: str = "to",
         echo: TextIO | None = None,
         now: Callable[[], Instant] = wall_clock,
     ) -> None:
         self.name = name
+        self.addressed_by = addressed_by
         self.promise = Promise(dedupes_for=DEDUPES_FOR_S, lookup_lag=0.0)
         self._path = Path(path)
         self._echo = echo

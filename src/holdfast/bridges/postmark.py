@@ -20,6 +20,7 @@ from holdfast.bridges.deadline import Deadline
 from holdfast.bridges.http import Answer, call, judged, judged_by_status
 from holdfast.bridges.mail import Mail, checked_mail
 from holdfast.bridges.secret import Key, Secret
+from holdfast.bridges.upstream import Guarded
 from holdfast.classify import ProviderError, Verdict
 from holdfast.classify.verdicts import AUTH, INVALID, NOT_FOUND, RATE_LIMITED, UPSTREAM
 from holdfast.core.promise import Promise
@@ -73,8 +74,10 @@ class Postmark:
         lookup_for: float = LOOKUP_FOR_S,
         base_url: str = "https://api.postmarkapp.com",
         tls: ssl.SSLContext | None = None,
+        upstream: Guarded | None = None,
     ) -> None:
         self.name = name
+        self.upstream = upstream
         self.promise = Promise(lookup_lag=lookup_lag, lookup_for=lookup_for)
         self._key = Secret(key, name=f"the key of {name}")
         self._stream = stream

@@ -20,6 +20,7 @@ from holdfast.bridges.deadline import Deadline
 from holdfast.bridges.http import Answer, call, judged, judged_by_status
 from holdfast.bridges.mail import Mail, checked_mail
 from holdfast.bridges.secret import Key, Secret
+from holdfast.bridges.upstream import Guarded
 from holdfast.classify import ProviderError, Verdict
 from holdfast.classify.http_status import verdict_of_status
 from holdfast.classify.verdicts import (
@@ -78,8 +79,10 @@ class Resend:
         lookup_for: float = LOOKUP_FOR_S,
         base_url: str = "https://api.resend.com",
         tls: ssl.SSLContext | None = None,
+        upstream: Guarded | None = None,
     ) -> None:
         self.name = name
+        self.upstream = upstream
         self.promise = Promise(
             dedupes_for=DEDUPES_FOR_S,
             lookup_lag=LOOKUP_LAG_S,

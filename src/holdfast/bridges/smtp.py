@@ -27,6 +27,7 @@ from holdfast.bridges.deadline import Deadline, connect
 from holdfast.bridges.hosts import is_loopback
 from holdfast.bridges.mail import MAX_LINE_LENGTH, Mail, address_of, checked_mail
 from holdfast.bridges.secret import Key, Secret
+from holdfast.bridges.upstream import Guarded
 from holdfast.classify import ProviderError
 from holdfast.classify.reasons import is_untrusted
 from holdfast.classify.verdicts import ANSWER_INVALID, AUTH, TIMEOUT_UNSENT, UNSENT
@@ -67,6 +68,7 @@ class Smtp:
         bounces_to: str | None = None,
         local_name: str | None = None,
         tls: ssl.SSLContext | None = None,
+        upstream: Guarded | None = None,
         now: Callable[[], Instant] = wall_clock,
     ) -> None:
         if security not in _PORTS:
@@ -79,6 +81,7 @@ class Smtp:
             limit = "starttls or tls, because a password would be sent for all to read"
             raise InvalidValue("Smtp", field="security", value=security, limit=limit)
         self.name = name
+        self.upstream = upstream
         self.promise = Promise()
         self._host, self._port = host, port or _PORTS[security]
         self._security = security

@@ -17,6 +17,7 @@ from holdfast.bridges.deadline import Deadline
 from holdfast.bridges.hosts import is_loopback, is_public
 from holdfast.bridges.http import call, judged_by_status
 from holdfast.bridges.signature import Secrets, SigningKeys, signed
+from holdfast.bridges.upstream import Guarded
 from holdfast.classify import ProviderError
 from holdfast.classify.verdicts import INVALID
 from holdfast.core.instant import SECOND_US, Instant
@@ -52,9 +53,11 @@ class Webhook:
         allow_http: bool = False,
         public_only: bool = False,
         tls: ssl.SSLContext | None = None,
+        upstream: Guarded | None = None,
         now: Callable[[], Instant] = wall_clock,
     ) -> None:
         self.name = name
+        self.upstream = upstream
         self.promise = Promise(dedupes_for=receiver_dedupes_for)
         self._keys = SigningKeys(secrets)
         self._allow_http, self._public_only = allow_http, public_only
@@ -90,7 +93,7 @@ class Webhook:
             needs_body=False,
         )
         if not answer.is_success:
-            raise judged_by_status(self.name, answer, answer.body[:200].decode("utf-8", "replace"))
+            raise judged_by_status(self.name, answer, answer.body.decode("utf-8", "replace"))
         return Evidence(notification_id=message_id)
 
     def lookup(
