@@ -50,7 +50,7 @@ class Liar(Exception):
 
 class Exploding(type):
     def __getattribute__(cls, name):
-        if name in {"__module__", "__qualname__", "__name__"}:
+        if name in {"__module__", "__qualname__"}:
             raise RuntimeError(SECRET)
         return super().__getattribute__(name)
 
