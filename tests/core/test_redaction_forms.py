@@ -145,7 +145,7 @@ def test_only_the_secret_itself_is_hidden(text, shown):
         base64.encodebytes(f"{DSN.text}?{'x' * 70}".encode()).decode(),
         in_base64(json.dumps({"password": mixed(10)})),
         base64.b64encode(zlib.compress(f"password={mixed(16)}".encode())).decode(),
-        base64.b64encode(gzip.compress(f"password={mixed(16)}".encode())).decode(),
+        base64.b64encode(gzip.compress(f"password={mixed(16)}".encode(), mtime=0)).decode(),
         f'{{"\\u0070assword": "{mixed(10)}"}}',
         f'x {{"\\u0070assword": "{mixed(10)}"}} y',
         f"%2570assword%253D{mixed(10)} and more",
