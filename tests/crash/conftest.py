@@ -6,6 +6,7 @@ import pytest
 pytest.register_assert_rewrite("tests.crash.fleet", "tests.crash.verdict")
 
 from tests.crash.fleet import Fleet  # noqa: E402 - after its assertions were made to explain
+from tests.crash.postbox import Postbox  # noqa: E402 - as above
 
 FLEETS = ("fleet", "postgres_fleet", "sqlite_fleet")
 
@@ -19,6 +20,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
             if name in item.funcargs:
                 report.sections.append(("what the workers did", item.funcargs[name].story()))
     return report
+
+
+@pytest.fixture
+def postbox(tmp_path: Path) -> Iterator[Postbox]:
+    """A provider whose ledger outlives every worker."""
+    made = Postbox(tmp_path)
+    try:
+        yield made
+    finally:
+        made.close()
 
 
 @pytest.fixture

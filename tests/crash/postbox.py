@@ -11,19 +11,26 @@ import struct
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from holdfast import CourierOptions, Evidence, Promise, Retry
 from holdfast.classify import ProviderError, Verdict
-from holdfast.core.promise import Promise
-from holdfast.runtime.provider import Evidence
 
+POST_VARIABLE = "CRASH_POST"
 HANG_S = 30.0
 WORSE = ("accept then 500", "accept then reset", "accept then hang")
 """Ways to have accepted a message and not to say so."""
+
+
+PATIENT = Retry(attempts=10, base=0.05, factor=1.0, jitter="none")
+OPTIONS = {"timeout": 0.5, "lease": 1.0, "retry": PATIENT, "lookup": PATIENT, "concurrency": 4}
+GOOD = Promise(dedupes_for=3600, lookup_lag=0.0)
 
 
 class Told(NamedTuple):
@@ -203,3 +210,18 @@ def _refusal(status: int) -> ProviderError:
     }
     unknown = Verdict("UPSTREAM_5XX", retryable=True, outcome_known=False)
     return ProviderError(verdicts.get(status, unknown), f"answered {status}", status_code=status)
+
+
+def posted_to(postbox: Postbox, promise: Promise = GOOD) -> dict[str, str]:
+    """The environment in which a worker delivers to a postbox by that promise."""
+    return {POST_VARIABLE: json.dumps({"port": postbox.port, "promise": asdict(promise)})}
+
+
+def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """The options of an application that delivers as its environment says, if it says anything."""
+    text = environment.get(POST_VARIABLE)
+    if text is None:
+        return {}
+    given = json.loads(text)
+    post = Post(given["port"], Promise(**given["promise"]))
+    return {"providers": [post], "courier": CourierOptions(**OPTIONS)}

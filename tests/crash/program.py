@@ -18,12 +18,22 @@ import threading
 import time
 from pathlib import Path
 
-from holdfast import GiveUp, Holdfast, Pipeline, Retry, RetryLater, Upstream, Worker, WorkerOptions
+from holdfast import (
+    GiveUp,
+    Holdfast,
+    Notify,
+    Pipeline,
+    Retry,
+    RetryLater,
+    Upstream,
+    Worker,
+    WorkerOptions,
+)
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.retention import Retention
 from holdfast.runtime import failpoint
 from holdfast.runtime.clock import Chance
-from tests.crash import gateway
+from tests.crash import gateway, postbox
 
 LOGGER = logging.getLogger("crash")
 RECORD_VARIABLE = "CRASH_RECORD"
@@ -325,10 +335,21 @@ async def calls_the_gateway(_job):
         raise ConnectionError(f"the gateway answered {status}")
 
 
+notice = Pipeline("notice", retry=QUICK)
+
+
+@notice.stage
+def tell(job, n: int, to: int = 1) -> Notify:
+    record(job)
+    recipients = [f"{n}-{each}@example.test" for each in range(to)]
+    return Notify(subject=f"notice-{n}", recipients=recipients, message={"text": "hello"})
+
+
 PIPELINES = {
     pipeline.name: pipeline
     for pipeline in (
         guarded,
+        notice,
         noop,
         steps,
         nap,
@@ -406,6 +427,7 @@ def main() -> int:
         arguments.url,
         pipelines=[pipelines[name] for name in known],
         auto_migrate=not arguments.no_migrate,
+        **postbox.from_environment(os.environ),
         retention=_retention(arguments.keep),
         chance=None if arguments.seed is None else Chance(arguments.seed),
     )

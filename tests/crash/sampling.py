@@ -4,6 +4,12 @@ from collections.abc import Collection, Iterable
 
 import pytest
 
+from holdfast.runtime.failpoint import POINTS
+
+_OF_JOBS = ("claim", "run", "apply", "announce", "renew", "sweep", "purge")
+JOB_POINTS = tuple(point for point in POINTS if point.startswith(_OF_JOBS))
+"""Those that a worker reaches which has nothing to deliver and nothing to publish."""
+
 
 def slow(*values: object) -> pytest.ParameterSet:
     """A case for the slow run only."""

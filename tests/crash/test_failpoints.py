@@ -11,7 +11,8 @@ import pytest
 from holdfast.runtime import failpoint
 from holdfast.runtime.failpoint import POINTS
 from tests.crash.fleet import Fleet
-from tests.crash.sampling import on_both_databases, slow
+from tests.crash.postbox import Postbox, posted_to
+from tests.crash.sampling import JOB_POINTS, on_both_databases, slow
 from tests.crash.verdict import (
     assert_no_attempt_spent,
     assert_no_stage_repeated,
@@ -34,6 +35,8 @@ WRITES = frozenset(
         "record_worker",
         "forget_workers",
         "purge",
+        "ensure",
+        "told",
     }
 )
 """The methods of a store that change something."""
@@ -51,6 +54,8 @@ UNDER = {
     ("announce.py", "announce", "subscriber"): "announce",
     ("sweeper.py", "_sweep", "settle_many"): "sweep",
     ("janitor.py", "step", "purge"): "purge",
+    ("errand.py", "send", "_sent"): "send",
+    ("errand.py", "_record", "apply"): "mark",
 }
 """The effects of a worker: file, function and call, and the failpoint around each."""
 
@@ -58,6 +63,13 @@ ELSEWHERE = {
     ("settle.py", "_apply", "apply"): "the one caller of settle_many has failpoints around it",
     ("settle.py", "settle", "apply"): "a client's write, which no worker makes",
     ("plans.py", "save", "save_plan"): "made before a worker runs",
+    ("courier.py", "_carry", "claim"): "it leaves a lease; killed at random in test_deliveries",
+    ("courier.py", "_move", "apply"): "what follows it is `send.before`",
+    ("notices.py", "ask", "ensure"): "`apply.before` follows it, or the stage asks again",
+    ("notices.py", "_asked_again", "apply"): "as above",
+    ("notices.py", "_tell", "told"): "it spares a second look, and no more",
+    ("notices.py", "_answer", "announce_due"): "a wake-up may be lost",
+    ("reconciler.py", "check", "apply"): "what it compares is looked up again",
     ("worker.py", "start", "record_worker"): "made before a worker runs",
     ("worker.py", "start", "forget_workers"): "made before a worker runs",
     ("worker.py", "_record_end", "record_worker"): "made when nothing runs any more",
@@ -136,14 +148,15 @@ def test_every_point_is_named_once_in_the_table() -> None:
     assert {f"{name}.{side}" for name in names for side in ("before", "after")} == set(POINTS)
 
 
-def test_a_worker_reaches_every_point(fleet: Fleet) -> None:
+def test_a_worker_reaches_every_point(fleet: Fleet, postbox: Postbox) -> None:
     leased_by_nobody = fleet.submit("noop")
     fleet.start(failpoints="run.before=kill").ended()
     counted = ",".join(f"{point}=kill:1000000" for point in POINTS)
-    worker = fleet.start(failpoints=counted)
+    worker = fleet.start(failpoints=counted, environment=posted_to(postbox))
     jobs = fleet.submit("steps", pause=0.5)
+    notices = fleet.submit("notice")
 
-    fleet.finished([*leased_by_nobody, *jobs])
+    fleet.finished([*leased_by_nobody, *jobs, *notices])
     worker.signal(signal.SIGTERM)
     assert worker.ended() == 0
     assert {point for point, times in worker.said("ended")["reached"].items() if times} == set(
@@ -154,7 +167,7 @@ def test_a_worker_reaches_every_point(fleet: Fleet) -> None:
 @pytest.mark.parametrize(
     ("database_url", "point"),
     on_both_databases(
-        [point for point in POINTS if not point.startswith("run")],
+        [point for point in JOB_POINTS if not point.startswith("run")],
         quick={
             "claim.after",
             "apply.after",

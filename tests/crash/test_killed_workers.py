@@ -5,16 +5,15 @@ import signal
 import pytest
 
 from holdfast import JobState
-from holdfast.runtime.failpoint import POINTS
 from tests.crash.fleet import Fleet
-from tests.crash.sampling import on_both_databases, slow
+from tests.crash.sampling import JOB_POINTS, on_both_databases, slow
 from tests.crash.verdict import assert_ledgers_agree, assert_no_stage_repeated, assert_steps_done
 
 
 @pytest.mark.parametrize(
     ("database_url", "point"),
     on_both_databases(
-        POINTS, quick_on_sqlite={"claim.after", "run.after", "apply.after", "sweep.before"}
+        JOB_POINTS, quick_on_sqlite={"claim.after", "run.after", "apply.after", "sweep.before"}
     ),
     indirect=["database_url"],
 )

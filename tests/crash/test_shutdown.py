@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from holdfast import JobState
-from holdfast.runtime.failpoint import POINTS
 from tests.crash.fleet import Fleet, eventually
-from tests.crash.sampling import on_both_databases, slow
+from tests.crash.sampling import JOB_POINTS, on_both_databases, slow
 from tests.crash.verdict import (
     assert_no_attempt_spent,
     assert_no_stage_repeated,
     assert_steps_done,
 )
 
-POINTS_OF_A_QUIET_RUN = [point for point in POINTS if not point.startswith("sweep")]
+POINTS_OF_A_QUIET_RUN = [point for point in JOB_POINTS if not point.startswith("sweep")]
 QUICK = {"claim.after", "run.before", "apply.before", "renew.after"}
 
 

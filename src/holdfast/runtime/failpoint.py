@@ -18,6 +18,9 @@ from holdfast.errors import InvalidSetting
 
 VARIABLE: Final = "HOLDFAST_FAILPOINTS"
 
+OF_DELIVERIES: Final = ("send.before", "send.after", "mark.before", "mark.after")
+"""Those that only a worker with providers reaches."""
+
 POINTS: Final = (
     "claim.before",
     "claim.after",
@@ -31,10 +34,7 @@ POINTS: Final = (
     "renew.after",
     "sweep.before",
     "sweep.after",
-    "send.before",
-    "send.after",
-    "mark.before",
-    "mark.after",
+    *OF_DELIVERIES,
     "publish.before",
     "publish.after",
     "outbox.mark.before",
