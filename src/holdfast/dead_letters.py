@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Final
 from uuid import UUID
 
 from holdfast.core.dead_letter import (
+    MESSAGE,
     Cause,
     DeadLetter,
     LetterEvent,
@@ -25,6 +27,7 @@ from holdfast.core.event import Event, RetryRequested
 from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.ids import JobId
 from holdfast.core.job import Job
+from holdfast.core.outbox import NewMessage
 from holdfast.errors import (
     InvalidValue,
     StaleRevision,
@@ -166,8 +169,12 @@ class DeadLetters:
         who = checked_text("replay", field="by", text=by)
         why = None if reason is None else _text("replay", "reason", reason)
         letter, job = self._read(letter_id)
-        safe = confirm_idempotent or (job is not None and job.key is not None)
-        self._decided(letter, ReplayAsked(who, from_start, why, safe), job)
+        # Consumers know a message again by its id.
+        keyed = letter.kind == MESSAGE or (job is not None and job.key is not None)
+        asked = ReplayAsked(who, from_start, why, confirm_idempotent or keyed)
+        decided = self._decided(letter, asked, job)
+        if letter.kind == MESSAGE:
+            return self._publish_again(decided, asked)
         if job is None:
             raise UnknownJob(letter.id)
         seen = job.revision
@@ -185,6 +192,31 @@ class DeadLetters:
             )
         self._store().announce_due()
         return self.get(letter.id)
+
+    def _publish_again(self, letter: DeadLetter, asked: ReplayAsked) -> LetterView:
+        """Put a message back into the outbox, under its own id."""
+        said = json.loads(letter.payload or "{}")
+        message = NewMessage(
+            said["message_id"],
+            said["aggregate_id"] or said["message_id"],
+            said["message_type"],
+            json.dumps(said["payload"], ensure_ascii=False),
+            said["trace"],
+        )
+        audit = AuditEntry(
+            at=letter.updated_at,
+            done_by=asked.by,
+            action="replayed",
+            subject_kind=SUBJECT,
+            subject=letter.id,
+            reason=asked.reason,
+            detail={"message_id": message.id},
+        )
+        saved = self._store().letters.publish_again(letter, message, audit=audit)
+        if saved is None:
+            found = self._read(letter.id)[0]
+            raise StaleRevision(letter.id, expected=letter.revision, found=found.revision)
+        return LetterView(saved, None, saved.updated_at)
 
     def check(self, letter_id: str, event: LetterEvent) -> DeadLetter:
         """Return the letter as `event` would leave it, or raise `StepMissing`; change nothing."""

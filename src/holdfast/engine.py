@@ -8,10 +8,11 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import UUID
 
 from holdfast.admission import Admission
+from holdfast.bridges.inbound import buried, once, submitted
 from holdfast.bulk import Chunk, settle_chunk
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.document import DEFAULT_LIMITS, decode, encode
@@ -48,6 +49,7 @@ from holdfast.runtime.janitor import Walk, purge
 from holdfast.runtime.notify import Recipient
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.provider import BoundProvider, Provider, Providers
+from holdfast.runtime.received import Received
 from holdfast.runtime.relay import RelayOptions
 from holdfast.runtime.relaying import Relay
 from holdfast.runtime.settle import Settled, Settler
@@ -69,6 +71,10 @@ from holdfast.submission import Submit, Submitted, checked_text
 from holdfast.submitter import BULK, Submitter
 from holdfast.upstreams import Upstreams
 from holdfast.view import HistoryLine, JobView, history
+
+if TYPE_CHECKING:
+    from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
+    from holdfast.bridges.rabbitmq_topology import Queue
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
 LEARN_EVERY_US: Final = 60 * SECOND_US
@@ -536,6 +542,61 @@ class Holdfast:
             options=options or RelayOptions(),
         )
 
+    def consumer(
+        self,
+        broker_url: str,
+        *,
+        queue: Queue,
+        handler: Callable[[Received, Any], None] | None = None,
+        pipeline: Pipeline | str | None = None,
+        name: str | None = None,
+        exchange: str = "holdfast",
+        prefetch: int = 10,
+    ) -> RabbitMqConsumer:
+        """Return a consumer of a queue of RabbitMQ that handles each message once.
+
+        Either `handler(message, connection)` runs in a transaction that also notes the message, or
+        a job of `pipeline` is made of it, with the message's id as its key. `name` is under which
+        messages are noted, the queue's unless given: consumers that share it share the work.
+        """
+        if (handler is None) == (pipeline is None):
+            raise UsageError("a consumer needs a handler or a pipeline, and not both")
+        kind = _rabbitmq_consumer()
+        keep_secret(secrets_in_url(broker_url))
+        self._open()
+        if handler is not None:
+            who = checked_text("consumer", field="name", text=name or queue.name)
+            handle = once(self.store, consumer=who, clock=self.clock, handler=handler)
+        else:
+            found = self._pipeline(pipeline or "")
+            handle = submitted(lambda payload, **how: self.submit(found, payload, **how))
+        return kind(
+            broker_url,
+            queue=queue,
+            handle=handle,
+            clock=self.clock,
+            chance=self.chance,
+            exchange=exchange,
+            prefetch=prefetch,
+        )
+
+    def dead_letter_consumer(
+        self, broker_url: str, *, queue: Queue, exchange: str = "holdfast"
+    ) -> RabbitMqConsumer:
+        """Return a consumer that makes the dead letters of a queue dead letters of this store."""
+        kind = _rabbitmq_consumer()
+        keep_secret(secrets_in_url(broker_url))
+        self._open()
+        return kind(
+            broker_url,
+            queue=queue,
+            handle=buried(self.store, clock=self.clock, queue=queue.name),
+            clock=self.clock,
+            chance=self.chance,
+            exchange=exchange,
+            of_dead_letters=True,
+        )
+
     def _declared_breakers(self) -> dict[str, Breaker | None]:
         return {
             terms.name: terms.breaker
@@ -594,6 +655,16 @@ def _dispatch(providers: Iterable[Provider], options: CourierOptions) -> Dispatc
         terms = None if upstream is None else upstream.terms()
         bound.append(BoundProvider(provider, options.terms(provider.promise), terms))
     return Dispatch(Providers(bound), options)
+
+
+def _rabbitmq_consumer() -> type[RabbitMqConsumer]:
+    try:
+        from holdfast.bridges.rabbitmq_consumer import (  # noqa: PLC0415 - an extra brings it
+            RabbitMqConsumer,
+        )
+    except ModuleNotFoundError as error:
+        raise UsageError("RabbitMQ takes an extra: pip install 'holdfast[rabbitmq]'") from error
+    return RabbitMqConsumer
 
 
 def _asked(action: str, by: str, reason: str | None) -> tuple[str, str | None]:

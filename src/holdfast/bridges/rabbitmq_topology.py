@@ -20,6 +20,7 @@ from holdfast.errors import InvalidValue, TopologyMismatch
 EXCHANGE: Final = "holdfast"
 DELIVERY_LIMIT: Final = 5
 MOST_DELIVERIES: Final = 1_000
+_FOR_EVER: Final = 1_000_000_000
 _INEQUIVALENT: Final = re.compile(
     r"inequivalent arg '(?P<argument>[^']*)' for (?P<kind>queue|exchange) '(?P<name>[^']*)'"
     r"(?: in vhost '[^']*')?: (?P<reason>.*)"
@@ -79,7 +80,9 @@ async def declare_queue(channel: AbstractChannel, exchange: str, queue: Queue) -
         await channel.declare_exchange(dead, ExchangeType.DIRECT, durable=True)
     except ChannelPreconditionFailed as error:
         raise _mismatch(error, kind="exchange", name=dead) from error
-    letters = await _declare(channel, queue.dead_queue, {"x-queue-type": "quorum"})
+    # Newer brokers limit deliveries unless told otherwise, and then drop what is here.
+    unlimited = {"x-queue-type": "quorum", "x-delivery-limit": _FOR_EVER}
+    letters = await _declare(channel, queue.dead_queue, unlimited)
     await letters.bind(dead, routing_key=queue.name)
     declared = await _declare(
         channel,

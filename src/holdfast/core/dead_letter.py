@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 FILE: Final = "file"
 """The kind of a letter that came from a file and has no job."""
+MESSAGE: Final = "message"
+"""The kind of a letter of a message that no consumer could handle; it has no job either."""
 
 
 class LetterState(StrEnum):
@@ -231,9 +233,10 @@ def is_escalated(letter: DeadLetter) -> bool:
 def is_dismissed(letter: DeadLetter, job_state: JobState | None) -> bool:
     """Tell whether the letter was closed although its job never completed.
 
-    One from a file that was submitted is in the hands of a job of its own.
+    One from a file that was submitted is in the hands of a job of its own, and a message that was
+    published again in those of its consumers.
     """
-    handed_on = letter.kind == FILE and letter.replayed_at is not None
+    handed_on = letter.kind in {FILE, MESSAGE} and letter.replayed_at is not None
     return (
         letter.state is LetterState.RESOLVED
         and job_state is not JobState.COMPLETE

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.dead_letter import Cause, DeadLetter, LetterState, is_escalated
 from holdfast.core.failure import Category, Severity
 from holdfast.core.instant import Instant
+from holdfast.core.outbox import NewMessage
 from holdfast.store.audit import AuditEntry, record
+from holdfast.store.outbox import insertion
 from holdfast.store.sql import Sql, Steps
 
 SUBJECT: Final = "dead_letter"
@@ -84,15 +87,7 @@ class LetterRows:
 
         False when there is a letter of that id already, which then stays as it is.
         """
-        values = {
-            **letter._asdict(),
-            "category": letter.category.value,
-            "severity": letter.severity.value,
-            "retryable": int(letter.retryable),
-            "outcome_known": int(letter.outcome_known),
-            "state": letter.state.value,
-            "cause": None if letter.cause is None else letter.cause.value,
-        }
+        values = _values(letter)
 
         def write(steps: Steps) -> bool:
             if steps.count("letter_insert", values) != 1:
@@ -101,6 +96,39 @@ class LetterRows:
             return True
 
         return self._sql.transact(write)
+
+    def bury(self, letter: DeadLetter) -> bool:
+        """Keep the letter of a message; False when its death is on record already.
+
+        A message that was sent back and died again is the same letter, open once more.
+        """
+        values = _values(letter)
+
+        def write(steps: Steps) -> bool:
+            return (
+                steps.count("letter_insert", values) == 1
+                or steps.count("letter_died_again", values) == 1
+            )
+
+        return self._sql.transact(write)
+
+    def publish_again(
+        self, letter: DeadLetter, message: NewMessage, *, audit: AuditEntry
+    ) -> DeadLetter | None:
+        """Write that a message is sent back, and put it into the outbox, in one transaction.
+
+        Returns the letter with its new revision, or None when somebody else was first.
+        """
+        sent = {"messages": json.dumps(insertion([message], at=letter.updated_at))}
+
+        def write(steps: Steps) -> bool:
+            if steps.count("letter_update", _step(letter)) != 1:
+                return False
+            steps.rows("outbox_again", sent)
+            record(steps, audit)
+            return True
+
+        return letter._replace(revision=letter.revision + 1) if self._sql.transact(write) else None
 
     def save(self, letter: DeadLetter, *, audit: Sequence[AuditEntry] = ()) -> DeadLetter | None:
         """Write what a person did, as decided from the letter's `revision`, and the record of it.
@@ -127,6 +155,34 @@ class LetterRows:
             return True
 
         return letter._replace(revision=letter.revision + 1) if self._sql.transact(write) else None
+
+
+def _values(letter: DeadLetter) -> dict[str, Any]:
+    """Return what `letter_insert` takes."""
+    return {
+        **letter._asdict(),
+        "category": letter.category.value,
+        "severity": letter.severity.value,
+        "retryable": int(letter.retryable),
+        "outcome_known": int(letter.outcome_known),
+        "state": letter.state.value,
+        "cause": None if letter.cause is None else letter.cause.value,
+    }
+
+
+def _step(letter: DeadLetter) -> dict[str, Any]:
+    """Return what `letter_update` takes."""
+    return {
+        "id": letter.id,
+        "revision": letter.revision,
+        "state": letter.state.value,
+        "updated_at": letter.updated_at,
+        "cause": None if letter.cause is None else letter.cause.value,
+        "evidence": letter.evidence,
+        "note": letter.note,
+        "replayed_at": letter.replayed_at,
+        "resolved_at": letter.resolved_at,
+    }
 
 
 def _from_row(row: Sequence[Any]) -> DeadLetter:

@@ -10,6 +10,7 @@ from holdfast.testing.conformance.delivering import DeliveryConformance
 from holdfast.testing.conformance.inserting import InsertConformance
 from holdfast.testing.conformance.keeping import KeepConformance
 from holdfast.testing.conformance.listening import ListenConformance
+from holdfast.testing.conformance.messages import DeadMessageConformance
 from holdfast.testing.conformance.oddities import OddityConformance
 from holdfast.testing.conformance.publishing import InboxConformance, OutboxConformance
 from holdfast.testing.conformance.purging import PurgeConformance
@@ -35,6 +36,7 @@ class StoreConformance(
     OddityConformance,
     OutboxConformance,
     InboxConformance,
+    DeadMessageConformance,
     RaceConformance,
     ReplayConformance,
     UpstreamConformance,

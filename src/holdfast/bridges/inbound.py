@@ -1,0 +1,135 @@
+"""What is done with a message from outside: once, however often it comes."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from holdfast.bridges.rabbitmq_letters import attempts_of, failure_of, queue_of
+from holdfast.core.dead_letter import MESSAGE, DeadLetter, LetterState
+from holdfast.core.fingerprint import fingerprint
+from holdfast.core.instant import Instant
+from holdfast.core.job import DEFAULT_OWNER
+from holdfast.runtime.clock import Clock
+from holdfast.runtime.received import Received
+from holdfast.store.contract import Store
+
+LOGGER: Final = logging.getLogger("holdfast.consumer")
+
+Handler = Callable[[Received, Any], None]
+"""Does what a message asks for, on the connection of a transaction that is committed after it."""
+
+
+def once(
+    store: Store, *, consumer: str, clock: Clock, handler: Handler
+) -> Callable[[Received], None]:
+    """Return what runs `handler` and notes the message in one transaction, unless it was noted."""
+
+    def handle(received: Received) -> None:
+        with store.transaction() as connection:
+            if store.inbox.take(consumer, received.id, now=clock.now(), connection=connection):
+                handler(received, connection)
+            else:
+                LOGGER.info(
+                    "message %s was handled before",
+                    received.id,
+                    extra={
+                        "event": "duplicate",
+                        "consumer": consumer,
+                        "message_id": received.id,
+                    },
+                )
+
+    return handle
+
+
+def submitted(submit: Callable[..., object]) -> Callable[[Received], None]:
+    """Return what makes a job of a message; its id is the key, so that it makes one."""
+
+    def handle(received: Received) -> None:
+        submit(received.payload, key=received.id, key_alone=True, trace=received.trace)
+
+    return handle
+
+
+def buried(store: Store, *, clock: Clock, queue: str) -> Callable[[Received], None]:
+    """Return what keeps a dead letter of the broker's as one of the store's."""
+
+    def handle(received: Received) -> None:
+        now = clock.now()
+        letter = letter_of(received, queue=queue, now=now)
+        LOGGER.warning(
+            "message %s is a dead letter: %s",
+            received.id,
+            letter.message,
+            extra={
+                "event": "message_buried" if store.letters.bury(letter) else "duplicate",
+                "queue": letter.queue,
+                "message_id": received.id,
+                "error_class": letter.error_class,
+            },
+        )
+
+    return handle
+
+
+def letter_of(received: Received, *, queue: str, now: Instant) -> DeadLetter:
+    """Return the dead letter of a message, which has the message's own id where that is a UUID."""
+    failure = failure_of(received.headers)
+    died_in = queue_of(received.headers, queue)
+    return DeadLetter(
+        id=_letter_id(received.id),
+        kind=MESSAGE,
+        pipeline=received.type,
+        stage=died_in,
+        queue=died_in,
+        owner=DEFAULT_OWNER,
+        error_class=failure.error_class,
+        previous_class=None,
+        category=failure.category,
+        severity=failure.severity,
+        retryable=failure.retryable,
+        outcome_known=failure.outcome_known,
+        http_status=failure.http_status,
+        attempts=attempts_of(received.headers),
+        deaths=1,
+        first_failure_at=now,
+        last_failure_at=now,
+        holder=None,
+        message=failure.message,
+        exception_type=failure.exception_type,
+        stack=failure.stack,
+        fingerprint=fingerprint(failure, died_in),
+        payload=_document(received),
+        state=LetterState.OPEN,
+        revision=0,
+        updated_at=now,
+        cause=None,
+        evidence=None,
+        note=None,
+        replayed_at=None,
+        resolved_at=None,
+    )
+
+
+def _letter_id(message_id: str) -> str:
+    try:
+        return str(UUID(message_id))
+    except ValueError:
+        return str(uuid5(NAMESPACE_URL, message_id))
+
+
+def _document(received: Received) -> str:
+    return json.dumps(
+        {
+            "message_id": received.id,
+            "message_type": received.type,
+            "aggregate_id": received.subject,
+            "trace": received.trace,
+            "payload": received.payload,
+        },
+        ensure_ascii=False,
+    )

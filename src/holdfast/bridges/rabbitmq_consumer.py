@@ -1,0 +1,397 @@
+"""Consumes a queue of RabbitMQ: hands each message over once, and settles it when it is handled.
+
+Work that takes long is no work for a consumer: the broker takes a message back that is not settled
+in time. Make a job of it; then the store's leases, and not the broker's patience, own the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue as queue_module
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from types import FrameType
+from typing import Any, Final
+
+import aio_pika
+from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
+from aio_pika.exceptions import AMQPError
+
+from holdfast.bridges.envelope import attribute, time_of, trace_of
+from holdfast.bridges.loop_thread import LoopThread
+from holdfast.bridges.rabbitmq import CONNECT_S, checked_url, location_of
+from holdfast.bridges.rabbitmq_letters import DELIVERIES, headers_of_letter
+from holdfast.bridges.rabbitmq_topology import (
+    EXCHANGE,
+    Queue,
+    checked,
+    dead_exchange,
+    declare_exchange,
+    declare_queue,
+)
+from holdfast.classify import classify, is_failure
+from holdfast.core.document import decode
+from holdfast.core.failure import PAYLOAD_INVALID, Category, ErrorClass, Failure
+from holdfast.core.instant import Instant
+from holdfast.errors import (
+    InvalidDocument,
+    InvalidValue,
+    RetryLater,
+    UnavailableError,
+    UsageError,
+)
+from holdfast.runtime.clock import Chance, Clock
+from holdfast.runtime.received import Received
+from holdfast.secrecy import redacted
+
+LOGGER: Final = logging.getLogger("holdfast.consumer")
+PREFETCH: Final = 10
+MOST_PREFETCHED: Final = 1_000
+PAUSES_S: Final = (0.2, 0.5, 1.0, 2.0, 4.0)
+"""How long a message is kept that failed before the broker hands it out again."""
+RECONNECT_S: Final = (0.2, 0.5, 1.0, 2.0, 5.0)
+_UNREACHABLE: Final = (AMQPError, OSError, RuntimeError)
+_STOPPED: Final = Failure(
+    error_class=ErrorClass.WORKER_LOST,
+    message="the handler stopped before it was done",
+    category=Category.TRANSIENT,
+    retryable=True,
+)
+
+Handle = Callable[[Received], None]
+"""Does what a message asks for, once however often it comes; it may block."""
+
+
+class RabbitMqConsumer:
+    """Takes the messages of one queue to `handle`, `prefetch` at a time; see `run`.
+
+    What `handle` raises is judged like the exception of a handler: what may pass is tried again
+    until the queue's delivery limit, what cannot succeed is a dead letter at once. While the store
+    is away messages are kept and tried again, at no cost. With `of_dead_letters` it is the queue's
+    dead letters that are consumed, which are tried again for ever.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        queue: Queue,
+        handle: Handle,
+        clock: Clock,
+        chance: Chance,
+        exchange: str = EXCHANGE,
+        prefetch: int = PREFETCH,
+        of_dead_letters: bool = False,
+    ) -> None:
+        given: object = prefetch
+        if type(given) is not int or not 1 <= given <= MOST_PREFETCHED:
+            limit = f"a whole number from 1 to {MOST_PREFETCHED}"
+            raise InvalidValue("consumer", field="prefetch", value=prefetch, limit=limit)
+        self._url = checked_url(url)
+        self.location = location_of(url)
+        self._queue = queue
+        self._of_dead_letters = of_dead_letters
+        self.consumes = queue.dead_queue if of_dead_letters else queue.name
+        self._handle = handle
+        self._clock = clock
+        self._chance = chance
+        self._exchange = checked("consumer", "exchange", exchange)
+        self._prefetch = prefetch
+        self._loop = LoopThread("holdfast-consumer")
+        self._pool = ThreadPoolExecutor(prefetch, "holdfast-consumer")
+        self._stop_requested = False
+        self._noticed: queue_module.SimpleQueue[None] = queue_module.SimpleQueue()
+        self._serving: Future[None] | None = None
+        self._stopping: asyncio.Event | None = None
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._fatal: UsageError | None = None
+        self._consuming = threading.Event()
+
+    def run(self, *, handle_signals: bool = True) -> int:
+        """Consume until stopped, and return 0.
+
+        SIGTERM or SIGINT ends it once the messages at hand are handled. A queue that is made
+        otherwise is raised, as a `UsageError`.
+        """
+        if handle_signals and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, self._on_signal)
+            signal.signal(signal.SIGINT, self._on_signal)
+        self.start()
+        while not self._stop_requested:
+            with suppress(queue_module.Empty):
+                self._noticed.get(timeout=1.0)
+        self.stop()
+        if self._fatal is not None:
+            raise self._fatal
+        return 0
+
+    def start(self) -> None:
+        """Consume in threads, and return."""
+        self._serving = self._loop.begin(self._serve())
+
+    def consuming(self, *, timeout_s: float = 0.0) -> bool:
+        """Tell whether the broker hands messages out to this consumer, or does within that time."""
+        return self._consuming.wait(timeout_s)
+
+    def request_stop(self) -> None:
+        """Ask the consumer to end. Safe in a signal handler."""
+        self._stop_requested = True
+        self._noticed.put(None)
+
+    def stop(self, *, grace_s: float = 10.0) -> None:
+        """Take no more messages, let those at hand be handled, and end all threads."""
+        self._stop_requested = True
+        serving, self._serving = self._serving, None
+        if serving is not None:
+            with suppress(*_UNREACHABLE):
+                self._loop.call(self._wind_up(), timeout_s=1.0)
+            with suppress(*_UNREACHABLE):
+                serving.result(grace_s)
+        self._loop.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _wind_up(self) -> None:
+        if self._stopping is not None:
+            self._stopping.set()
+
+    async def _serve(self) -> None:
+        """Keep a session with the broker open until told to stop."""
+        stopping = self._stopping = asyncio.Event()
+        failures = 0
+        while not stopping.is_set():
+            try:
+                await self._session(stopping)
+            except UsageError as error:
+                LOGGER.critical("the consumer ends: %s", error, extra={"event": "fatal"})
+                self._fatal = error
+                self.request_stop()
+                return
+            except _UNREACHABLE as error:
+                failures = 0 if self._consuming.is_set() else failures
+                if failures == 0:
+                    self._tell_outage(error)
+                failures += 1
+            finally:
+                self._consuming.clear()
+            longest_s = RECONNECT_S[min(max(failures, 1), len(RECONNECT_S)) - 1]
+            with suppress(TimeoutError):
+                async with asyncio.timeout(longest_s * (0.5 + self._chance.roll() / 2)):
+                    await stopping.wait()
+
+    async def _session(self, stopping: asyncio.Event) -> None:
+        """Connect, declare, consume, and return when the broker or the program ends it."""
+        connection = await aio_pika.connect(
+            self._url,
+            timeout=CONNECT_S,
+            client_properties={"connection_name": f"holdfast consumer of {self.consumes}"},
+        )
+        try:
+            await self._consume(connection, stopping)
+        finally:
+            with suppress(*_UNREACHABLE):
+                await connection.close()
+
+    async def _consume(self, connection: AbstractConnection, stopping: asyncio.Event) -> None:
+        channel = await connection.channel(publisher_confirms=True, on_return_raises=True)
+        await channel.set_qos(prefetch_count=self._prefetch)
+        await declare_exchange(channel, self._exchange)
+        await declare_queue(channel, self._exchange, self._queue)
+        over = asyncio.Event()
+        connection.close_callbacks.add(lambda *_: over.set(), weak=False)
+        channel.close_callbacks.add(lambda *_: over.set(), weak=False)
+        # A queue that is deleted takes its consumers along without a word to the connection.
+        underlay = await channel.get_underlay_channel()
+        underlay.on_consumer_cancel_callbacks.add(lambda *_: over.set())
+
+        async def on_message(message: AbstractIncomingMessage) -> None:
+            task = asyncio.current_task()
+            if task is None:
+                raise AssertionError("aio-pika runs this as a task")
+            self._under_way.add(task)
+            try:
+                await self._take(channel, message)
+            finally:
+                self._under_way.discard(task)
+
+        consumed = await channel.get_queue(self.consumes, ensure=False)
+        tag = await consumed.consume(on_message)
+        self._consuming.set()
+        LOGGER.info(
+            "consuming %s", self.consumes, extra={"event": "consuming", "queue": self.consumes}
+        )
+        await _either(over, stopping)
+        if not stopping.is_set():
+            raise ConnectionError("the broker ended the session")
+        await consumed.cancel(tag)
+        if self._under_way:
+            await asyncio.wait(self._under_way)
+
+    async def _take(self, channel: AbstractChannel, message: AbstractIncomingMessage) -> None:
+        """Handle one message and settle it; what cannot be settled comes again."""
+        with suppress(UnavailableError, *_UNREACHABLE):
+            failure = await self._handled(channel, message)
+            if failure is None:
+                await message.ack()
+            elif self._of_dead_letters or self._may_pass(message, failure):
+                self._tell_failure(message, failure, again=True)
+                pause_s = PAUSES_S[min(_deliveries(message), len(PAUSES_S)) - 1]
+                await asyncio.sleep(pause_s * (0.5 + self._chance.roll() / 2))
+                await message.nack(requeue=True)
+            else:
+                self._tell_failure(message, failure, again=False)
+                await self._bury(channel, message, failure)
+
+    def _may_pass(self, message: AbstractIncomingMessage, failure: Failure) -> bool:
+        return failure.retryable and _deliveries(message) <= self._queue.delivery_limit
+
+    async def _handled(
+        self, channel: AbstractChannel, message: AbstractIncomingMessage
+    ) -> Failure | None:
+        """Return why a message cannot be handled, or None once it is."""
+        try:
+            received = unpacked(message)
+        except InvalidDocument as error:
+            return _invalid(str(error))
+        loop, tries = asyncio.get_running_loop(), 0
+        while True:
+            raised = await loop.run_in_executor(self._pool, _tried, self._handle, received)
+            if not isinstance(raised, UnavailableError):
+                break
+            # The store is away, which says nothing about the message.
+            if tries == 0:
+                self._tell_outage(raised)
+            tries += 1
+            await asyncio.sleep(RECONNECT_S[min(tries, len(RECONNECT_S)) - 1])
+            if channel.is_closed:
+                raise raised
+        return None if raised is None else _judged(raised, now=self._clock.now())
+
+    async def _bury(
+        self, channel: AbstractChannel, message: AbstractIncomingMessage, failure: Failure
+    ) -> None:
+        """Put a message among the dead letters with what is known of its failure, then settle it.
+
+        A crash in between leaves it in both places; the dead letter is the same one then.
+        """
+        letter = aio_pika.Message(
+            message.body,
+            message_id=message.message_id,
+            type=message.type,
+            content_type=message.content_type,
+            content_encoding=message.content_encoding,
+            delivery_mode=aio_pika.DeliveryMode.PERSISTENT,
+            timestamp=message.timestamp,
+            headers=headers_of_letter(
+                message.headers,
+                failure,
+                attempts=_deliveries(message),
+                queue=self._queue.name,
+                now=self._clock.now(),
+            ),
+        )
+        exchange = await channel.get_exchange(dead_exchange(self._exchange), ensure=False)
+        await exchange.publish(letter, routing_key=self._queue.name, mandatory=True)
+        await message.ack()
+
+    def _tell_outage(self, error: BaseException) -> None:
+        LOGGER.warning(
+            "nothing can be consumed from %s: %s",
+            self.consumes,
+            redacted(str(error) or type(error).__name__),
+            extra={"event": "consumer_held_up", "queue": self.consumes},
+        )
+
+    def _tell_failure(
+        self, message: AbstractIncomingMessage, failure: Failure, *, again: bool
+    ) -> None:
+        LOGGER.log(
+            logging.WARNING if again else logging.ERROR,
+            "message %s %s: %s",
+            message.message_id,
+            "failed and is tried again" if again else "is a dead letter",
+            failure.message,
+            extra={
+                "event": "message_failed" if again else "message_dead",
+                "queue": self.consumes,
+                "message_id": message.message_id,
+                "error_class": failure.error_class,
+                "deliveries": _deliveries(message),
+            },
+        )
+
+    def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        self.request_stop()
+
+
+async def _either(*events: asyncio.Event) -> None:
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+def _tried(handle: Handle, received: Received) -> BaseException | None:
+    """Return what a handler raised: an exit that it asks for must not end the loop's thread."""
+    try:
+        handle(received)
+    except BaseException as error:  # noqa: BLE001 - whatever ended the handler is judged
+        return error
+    return None
+
+
+def _judged(error: BaseException, *, now: Instant) -> Failure:
+    if isinstance(error, RetryLater) or not is_failure(error):
+        return _STOPPED
+    return classify(error, (), now=now)
+
+
+def unpacked(message: AbstractIncomingMessage) -> Received:
+    """Return a message as its consumer sees it, or raise what is wrong with it."""
+    headers: dict[str, Any] = dict(message.headers)
+    message_id = message.message_id or attribute(headers, "id")
+    if not message_id:
+        raise InvalidDocument(
+            "message",
+            path="",
+            limit="one with a message_id, by which it is known again",
+            found="none",
+        )
+    try:
+        text = message.body.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidDocument(
+            "message", path="", limit="UTF-8", found=f"something else ({error.reason})"
+        ) from error
+    return Received(
+        id=message_id,
+        type=attribute(headers, "type") or message.type or message.routing_key or "",
+        subject=attribute(headers, "subject"),
+        payload=decode(text),
+        source=attribute(headers, "source"),
+        time=time_of(headers),
+        sequence=attribute(headers, "sequence"),
+        trace=trace_of(headers),
+        deliveries=_deliveries(message),
+        headers=headers,
+    )
+
+
+def _deliveries(message: AbstractIncomingMessage) -> int:
+    """Return how often the broker has handed the message out, this time included."""
+    count = message.headers.get(DELIVERIES)
+    return 1 + count if isinstance(count, int) else 1 + bool(message.redelivered)
+
+
+def _invalid(why: str) -> Failure:
+    return Failure(
+        error_class=PAYLOAD_INVALID.error_class,
+        message=why,
+        category=PAYLOAD_INVALID.category,
+        retryable=False,
+    )
