@@ -195,9 +195,15 @@ class Breakers:
         for trial in watch.take_trials():
             self._end_trial(watch, trial, now)
         if not watch.state.samples and not watch.has_failures():
+            watch.put_aside(now)
             return
-        runs = watch.take_runs()
-        observed = Observed(self._worker, watch.state.generation, runs, self._count_fleet(now))
+        observed = Observed(
+            self._worker,
+            watch.state.generation,
+            watch.take_runs(),
+            self._count_fleet(now),
+            watch.take_earlier(),
+        )
         self._move(watch, observed, now)
 
     def _end_trial(self, watch: Watch, trial: TrialEnded, now: Instant) -> None:

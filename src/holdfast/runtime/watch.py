@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from typing import Final, NamedTuple
 
-from holdfast.core.breaker import Admits, RateLimited, TrialEnded, admission
+from holdfast.core.breaker import Admits, RateLimited, TrialEnded, admission, evidence_of
 from holdfast.core.breaker_policy import BreakerMode
 from holdfast.core.event import Done, Event, Failed, Held, Suspended
-from holdfast.core.failure import CIRCUIT_OPEN, Failure
+from holdfast.core.evidence import BUCKETS, MEMORY_US
+from holdfast.core.failure import CIRCUIT_OPEN
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.upstream import UpstreamState
 from holdfast.runtime.clock import Chance
@@ -56,6 +58,10 @@ class Watch:
         self._chance = chance
         self._lock = threading.Lock()
         self._runs: list[tuple[int, int]] = []
+        span_s = None if terms.breaker is None else terms.breaker.over_seconds
+        self._bucket_us = (MEMORY_US if span_s is None else int(span_s * SECOND_US)) // BUCKETS
+        self._earlier: deque[tuple[Instant, int]] = deque(maxlen=BUCKETS + 1)
+        """Fine calls that were not worth telling, by when they were."""
         self._generation = 0
 
     def learn(self, state: UpstreamState, *, now: Instant) -> bool:
@@ -66,6 +72,7 @@ class Watch:
             before, self.state, self.read_at = self.state, state, now
             if state.generation != self._generation:
                 self._runs.clear()
+                self._earlier.clear()
                 self._generation = state.generation
         return before.generation != state.generation or before.paused_until != state.paused_until
 
@@ -135,6 +142,26 @@ class Watch:
         with self._lock:
             runs, self._runs = tuple(self._runs), []
         return runs
+
+    def put_aside(self, now: Instant) -> None:
+        """Keep the fine calls of late for when they are evidence beside failures."""
+        with self._lock:
+            fine = sum(count for count, _ in self._runs)
+            self._runs = []
+            if not fine:
+                return
+            if self._earlier and now - self._earlier[-1][0] < self._bucket_us:
+                at, before = self._earlier.pop()
+                self._earlier.append((at, before + fine))
+            else:
+                self._earlier.append((now, fine))
+
+    def take_earlier(self) -> tuple[tuple[Instant, int], ...]:
+        """Return the fine calls that were put aside."""
+        with self._lock:
+            earlier = tuple(self._earlier)
+            self._earlier.clear()
+        return earlier
 
     def has_failures(self) -> bool:
         """Tell whether a call has failed since the runs were last taken."""
@@ -231,8 +258,4 @@ def _verdict(event: Event | None) -> bool | None:
         return True
     if not isinstance(event, Failed):
         return None
-    failure: Failure = event.failure
-    if failure.blames_upstream:
-        return False
-    # Whatever it refused, it answered.
-    return True if failure.http_status is not None else None
+    return evidence_of(event.failure)

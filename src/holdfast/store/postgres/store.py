@@ -19,7 +19,6 @@ from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
 from holdfast.errors import StoreUnavailable, UnknownJob
 from holdfast.store.audit import AuditRows
-from holdfast.store.secrets import SecretRows
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -33,10 +32,10 @@ from holdfast.store.contract import (
     Violation,
     WorkerRow,
 )
-from holdfast.store.letters import LetterRows
-from holdfast.store.outbox import OutboxRows
 from holdfast.store.deliveries import DeliveryRows
 from holdfast.store.inbox import InboxRows
+from holdfast.store.letters import LetterRows
+from holdfast.store.outbox import OutboxRows
 from holdfast.store.postgres import inserts, migrations
 from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.connection import (
@@ -59,6 +58,7 @@ from holdfast.store.rows import (
     ledger_entry_from_row,
     twin_from_row,
 )
+from holdfast.store.secrets import SecretRows
 from holdfast.store.upstreams import UpstreamRows
 
 CONNECTIONS: Final = 8
@@ -103,11 +103,11 @@ class PostgresStore:
         self.retention = RetentionRows(sql)
         self.letters = LetterRows(sql)
         self.replays = ReplayRows(sql)
-
-    def migrate(self) -> list[str]:
         self.outbox = OutboxRows(sql)
         self.inbox = InboxRows(sql)
         self.deliveries = DeliveryRows(sql)
+
+    def migrate(self) -> list[str]:
         return migrations.migrate(self._connections.connect)
 
     def pending_migrations(self) -> list[tuple[str, str]]:
