@@ -148,6 +148,9 @@ def looked_up(delivery: Delivery, bound: BoundProvider) -> LookedUp:
             notification_id=delivery.notification_id,
             timeout_s=bound.terms.timeout_us / SECOND_US,
         )
+        if evidence is None:
+            return LookedUp(Finding.MISSING)
+        return LookedUp(Finding.FOUND, _id_of(evidence))
     except BaseException as error:  # noqa: BLE001 - a lookup that fails says nothing
         LOGGER.info(
             "the lookup failed: %s",
@@ -155,9 +158,6 @@ def looked_up(delivery: Delivery, bound: BoundProvider) -> LookedUp:
             extra={"event": "lookup_failed", **facts(delivery)},
         )
         return LookedUp(Finding.UNAVAILABLE)
-    if evidence is None:
-        return LookedUp(Finding.MISSING)
-    return LookedUp(Finding.FOUND, _id_of(evidence))
 
 
 def _id_of(evidence: Evidence) -> str | None:

@@ -124,7 +124,7 @@ class Reconciler:
         self._bound = [bound for bound in providers if bound.terms.promise.lookup_lag is not None]
         self._checks = Checks(store, clock=clock, chance=chance, most_missing=MOST_MISSING)
         self._waiting: deque[tuple[Delivery, BoundProvider]] = deque()
-        self._cursors: dict[str, Instant] = {}
+        self._cursors: dict[str, tuple[Instant, str]] = {}
         self._busy = False
 
     def tick(self, now: Instant) -> Instant:
@@ -166,10 +166,14 @@ class Reconciler:
         oldest = Instant(now - KEPT_US)
         until = Instant(now - max(lag_us, SETTLED_US))
         limit = self._options.reconcile_batch
-        since = max(self._cursors.get(bound.name, oldest), oldest)
-        marks = self._store.deliveries.unchecked(bound.name, since=since, until=until, limit=limit)
-        last = marks[-1].notified_at if len(marks) == limit else None
-        self._cursors[bound.name] = oldest if last is None else last
+        since, after = max(self._cursors.get(bound.name, (oldest, "")), (oldest, ""))
+        marks = self._store.deliveries.unchecked(
+            bound.name, since=since, after=after, until=until, limit=limit
+        )
+        if len(marks) == limit:
+            self._cursors[bound.name] = (Instant(marks[-1].notified_at or 0), marks[-1].id)
+        else:
+            self._cursors.pop(bound.name, None)
         return marks
 
 

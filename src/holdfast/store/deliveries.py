@@ -143,10 +143,20 @@ class DeliveryRows:
         self._sql.count("deliveries_told", {"job_id": job_id, "rows": json.dumps(rows)})
 
     def unchecked(
-        self, provider: str, *, since: Instant, until: Instant, limit: int
+        self, provider: str, *, since: Instant, after: str = "", until: Instant, limit: int
     ) -> list[Delivery]:
-        """Return deliveries marked after `since` and up to `until` that nobody has confirmed."""
-        values = {"provider": provider, "since": since, "until": until, "limit": limit}
+        """Return deliveries marked from `since` up to `until` that nobody has confirmed.
+
+        They are in the order of their marks, then of their ids; of those marked at `since` only
+        those above the id `after`.
+        """
+        values = {
+            "provider": provider,
+            "since": since,
+            "after": after,
+            "until": until,
+            "limit": limit,
+        }
         return self._find("deliveries_unchecked", values)
 
     def unknown(self, provider: str, *, until: Instant, limit: int) -> list[Delivery]:

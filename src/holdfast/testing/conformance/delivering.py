@@ -286,14 +286,16 @@ class DeliveryConformance:
         )
         stored(store, state=DeliveryState.SENT, notified_at=after(6), checked_at=after(7))
 
-        def unchecked(since: float, until: float, provider: str = "mail") -> list[str]:
+        def unchecked(
+            since: float, until: float, provider: str = "mail", after_: str = ""
+        ) -> list[str]:
             found = store.deliveries.unchecked(
-                provider, since=after(since), until=after(until), limit=5
+                provider, since=after(since), after=after_, until=after(until), limit=5
             )
             return [delivery.id for delivery in found]
 
-        assert unchecked(0, 9) == [first.id, later_.id]
-        assert unchecked(5, 9) == [later_.id]
+        assert unchecked(0, 9) == unchecked(5, 9) == [first.id, later_.id]
+        assert unchecked(5, 9, after_=first.id) == [later_.id]
         assert unchecked(0, 8) == [first.id]
         assert unchecked(0, 9, "post") == []
 

@@ -4,7 +4,7 @@ select @delivery_columns@
  where delivery.state = 'sent'
    and delivery.checked_at is null
    and delivery.provider = %(provider)s
-   and delivery.notified_at > %(since)s
+   and (delivery.notified_at, delivery.id) > (%(since)s, %(after)s)
    and delivery.notified_at <= %(until)s
  order by delivery.notified_at, delivery.id
  limit %(limit)s

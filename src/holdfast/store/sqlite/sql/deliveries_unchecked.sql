@@ -4,7 +4,7 @@ select @delivery_columns@
  where delivery.state = 'sent'
    and delivery.checked_at is null
    and delivery.provider = :provider
-   and delivery.notified_at > :since
+   and (delivery.notified_at, delivery.id) > (:since, :after)
    and delivery.notified_at <= :until
  order by delivery.notified_at, delivery.id
  limit :limit
