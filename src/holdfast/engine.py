@@ -9,18 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self
-from uuid import UUID
 
 from holdfast.admission import Admission
 from holdfast.bridges.inbound import buried, once, submitted
-from holdfast.bulk import Chunk, settle_chunk
 from holdfast.core.breaker_policy import Breaker
-from holdfast.core.document import DEFAULT_LIMITS, decode, encode
-from holdfast.core.event import Answered, CancelRequested, Event, RetryRequested
-from holdfast.core.failure import MAX_MESSAGE_LENGTH
-from holdfast.core.ids import JobId
 from holdfast.core.instant import SECOND_US
-from holdfast.core.job import ACTIVE, DEFAULT_OWNER, DEFAULT_PRIORITY, Job, JobState
+from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
 from holdfast.core.retention import Retention
 from holdfast.dead_letters import DeadLetters
@@ -29,13 +23,11 @@ from holdfast.delivery_view import DeliveryView
 from holdfast.error_log import ErrorLog
 from holdfast.errors import (
     InvalidValue,
-    TokenRefused,
-    UnknownJob,
     UnknownPipeline,
     UsageError,
-    WrongState,
 )
 from holdfast.handle import JobHandle
+from holdfast.job_verbs import JobVerbs, asked
 from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, Span, checked_name
 from holdfast.replays import Replays
@@ -52,13 +44,12 @@ from holdfast.runtime.provider import BoundProvider, Provider, Providers
 from holdfast.runtime.received import Received
 from holdfast.runtime.relay import RelayOptions
 from holdfast.runtime.relaying import Relay
-from holdfast.runtime.settle import Settled, Settler
+from holdfast.runtime.settle import Settler
 from holdfast.runtime.stage import BoundStage
 from holdfast.runtime.transport import Transport
 from holdfast.runtime.worker import Worker, WorkerOptions
-from holdfast.secrecy import keep_secret, safe_text
+from holdfast.secrecy import keep_secret
 from holdfast.store.contract import (
-    JobFilter,
     QueueCounts,
     Store,
     Violation,
@@ -68,9 +59,8 @@ from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.retention import Batch
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.submission import Submit, Submitted, checked_text
-from holdfast.submitter import BULK, Submitter
+from holdfast.submitter import Submitter
 from holdfast.upstreams import Upstreams
-from holdfast.view import HistoryLine, JobView, history
 
 if TYPE_CHECKING:
     from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
@@ -78,8 +68,6 @@ if TYPE_CHECKING:
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
 LEARN_EVERY_US: Final = 60 * SECOND_US
-PAGE: Final = 100
-LONGEST_PAGE: Final = 10_000
 
 
 def open_store(url: str) -> Store:
@@ -99,7 +87,7 @@ def open_store(url: str) -> Store:
     )
 
 
-class Holdfast:
+class Holdfast(JobVerbs):
     """Pipelines on a store: submit jobs, look after them, and run workers.
 
     `secrets` are values that appear in nothing this process stores of failures, logs or shows, and
@@ -321,132 +309,10 @@ class Holdfast:
         self._open()
         return self._submitter.many(found, submits, connection=connection)
 
-    def job(self, job_id: str) -> JobView:
-        """Read a job, or raise `UnknownJob`."""
-        return JobView(self._get(job_id), self.clock.now())
-
-    def jobs(
-        self, wanted: JobFilter | None = None, *, before: str | None = None, limit: int = PAGE
-    ) -> list[JobView]:
-        """Return matching jobs, newest first; the last one's id is `before` of the next page."""
-        if not 1 <= limit <= LONGEST_PAGE:
-            raise InvalidValue(
-                "jobs", field="limit", value=limit, limit=f"from 1 to {LONGEST_PAGE}"
-            )
-        page = self.store.find(
-            wanted or JobFilter(),
-            before=None if before is None else _checked_id(before),
-            limit=limit,
-        )
-        now = self.clock.now()
-        return [JobView(job, now) for job in page]
-
-    def history(self, job_id: str) -> list[HistoryLine]:
-        """Return all that happened to a job, oldest first."""
-        job = self._get(job_id)
-        return history(job, self.store.ledger(job.id))
-
-    def results(self, job_id: str) -> dict[str, Any]:
-        """Return what the finished stages of a job's current run returned, the last one's too."""
-        view = self.job(job_id)
-        found = {
-            checkpoint.stage: decode(checkpoint.result)
-            for checkpoint in self.store.checkpoints([view.job.id])
-        }
-        if view.state is JobState.COMPLETE:
-            found[view.job.stage] = view.result
-        return found
-
-    def cancel(self, job_id: str, *, by: str, reason: str | None = None) -> JobView:
-        """End a job that has not ended; a handler that runs is stopped, and its result refused."""
-        event = CancelRequested(*_asked("cancel", by, reason))
-        settled = self._settle(job_id, lambda _: event)
-        if settled.ignored is not None and settled.job.state is not JobState.CANCELLED:
-            raise WrongState(
-                job_id,
-                state=settled.job.state,
-                action="cancel",
-                allowed=("queued", "processing", "waiting"),
-            )
-        return JobView(settled.job, self.clock.now())
-
-    def retry(
-        self, job_id: str, *, by: str, reason: str | None = None, from_start: bool = False
-    ) -> JobView:
-        """Send a failed job back to the stage that failed, or to the start, with a new budget."""
-        event = RetryRequested(*_asked("retry", by, reason), from_start)
-        settled = self._settle(job_id, lambda _: event)
-        if settled.ignored is not None:
-            raise WrongState(job_id, state=settled.job.state, action="retry", allowed=("failed",))
-        self.store.announce_due()
-        return JobView(settled.job, self.clock.now())
-
-    def cancel_many(
-        self,
-        wanted: JobFilter,
-        *,
-        by: str,
-        reason: str | None = None,
-        before: str | None = None,
-        limit: int = BULK,
-    ) -> Chunk:
-        """End up to `limit` matching jobs that have not ended, newest first."""
-        event = CancelRequested(*_asked("cancel", by, reason))
-        return self._settle_chunk(wanted, event, ACTIVE, before=before, limit=limit)
-
-    def retry_many(
-        self,
-        wanted: JobFilter,
-        *,
-        by: str,
-        reason: str | None = None,
-        from_start: bool = False,
-        before: str | None = None,
-        limit: int = BULK,
-    ) -> Chunk:
-        """Send up to `limit` matching jobs back that have failed, newest first."""
-        event = RetryRequested(*_asked("retry", by, reason), from_start)
-        failed = frozenset({JobState.FAILED})
-        chunk = self._settle_chunk(wanted, event, failed, before=before, limit=limit)
-        self.store.announce_due()
-        return chunk
-
-    def answer(self, job_id: str, result: Any, *, stage: str | None = None) -> JobView:  # noqa: ANN401
-        """Give a waiting stage its result. After the deadline it is kept as a late result.
-
-        An answer that was given before changes nothing, so giving it twice is safe.
-        """
-        text = encode(result, what="answer", limits=DEFAULT_LIMITS)
-        settled = self._settle(job_id, lambda job: Answered(stage or job.stage, text))
-        if settled.ignored is None:
-            self.store.announce_due()
-        elif settled.job.state is JobState.QUEUED:
-            raise WrongState(job_id, state=settled.job.state, action="answer", allowed=("waiting",))
-        return JobView(settled.job, self.clock.now())
-
-    def resume(self, token: str, result: Any) -> JobView:  # noqa: ANN401
-        """Give the stage that a callback token was made for its result; see `answer`.
-
-        Raises `TokenRefused` for a token that is forged, has expired, or belongs to a run of the
-        job that is over.
-        """
-        self._open()
-        claim = self.callback_tokens.read(token)
-        if claim is None:
-            raise TokenRefused(reason="it was not issued for this database")
-        if claim.expires_at is not None and self.clock.now() > claim.expires_at:
-            raise TokenRefused(reason="it has expired")
-        job = self._get(claim.job_id)
-        if job.run != claim.run:
-            raise TokenRefused(reason="the job has started over since it was issued")
-        if job.stage != claim.stage:
-            return JobView(job, self.clock.now())
-        return self.answer(claim.job_id, result, stage=claim.stage)
-
     def pause_queue(self, queue: str, *, by: str) -> bool:
         """Stop workers from taking jobs of a queue; False when it was paused already."""
         checked_name(queue, what="queue")
-        who, _ = _asked("pause", by, None)
+        who, _ = asked("pause", by, None)
         return self.store.pause_queue(queue, by=who, now=self.clock.now())
 
     def resume_queue(self, queue: str) -> bool:
@@ -562,7 +428,6 @@ class Holdfast:
         if (handler is None) == (pipeline is None):
             raise UsageError("a consumer needs a handler or a pipeline, and not both")
         kind = _rabbitmq_consumer()
-        keep_secret(secrets_in_url(broker_url))
         self._open()
         if handler is not None:
             who = checked_text("consumer", field="name", text=name or queue.name)
@@ -585,7 +450,6 @@ class Holdfast:
     ) -> RabbitMqConsumer:
         """Return a consumer that makes the dead letters of a queue dead letters of this store."""
         kind = _rabbitmq_consumer()
-        keep_secret(secrets_in_url(broker_url))
         self._open()
         return kind(
             broker_url,
@@ -615,37 +479,6 @@ class Holdfast:
             raise UnknownPipeline(name, known=self._pipelines)
         return found
 
-    def _get(self, job_id: str) -> Job:
-        checked = _checked_id(job_id)
-        job = self.store.get([checked]).get(checked)
-        if job is None:
-            raise UnknownJob(job_id)
-        return job
-
-    def _settle(self, job_id: str, make: Callable[[Job], Event]) -> Settled:
-        self._open()
-        return self._settler.settle(_checked_id(job_id), make, now=self.clock.now())
-
-    def _settle_chunk(
-        self,
-        wanted: JobFilter,
-        event: Event,
-        states: frozenset[JobState],
-        *,
-        before: str | None,
-        limit: int,
-    ) -> Chunk:
-        return settle_chunk(
-            self.store,
-            self._settler,
-            wanted,
-            event,
-            states=states,
-            before=None if before is None else _checked_id(before),
-            limit=limit,
-            now=self.clock.now(),
-        )
-
 
 def _dispatch(providers: Iterable[Provider], options: CourierOptions) -> Dispatch:
     bound: list[BoundProvider] = []
@@ -665,17 +498,3 @@ def _rabbitmq_consumer() -> type[RabbitMqConsumer]:
     except ModuleNotFoundError as error:
         raise UsageError("RabbitMQ takes an extra: pip install 'holdfast[rabbitmq]'") from error
     return RabbitMqConsumer
-
-
-def _asked(action: str, by: str, reason: str | None) -> tuple[str, str | None]:
-    """Return who asked and why, as both databases can hold it."""
-    who = checked_text(action, field="by", text=by)
-    return who, None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH)
-
-
-def _checked_id(job_id: str) -> JobId:
-    """Return the id in its canonical form; what is no id names no job."""
-    try:
-        return JobId(str(UUID(job_id)))
-    except (ValueError, AttributeError, TypeError):
-        raise UnknownJob(str(job_id)) from None

@@ -16,7 +16,8 @@ from holdfast.cli.program import Command, Group
 from holdfast.cli.watch import watch_jobs
 from holdfast.cli.words import attempt_of, situation, when
 from holdfast.core.job import DEFAULT_OWNER
-from holdfast.engine import LONGEST_PAGE, Holdfast
+from holdfast.engine import Holdfast
+from holdfast.job_verbs import LONGEST_PAGE
 from holdfast.printable import json_text
 from holdfast.secrecy import redacted_value
 from holdfast.view import HistoryLine, JobView
