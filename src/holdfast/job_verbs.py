@@ -137,7 +137,7 @@ class JobVerbs:
         settled = self._settle(job_id, lambda job: Answered(stage or job.stage, text))
         if settled.ignored is None:
             self.store.announce_due()
-        elif settled.job.state is JobState.QUEUED:
+        elif settled.job.state is JobState.QUEUED and stage in (None, settled.job.stage):
             raise WrongState(job_id, state=settled.job.state, action="answer", allowed=("waiting",))
         return JobView(settled.job, self.clock.now())
 
