@@ -5,9 +5,11 @@ import time
 from pathlib import Path
 
 from holdfast import Holdfast, JobContext, Pipeline, Retry, Wait
+from holdfast.bridges.file import File
 from holdfast.core.retry import Jitter
 
 URL_VARIABLE = "SAMPLE_DATABASE_URL"
+MAIL_VARIABLE = "SAMPLE_MAIL"
 
 convert = Pipeline("convert", retry=Retry(attempts=3, base=60, jitter=Jitter.NONE))
 review = Pipeline("review", queue="reviews")
@@ -39,4 +41,6 @@ def ask(job: JobContext) -> Wait:
 
 
 def make() -> Holdfast:
-    return Holdfast(os.environ[URL_VARIABLE], pipelines=[convert, review])
+    mail = os.environ.get(MAIL_VARIABLE)
+    providers = [] if mail is None else [File(mail, name="mail")]
+    return Holdfast(os.environ[URL_VARIABLE], pipelines=[convert, review], providers=providers)

@@ -8,6 +8,7 @@ import click
 
 from holdfast.cli.config import config
 from holdfast.cli.dead import dead
+from holdfast.cli.deliveries import deliveries
 from holdfast.cli.doctor import doctor
 from holdfast.cli.jobs import jobs
 from holdfast.cli.migrate import migrate
@@ -56,6 +57,7 @@ for _command in (
     queues,
     upstreams,
     workers,
+    deliveries,
     migrate,
     purge,
     verify,
