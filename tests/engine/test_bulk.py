@@ -3,8 +3,8 @@
 import pytest
 
 from holdfast import Submit
-from holdfast.engine import BULK
 from holdfast.errors import InvalidDocument, InvalidValue, KeyConflict, VersionConflict
+from holdfast.submitter import BULK
 from holdfast.testing import run_inline
 
 
