@@ -5,6 +5,7 @@ import pytest
 
 from holdfast.core.retention import DAY_S, Retention
 from holdfast.errors import InvalidSetting
+from holdfast.runtime.relay import RelayOptions
 from holdfast.settings import (
     DEFAULT_DATABASE_URL,
     Flag,
@@ -15,6 +16,7 @@ from holdfast.settings import (
     unknown_variables,
 )
 
+BROKER = "amqp://shop:sesame@broker:5672/"
 URL = "postgresql://ada:s3cret@db.example:5432/jobs?sslmode=require&password=s3cret"
 
 
@@ -85,6 +87,13 @@ def test_every_setting_has_a_variable(tmp_path: Path):
         "HOLDFAST_KEEP_FAILED": "forever",
         "HOLDFAST_KEEP_AUDIT": "2d",
         "HOLDFAST_KEEP_REPLAYS": "0",
+        "HOLDFAST_BROKER_URL": BROKER,
+        "HOLDFAST_EXCHANGE": "grading",
+        "HOLDFAST_OUTBOX_BATCH_SIZE": "100",
+        "HOLDFAST_OUTBOX_POLL_INTERVAL": "1s",
+        "HOLDFAST_OUTBOX_STALE_THRESHOLD": "5m",
+        "HOLDFAST_OUTBOX_PUBLISH_TIMEOUT": "20",
+        "HOLDFAST_OUTBOX_LEASE": "1m",
     }
 
     found = settings(tmp_path, environment)
@@ -97,6 +106,10 @@ def test_every_setting_has_a_variable(tmp_path: Path):
     worker = found.worker
     assert (worker.concurrency, worker.processes) == (32, 4)
     assert (worker.lease, worker.poll, worker.sweep, worker.grace) == (60.0, 0.25, 5.0, 0.0)
+    assert (found.broker_url, found.exchange) == (BROKER, "grading")
+    assert found.relay == RelayOptions(
+        batch_size=100, poll_interval=1.0, stale_threshold=300.0, publish_timeout=20.0, lease=60.0
+    )
     assert found.max_queued == 10_000
     assert found.retention == Retention(
         complete=43_200, cancelled=3_600, failed=None, audit=172_800, replays=0
@@ -313,7 +326,7 @@ def test_a_bad_database_url_is_refused_without_its_password(tmp_path: Path, url:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("leese = 5", "holdfast.toml: setting is 'leese'; it must be one of app, concurrency, "),
+        ("leese = 5", "holdfast.toml: setting is 'leese'; it must be one of app, broker_url, "),
         ("lease = [1]", "holdfast.toml: lease is [1]; it must be a duration"),
         ("lease = nan", "holdfast.toml: lease is nan; it must be "),
         ("concurrency = true", "holdfast.toml: concurrency is True; it must be a whole number"),
@@ -407,3 +420,42 @@ def test_what_is_kept_for_ever_is_shown_so(tmp_path: Path):
     shown = {name: value for name, value, _ in found.shown()}
     assert (shown["keep_failed"], shown["keep_complete"]) == ("forever", 7 * DAY_S)
     assert shown["max_queued"] is None
+
+
+def test_the_outbox_is_set_by_the_names_that_other_systems_use(tmp_path: Path):
+    environment = {
+        "OUTBOX_BATCH_SIZE": "20",
+        "OUTBOX_POLL_INTERVAL_MS": "2500",
+        "OUTBOX_STALE_THRESHOLD_MS": "30000",
+    }
+
+    relay = settings(tmp_path, environment).relay
+
+    assert (relay.batch_size, relay.poll_interval, relay.stale_threshold) == (20, 2.5, 30.0)
+    both = {**environment, "HOLDFAST_OUTBOX_BATCH_SIZE": "7"}
+    assert settings(tmp_path, both).relay.batch_size == 7
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("OUTBOX_BATCH_SIZE", "0", "OUTBOX_BATCH_SIZE is '0'; it must be a whole number from 1"),
+        ("OUTBOX_POLL_INTERVAL_MS", "soon", "OUTBOX_POLL_INTERVAL_MS is 'soon'; it must be a dur"),
+        ("HOLDFAST_OUTBOX_PUBLISH_TIMEOUT", "1h", "HOLDFAST_OUTBOX_PUBLISH_TIMEOUT is '1h'; it m"),
+        ("HOLDFAST_BROKER_URL", "sesame", "HOLDFAST_BROKER_URL is '…'; it must be like amqp://"),
+    ],
+)
+def test_a_setting_of_the_relay_that_makes_no_sense_is_named(
+    tmp_path: Path, variable: str, value: str, said: str
+):
+    with pytest.raises(InvalidSetting) as raised:
+        settings(tmp_path, {variable: value})
+    assert said in str(raised.value)
+
+
+def test_the_password_of_the_broker_is_shown_nowhere(tmp_path: Path):
+    found = settings(tmp_path, {"HOLDFAST_BROKER_URL": BROKER})
+
+    shown = {name: value for name, value, _ in found.shown()}
+    assert shown["broker_url"] == "amqp://shop:***@broker:5672/"
+    assert "sesame" not in repr(found)

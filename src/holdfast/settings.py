@@ -4,7 +4,8 @@ A value comes from the first of these that has it: a flag of the command line, t
 (`HOLDFAST_` and the setting's name in capitals), `holdfast.toml` or `[tool.holdfast]` of
 `pyproject.toml` in the current folder, the default. Where each value came from is kept with it.
 Durations are written `500ms`, `30s`, `5m`, `1h30m`, or as a plain number of seconds. The database
-URL may also be kept in a file of its own that `HOLDFAST_DATABASE_URL_FILE` names.
+URL may also be kept in a file of its own that `HOLDFAST_DATABASE_URL_FILE` names, and the broker's
+in one that `HOLDFAST_BROKER_URL_FILE` names.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from holdfast.admission import MOST
 from holdfast.core.retention import Retention
 from holdfast.errors import InvalidSetting, InvalidValue
 from holdfast.pipeline import checked_name
+from holdfast.runtime.relay import RelayOptions
 from holdfast.runtime.worker import WorkerOptions
 
 PREFIX: Final = "HOLDFAST_"
@@ -28,7 +30,12 @@ FILE_SUFFIX: Final = "_FILE"
 SETTINGS_FILE: Final = "holdfast.toml"
 PROJECT_FILE: Final = "pyproject.toml"
 OTHER_VARIABLES: Final = frozenset(
-    {"HOLDFAST_DEBUG", "HOLDFAST_FAILPOINTS", "HOLDFAST_TEST_POSTGRES_URL"}
+    {
+        "HOLDFAST_DEBUG",
+        "HOLDFAST_FAILPOINTS",
+        "HOLDFAST_TEST_AMQP_URL",
+        "HOLDFAST_TEST_POSTGRES_URL",
+    }
 )
 """Variables with the prefix that are no settings."""
 
@@ -44,11 +51,14 @@ _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")
 _SECRET_OPTIONS: Final = frozenset({"password", "sslpassword", "passfile"})
 _SCHEMES: Final = frozenset({"sqlite", "postgresql", "postgres"})
+_BROKERS: Final = frozenset({"amqp", "amqps"})
 
 FOR_EVER: Final = "forever"
 DURATION_FORM: Final = "a duration such as 500ms, 30s or 5m"
 
 DEFAULT_DATABASE_URL: Final = "sqlite:///holdfast.db"
+
+_Options = TypeVar("_Options")
 
 
 class Origin(NamedTuple):
@@ -70,7 +80,7 @@ class Flag(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings. The database URL may hold a password, so it is never shown as it is."""
+    """All settings. URLs may hold passwords, so they are never shown as they are."""
 
     database_url: str = field(default=DEFAULT_DATABASE_URL, repr=False)
     app: str | None = None
@@ -82,6 +92,9 @@ class Settings:
     """Names of environment variables whose values are secret, besides those that say so."""
     max_queued: int | None = None
     retention: Retention = field(default_factory=Retention)
+    broker_url: str | None = field(default=None, repr=False)
+    exchange: str = "holdfast"
+    relay: RelayOptions = field(default_factory=RelayOptions)
     worker: WorkerOptions = field(default_factory=WorkerOptions)
     origins: Mapping[str, Origin] = field(default_factory=dict)
 
@@ -101,6 +114,11 @@ class Settings:
         for setting, name in _KEPT.items():
             value = getattr(self.retention, name)
             yield setting, FOR_EVER if value is None else value, self.origin(setting)
+        broker = None if self.broker_url is None else masked(self.broker_url)
+        yield "broker_url", broker, self.origin("broker_url")
+        yield "exchange", self.exchange, self.origin("exchange")
+        for setting, name in _RELAYED.items():
+            yield setting, getattr(self.relay, name), self.origin(setting)
 
     def keeps(self) -> bool:
         """Tell whether an operator said how long anything is kept."""
@@ -122,18 +140,43 @@ def load(
     values: dict[str, Any] = {}
     options: dict[str, Any] = {}
     kept: dict[str, Any] = {}
+    relayed: dict[str, Any] = {}
     for name, given in found.items():
-        target = options if name in _OPTIONS else kept if name in _KEPT else values
-        target[_KEPT.get(name, name)] = _read(name, given)
-    origins = {name: given.origin for name, given in found.items()}
+        value = _read(name, given)
+        if name in _OPTIONS:
+            options[name] = value
+        elif name in _KEPT:
+            kept[_KEPT[name]] = value
+        elif name in _RELAYED:
+            relayed[_RELAYED[name]] = value
+        else:
+            values[name] = value
+    return Settings(
+        **values,
+        worker=_made(WorkerOptions, options, found, prefix=""),
+        retention=Retention(**kept),
+        relay=_made(RelayOptions, relayed, found, prefix=_RELAY_PREFIX),
+        origins={name: given.origin for name, given in found.items()},
+    )
+
+
+def _made(
+    kind: Callable[..., _Options],
+    values: Mapping[str, Any],
+    found: Mapping[str, _Found],
+    *,
+    prefix: str,
+) -> _Options:
+    """Return options, or raise which of the settings is wrong."""
     try:
-        worker = WorkerOptions(**options)
+        return kind(**values)
     except InvalidValue as error:
-        given = found[error.field]
-        unit = "" if error.field in _COUNTS else " seconds"
-        limit = f"{error.limit}{unit}"
-        raise _invalid(given.origin, error.field, given.raw, limit=limit) from None
-    return Settings(**values, worker=worker, retention=Retention(**kept), origins=origins)
+        name = f"{prefix}{error.field}"
+        if name not in found:  # two of them do not go together, and one is a default
+            name = next(f"{prefix}{value}" for value in values)
+        given = found[name]
+        unit = "" if name in _COUNTS else " seconds"
+        raise _invalid(given.origin, name, given.raw, limit=f"{error.limit}{unit}") from None
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
@@ -169,7 +212,7 @@ def masked(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return "…"
-    if scheme not in _SCHEMES:
+    if scheme not in _SCHEMES | _BROKERS:
         return f"{scheme}:…" if parts.netloc else "…"
     credentials, at, place = parts.netloc.rpartition("@")
     user, has_password, _ = credentials.partition(":")
@@ -245,6 +288,18 @@ def _url(raw: object, unit: str) -> str:
     return url
 
 
+def _broker(raw: object, unit: str) -> str:
+    try:
+        url = _text(raw, unit)
+        parts = urlsplit(url)
+        fine = parts.scheme in _BROKERS and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        url, fine = "", False
+    if not fine:
+        raise ValueError("like amqp://user:password@host:5672/")
+    return url
+
+
 def _is_ours(url: str) -> bool:
     return url.partition(":")[0] in _SCHEMES
 
@@ -279,6 +334,8 @@ def _variable_names(raw: object, _unit: str) -> tuple[str, ...]:
 
 
 _KEPT: Final = {f"keep_{option.name}": option.name for option in fields(Retention)}
+_RELAY_PREFIX: Final = "outbox_"
+_RELAYED: Final = {f"{_RELAY_PREFIX}{option.name}": option.name for option in fields(RelayOptions)}
 _READERS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "database_url": _url,
     "app": _text,
@@ -295,10 +352,14 @@ _READERS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "grace": _duration,
     "max_queued": _limit,
     **dict.fromkeys(_KEPT, _keep),
+    "broker_url": _broker,
+    "exchange": _text,
+    **dict.fromkeys(_RELAYED, _duration),
+    "outbox_batch_size": _count,
 }
 _OPTIONS: Final = tuple(option.name for option in fields(WorkerOptions))
-_COUNTS: Final = frozenset({"concurrency", "processes"})
-_SECRETS: Final = frozenset({"database_url"})
+_COUNTS: Final = frozenset({"concurrency", "processes", "outbox_batch_size"})
+_SECRETS: Final = frozenset({"database_url", "broker_url"})
 _HIDDEN: Final = _SECRETS | {"secret_variables"}
 """What is not shown when it is wrong: somebody may have written a secret where its name belongs."""
 _DEFAULT: Final = Origin("default", "")
@@ -310,6 +371,9 @@ _FURTHER_VARIABLES: Final[Mapping[str, tuple[str, str]]] = {
     "concurrency": ("WORKER_CONCURRENCY", ""),
     "lease": ("WORKER_LEASE_TTL_SEC", "s"),
     "sweep": ("TIMEOUT_CHECK_INTERVAL_MS", "ms"),
+    "outbox_batch_size": ("OUTBOX_BATCH_SIZE", ""),
+    "outbox_poll_interval": ("OUTBOX_POLL_INTERVAL_MS", "ms"),
+    "outbox_stale_threshold": ("OUTBOX_STALE_THRESHOLD_MS", "ms"),
 }
 
 

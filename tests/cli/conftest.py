@@ -20,9 +20,12 @@ Command = Callable[..., Result]
 @pytest.fixture(autouse=True)
 def bare_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """An empty folder, no setting in the environment, and logging as it was afterwards."""
-    kept = {"HOLDFAST_TEST_POSTGRES_URL"}
+    kept = {"HOLDFAST_TEST_AMQP_URL", "HOLDFAST_TEST_POSTGRES_URL"}
     for name in set(os.environ) - kept:
-        if name.startswith(("HOLDFAST_", "WORKER_")) or name in {"DATABASE_URL", "NO_COLOR"}:
+        if name.startswith(("HOLDFAST_", "WORKER_", "OUTBOX_")) or name in {
+            "DATABASE_URL",
+            "NO_COLOR",
+        }:
             monkeypatch.delenv(name)
     folder = tmp_path / "here"
     folder.mkdir()

@@ -42,8 +42,9 @@ from holdfast.core.outbox import (
     Trouble,
     Unsendable,
 )
+from holdfast.core.redaction import secrets_in_url
 from holdfast.errors import InvalidValue
-from holdfast.secrecy import redacted
+from holdfast.secrecy import keep_secret, redacted
 
 SOURCE: Final = "/holdfast"
 CONNECT_S: Final = 10.0
@@ -101,6 +102,7 @@ class RabbitMq:
         max_message_bytes: int = MOST_BYTES,
     ) -> None:
         self._url = checked_url(url)
+        keep_secret(secrets_in_url(url))
         self.location = location_of(url)
         self._exchange_name = checked("RabbitMq", "exchange", exchange)
         self._queues = tuple(queues)

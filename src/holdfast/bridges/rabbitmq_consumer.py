@@ -37,6 +37,7 @@ from holdfast.classify import classify, is_failure
 from holdfast.core.document import decode
 from holdfast.core.failure import PAYLOAD_INVALID, Category, ErrorClass, Failure
 from holdfast.core.instant import Instant
+from holdfast.core.redaction import secrets_in_url
 from holdfast.errors import (
     InvalidDocument,
     InvalidValue,
@@ -46,7 +47,7 @@ from holdfast.errors import (
 )
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.received import Received
-from holdfast.secrecy import redacted
+from holdfast.secrecy import keep_secret, redacted
 
 LOGGER: Final = logging.getLogger("holdfast.consumer")
 PREFETCH: Final = 10
@@ -92,6 +93,7 @@ class RabbitMqConsumer:
             limit = f"a whole number from 1 to {MOST_PREFETCHED}"
             raise InvalidValue("consumer", field="prefetch", value=prefetch, limit=limit)
         self._url = checked_url(url)
+        keep_secret(secrets_in_url(url))
         self.location = location_of(url)
         self._queue = queue
         self._of_dead_letters = of_dead_letters

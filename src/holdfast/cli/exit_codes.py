@@ -10,6 +10,7 @@ from holdfast.errors import (
     UnknownDelivery,
     UnknownJob,
     UnknownLetter,
+    UnknownMessage,
     UnknownReplay,
     UnknownUpstream,
     UsageError,
@@ -34,6 +35,7 @@ def code_of(error: BaseException) -> ExitCode:
         case (
             UnknownJob()
             | UnknownLetter()
+            | UnknownMessage()
             | UnknownReplay()
             | UnknownUpstream()
             | UnknownDelivery()

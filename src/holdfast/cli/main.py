@@ -12,9 +12,11 @@ from holdfast.cli.deliveries import deliveries
 from holdfast.cli.doctor import doctor
 from holdfast.cli.jobs import jobs
 from holdfast.cli.migrate import migrate
+from holdfast.cli.outbox import outbox
 from holdfast.cli.program import PROGRAM, Program
 from holdfast.cli.purge import purge
 from holdfast.cli.queues import queues
+from holdfast.cli.relay import relay
 from holdfast.cli.submit import submit
 from holdfast.cli.upstreams import upstreams
 from holdfast.cli.verify import verify
@@ -51,13 +53,15 @@ def program() -> None:
 
 for _command in (
     worker,
+    relay,
     submit,
     jobs,
     dead,
+    deliveries,
     queues,
     upstreams,
+    outbox,
     workers,
-    deliveries,
     migrate,
     purge,
     verify,
