@@ -230,3 +230,19 @@ def test_the_notice_of_a_handler_is_checked_where_it_is_made(with_mail):
 def test_a_timeout_that_makes_no_sense_is_refused(timeout):
     with pytest.raises(InvalidValue, match="timeout"):
         Notify(subject="s", recipients=["a@x.test"], timeout=timeout)
+
+
+def test_a_job_that_has_left_the_stage_keeps_no_other_from_its_deliveries(with_mail):
+    optional = Recipient("b@x.test", required=False)
+    pipeline = _review("a@x.test", optional)
+    app, mailbox = with_mail(BOTH, pipeline)
+    mailbox.next.extend(["fine", "busy"])
+    first = app.submit("review", {})
+    run_inline(app, until=lambda: first.get().job.stage == "count")
+    second = app.submit("review", {})
+    run_inline(app)
+
+    assert second.get().state is not JobState.QUEUED
+    drain(app)
+    assert second.get().state is JobState.COMPLETE
+    assert mailbox.told() == {"a@x.test": 1, "b@x.test": 1}

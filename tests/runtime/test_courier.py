@@ -1,5 +1,6 @@
 """What a courier does with its turns: how much at a time, held by whom, and beside whom."""
 
+import json
 import sqlite3
 import threading
 import time
@@ -10,17 +11,30 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Breaker, CourierOptions, DeliveryState, Evidence, Holdfast, Promise, Retry
+from holdfast import (
+    Breaker,
+    CourierOptions,
+    DeliveryState,
+    Evidence,
+    Holdfast,
+    Notify,
+    Promise,
+    Recipient,
+    Retry,
+    WorkerOptions,
+)
 from holdfast.classify import ProviderError, Verdict
 from holdfast.core.delivery import Delivery
 from holdfast.core.delivery_event import Accepted, CourierLost
 from holdfast.core.delivery_lifecycle import decide_delivery
-from holdfast.core.instant import SECOND_US
+from holdfast.core.event import Suspended
+from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import WorkerId
 from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.pipeline import Upstream
 from holdfast.runtime.breakers import Breakers
 from holdfast.runtime.courier import HOLD_US, MOST_STUCK, Courier
+from holdfast.runtime.lanes import child
 from holdfast.runtime.watch import MOST_RETRIES_SAVED
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing import ManualClock
@@ -265,6 +279,35 @@ def test_a_mark_is_written_once_the_database_is_back(tmp_path: Path, clock: Manu
 
         assert read(app, made).state is DeliveryState.SENT
         store.close()
+
+
+def test_a_worker_with_providers_and_no_pipelines_carries_deliveries(database_url: str):
+    clerk = Clerk(Promise())
+    with Holdfast(database_url, providers=[clerk], courier=OPTIONS) as app:
+        worker = app.worker(options=WorkerOptions(poll=0.05, sweep=0.05, lease=5, grace=5))
+        worker.start()
+        made = deliver(app, 5)
+        until = time.monotonic() + 20
+        while len(clerk.sent) < 5 and time.monotonic() < until:
+            time.sleep(0.02)
+        assert worker.drain() == 0
+
+        assert sorted(clerk.sent) == sorted(delivery.recipient for delivery in made)
+        assert {read(app, each).state for each in made} == {DeliveryState.SENT}
+
+
+def test_what_a_stage_in_a_child_process_asks_for_reaches_the_worker():
+    notify = Notify(
+        subject="s",
+        recipients=["a@x.test", Recipient("b@x.test", required=False, message={"n": 1})],
+        message={"text": 'it\'s "odd"'},
+    )
+    event = Suspended(Instant(5), (), notify.asked(3))
+    frame = json.dumps(child._reply_of(event)).encode()
+
+    assert child.event_from(frame) == event
+    bare = Suspended(None)
+    assert child.event_from(json.dumps(child._reply_of(bare)).encode()) == bare
 
 
 class TestUpstream:

@@ -114,14 +114,18 @@ class Notices:
         return len(jobs) == JOBS
 
     def _owned_by_others(self, stored: Sequence[Delivery], job: Job) -> str | None:
-        """Return a job other than this one that waits for some of the deliveries."""
+        """Return a job other than this one whose stage waits for some of the deliveries."""
         owners = {
-            JobId(delivery.job_id)
+            (JobId(delivery.job_id), delivery.stage)
             for delivery in stored
             if delivery.job_id not in {None, job.id} and delivery.state is not DeliveryState.SENT
         }
-        found = self._store.get(owners) if owners else {}
-        return next((owner for owner, other in found.items() if other.state in ACTIVE), None)
+        found = self._store.get({owner for owner, _ in owners}) if owners else {}
+        for owner, stage in sorted(owners):
+            other = found.get(owner)
+            if other is not None and other.state in ACTIVE and other.stage == stage:
+                return owner
+        return None
 
     def _asked_again(
         self, delivery: Delivery, job: Job, *, required: bool, now: Instant
