@@ -80,6 +80,7 @@ def test_a_reaper_that_stood_still_with_what_it_had_read_changes_nothing(fleet: 
     late.signal(signal.SIGTERM)
     assert late.ended() == 0
 
+    assert not [line for line in late.log() if line["level"] == "ERROR"], "refused, not failed"
     _assert_reclaimed_once(fleet, jobs)
     fleet.sound()
 
