@@ -29,7 +29,7 @@ WORSE = ("accept then 500", "accept then reset", "accept then hang")
 
 
 PATIENT = Retry(attempts=10, base=0.05, factor=1.0, jitter="none")
-OPTIONS = {"timeout": 0.5, "lease": 1.0, "retry": PATIENT, "lookup": PATIENT, "concurrency": 4}
+OPTIONS = {"timeout": 1.0, "lease": 2.0, "retry": PATIENT, "lookup": PATIENT, "concurrency": 4}
 GOOD = Promise(dedupes_for=3600, lookup_lag=0.0)
 
 
