@@ -52,11 +52,13 @@ class DeliveryRows:
         A delivery that a recipient already has for that subject and version stays as it is. With
         `connection` the rows become part of the caller's own transaction.
         """
+        # In one order, so that two who make the same deliveries do not wait in a circle.
+        ordered = sorted(made, key=_key)
 
         def write(steps: Steps) -> list[Delivery]:
             found: dict[tuple[str, str, int], Delivery] = {}
-            for start in range(0, len(made), CHUNK):
-                values = {"rows": _as_json(made[start : start + CHUNK])}
+            for start in range(0, len(ordered), CHUNK):
+                values = {"rows": _as_json(ordered[start : start + CHUNK])}
                 steps.count("deliveries_insert", values)
                 for row in steps.rows("deliveries_of_keys", values):
                     delivery = _from_row(row)
