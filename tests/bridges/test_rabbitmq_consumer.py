@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import aio_pika
 import pytest
@@ -124,14 +123,9 @@ def bench(database_url: str, amqp_url: str) -> Iterator[Bench]:
     yield from bench_on(database_url, amqp_url)
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def hurt(
-    request: pytest.FixtureRequest, tmp_path: Path, rabbitmq_server: PrivateRabbitmq
-) -> Iterator[Bench]:
-    url = f"sqlite:///{tmp_path / 'holdfast.db'}"
-    if request.param == "postgres":
-        url = request.getfixturevalue("postgres_url")
-    yield from bench_on(url, rabbitmq_server.url)
+@pytest.fixture
+def hurt(either_database_url: str, rabbitmq_server: PrivateRabbitmq) -> Iterator[Bench]:
+    yield from bench_on(either_database_url, rabbitmq_server.url)
 
 
 def test_a_message_is_handled_with_what_its_producer_said(bench: Bench):

@@ -8,7 +8,7 @@ pytest.register_assert_rewrite("tests.crash.fleet", "tests.crash.verdict")
 from tests.crash.fleet import Fleet  # noqa: E402 - after its assertions were made to explain
 from tests.crash.postbox import Postbox  # noqa: E402 - as above
 
-FLEETS = ("fleet", "postgres_fleet", "sqlite_fleet")
+FLEETS = ("fleet", "postgres_fleet", "sqlite_fleet", "relays")
 
 
 @pytest.hookimpl(wrapper=True)

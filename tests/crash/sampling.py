@@ -10,6 +10,9 @@ _OF_JOBS = ("claim", "run", "apply", "announce", "renew", "sweep", "purge")
 JOB_POINTS = tuple(point for point in POINTS if point.startswith(_OF_JOBS))
 """Those that a worker reaches which has nothing to deliver and nothing to publish."""
 
+RELAY_POINTS = tuple(point for point in POINTS if point.startswith(("publish", "outbox")))
+"""Those that a relay reaches, and no worker."""
+
 
 def slow(*values: object) -> pytest.ParameterSet:
     """A case for the slow run only."""

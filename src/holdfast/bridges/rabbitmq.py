@@ -114,6 +114,7 @@ class RabbitMq:
         self._connection: AbstractConnection | None = None
         self._channel: AbstractChannel | None = None
         self._exchange: AbstractExchange | None = None
+        self._declared = False
 
     def ready(self) -> NotTaken | None:
         """Connect and declare where that is needed; return why nothing can be published now."""
@@ -162,12 +163,15 @@ class RabbitMq:
                 client_properties={"connection_name": "holdfast relay"},
             )
             self._connection, self._channel = connection, None
-        if self._channel is None or self._channel.is_closed:
+        channel = self._channel
+        if channel is None or channel.is_closed:
             channel = await connection.channel(publisher_confirms=True, on_return_raises=True)
+            self._channel, self._declared = channel, False
+        if not self._declared:
             self._exchange = await declare_exchange(channel, self._exchange_name)
             for queue in self._queues:
                 await declare_queue(channel, self._exchange_name, queue)
-            self._channel = channel
+            self._declared = True
         return connection
 
     async def _drop(self) -> None:
@@ -186,10 +190,13 @@ class RabbitMq:
     ) -> None:
         ends_at_s = asyncio.get_running_loop().time() + timeout_s
         await asyncio.gather(*(self._publish_run(run, outcomes, ends_at_s) for run in runs))
-        if any(
-            isinstance(outcome, NotTaken) and outcome.trouble is Trouble.UNCONFIRMED
-            for outcome in outcomes.values()
-        ):
+        troubles = {
+            outcome.trouble for outcome in outcomes.values() if isinstance(outcome, NotTaken)
+        }
+        if Trouble.UNROUTABLE in troubles:
+            # Somebody may have deleted a queue.
+            self._declared = False
+        if Trouble.UNCONFIRMED in troubles:
             # A connection on which answers get lost may lose the next ones, too.
             await self._drop()
 

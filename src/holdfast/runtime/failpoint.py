@@ -38,6 +38,7 @@ POINTS: Final = (
     "publish.before",
     "publish.after",
     "outbox.mark.before",
+    "outbox.mark.after",
     "purge.before",
     "purge.after",
 )

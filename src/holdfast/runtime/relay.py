@@ -211,6 +211,7 @@ class RelayService:
     def _mark(self, batch: _Batch) -> None:
         failpoint.reach("outbox.mark.before")
         marked = self._rows.mark(batch.messages, holder=self._holder, lease_until=batch.lease_until)
+        failpoint.reach("outbox.mark.after")
         self._unmarked = None
         lost = len(batch.messages) - len(marked)
         if lost:
