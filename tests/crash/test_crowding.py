@@ -12,6 +12,8 @@ from holdfast.errors import QueueFull
 from tests.crash import program
 from tests.crash.fleet import Fleet, WorkerProcess, eventually
 
+pytestmark = pytest.mark.slow
+
 SLEEPERS = 10_000
 
 

@@ -11,6 +11,8 @@ import pytest
 from holdfast.testing.proxy import PostgresProxy
 from tests.crash.fleet import Fleet, WorkerProcess, eventually
 
+pytestmark = pytest.mark.slow
+
 MOST = 0.02
 WINDOW_S = 5.0
 QUIET = {"only": "noop", "lease": 30.0, "poll": 1.0, "sweep": 1.0}

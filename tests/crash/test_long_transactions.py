@@ -16,6 +16,8 @@ from holdfast.core.plan import Route
 from holdfast.store.postgres.store import PostgresStore
 from tests.crash.fleet import Fleet, eventually
 
+pytestmark = pytest.mark.slow
+
 MANY = 150_000
 SOME = 25_000
 CLAIMS = 60

@@ -3,10 +3,14 @@
 import signal
 import time
 
+import pytest
+
 from holdfast import JobState
 from holdfast.core.decision import Kind
 from tests.crash.fleet import Fleet, WorkerProcess, eventually
 from tests.crash.verdict import assert_ledgers_agree
+
+pytestmark = pytest.mark.slow
 
 LEASE_S = 1.0
 JOBS = 30
