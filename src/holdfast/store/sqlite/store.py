@@ -15,6 +15,7 @@ from holdfast.core.instant import Instant, later
 from holdfast.core.job import MOST_URGENT, Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
+from holdfast.errors import StoreCorrupt
 from holdfast.store import migrate
 from holdfast.store.audit import AuditRows
 from holdfast.store.contract import (
@@ -313,7 +314,13 @@ class SqliteStore:
 
     def verify(self, *, now: Instant) -> list[Violation]:
         """Check the invariants that plain SQL can check; read only."""
-        unsound = self._violation(_SOUNDNESS, now)
+        try:
+            unsound = self._violation(_SOUNDNESS, now)
+        except StoreCorrupt as error:
+            # So much is damaged that not even the check can be finished.
+            promise = SQL[_SOUNDNESS].splitlines()[0].partition(":")[2].strip()
+            invariant = _SOUNDNESS.removeprefix("verify_")
+            return [Violation(invariant, promise, 1, (error.reason,))]
         if unsound is not None:
             return [unsound]  # what else a damaged file says means nothing
         names = [name for name in SQL.names() if name.startswith("verify_")]
