@@ -10,9 +10,24 @@ import pytest
 from holdfast.core.outbox import NewMessage
 from holdfast.errors import UsageError
 from holdfast.store.contract import Store
+from holdfast.store.postgres.statements import SQL as POSTGRES
 from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.sqlite.statements import SQL as SQLITE
 from holdfast.testing.conformance.publishing import added, ids, leased, message
 from holdfast.testing.conformance.samples import NOW
+
+STATEMENTS = ("outbox_claim", "outbox_mark", "outbox_next_due", "outbox_release", "outbox_remove")
+VALUES = {
+    "holder": "relay",
+    "limit": 50,
+    "window": 1_000,
+    "wide": False,
+    "now": NOW,
+    "after": NOW,
+    "published": NOW,
+    "lease_until": NOW,
+    "marks": '[{"position":1,"status":"published"}]',
+}
 
 
 @pytest.fixture
@@ -84,3 +99,32 @@ def test_a_connection_without_a_transaction_is_refused(emptied_postgres_url: str
     ):
         store.outbox.add([message()], now=NOW, connection=connection)
     store.close()
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_relay_reads_no_more_of_postgresql_than_it_takes(postgres: Store, statement: str):
+    added(postgres, *map(str, range(2_000)))
+    relay = postgres.reserve("relay")
+
+    with relay.transaction() as connection:
+        plan = connection.execute(f"explain {POSTGRES[statement]}", VALUES).fetchall()
+    relay.close()
+
+    steps = "\n".join(row[0] for row in plan)
+    assert "Index" in steps
+    assert "Seq Scan on outbox" not in steps, steps
+
+
+@pytest.mark.parametrize("statement", STATEMENTS)
+def test_a_relay_reads_no_more_of_sqlite_than_it_takes(
+    tmp_path, open_store: Callable[[str], Store], statement: str
+):
+    store = open_store(f"sqlite:///{tmp_path / 'holdfast.db'}")
+    store.migrate()
+
+    with store.transaction() as connection:
+        plan = connection.execute(f"explain query plan {SQLITE[statement]}", VALUES).fetchall()
+
+    steps = [row[3] for row in plan]
+    assert any("USING" in step for step in steps)
+    assert [step for step in steps if step.startswith(("SCAN message", "SCAN holdfast"))] == []

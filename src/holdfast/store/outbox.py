@@ -7,7 +7,8 @@ one relay only; see the statement `outbox_claim`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.decision import Decision
@@ -22,8 +23,7 @@ OUTBOX_RETURNED: Final = ", ".join(OutboxMessage._fields)
 SUBJECT: Final = "message"
 """The kind of subject under which the audit record keeps what is done about messages."""
 WINDOW: Final = 1_000
-"""How many due messages a claim looks at before it looks at all of them."""
-_ALL: Final = 2**31 - 1
+"""How many due messages a claim looks at before it looks at every aggregate."""
 _BEFORE_ALL: Final = Instant(-1)
 _MARKED: Final = ("position", "status", "processed_at", "retry_count", "error_message", "run_at")
 
@@ -93,15 +93,12 @@ class OutboxRows:
             "limit": limit,
             "now": now,
             "lease_until": later(now, lease_us),
+            "window": max(WINDOW, limit),
         }
-        for window in (max(WINDOW, limit), _ALL):
-            rows = self._sql.transact(
-                lambda steps, window=window: steps.rows(  # type: ignore[misc]
-                    "outbox_claim", {**values, "window": window}
-                )
-            )
-            if rows:
-                return sorted(map(_from_row, rows))
+        for wide in (False, True):
+            claimed = self._sql.transact(partial(_claimed, values=values | {"wide": wide}))
+            if claimed:
+                return claimed
             # Behind one message that waits there may be many that it holds up.
         return []
 
@@ -160,6 +157,10 @@ class OutboxRows:
     def remove_published(self, *, until: Instant, limit: int) -> int:
         """Remove up to `limit` messages that were published then or before; return how many."""
         return self._sql.count("outbox_remove", {"published": until, "limit": limit})
+
+
+def _claimed(steps: Steps, values: Mapping[str, Any]) -> list[OutboxMessage]:
+    return sorted(map(_from_row, steps.rows("outbox_claim", values)))
 
 
 def _from_row(row: Sequence[Any]) -> OutboxMessage:

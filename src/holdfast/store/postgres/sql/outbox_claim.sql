@@ -1,52 +1,88 @@
 -- outbox_claim: lease messages that may be published now; uses outbox_pending, outbox_aggregate.
 -- The first pending message of an aggregate stands for all of them: who leases it may lease those
--- behind it as well, up to the first that is not due or that somebody has locked.
-with due as (
-    select position
+-- behind it as well, up to the first that is not due or that somebody has locked. It is looked for
+-- among the messages longest due, or, when thousands wait behind others, aggregate by aggregate.
+with recursive due as materialized (
+    select position, aggregate_id
       from holdfast.outbox
-     where status = 'pending' and run_at <= %(now)s
+     where not %(wide)s::boolean
+       and status = 'pending'
+       and run_at <= %(now)s
      order by run_at, position
      limit %(window)s
-), head as materialized (
-    select message.position, message.aggregate_id
-      from holdfast.outbox as message
-      join due on due.position = message.position
-     where message.status = 'pending'
-       and message.run_at <= %(now)s
-       and not exists (
-            select
-              from holdfast.outbox as earlier
-             where earlier.aggregate_id = message.aggregate_id
-               and earlier.status = 'pending'
-               and earlier.position < message.position
+), walk as (
+    (
+        select aggregate_id, position, run_at
+          from holdfast.outbox
+         where %(wide)s::boolean and status = 'pending'
+         order by aggregate_id, position
+         limit 1
+    )
+    union all
+    select following.aggregate_id, following.position, following.run_at
+      from walk
+     cross join lateral (
+        select message.aggregate_id, message.position, message.run_at
+          from holdfast.outbox as message
+         where message.status = 'pending' and message.aggregate_id > walk.aggregate_id
+         order by message.aggregate_id, message.position
+         limit 1
+     ) as following
+), first as (
+    select due.position
+      from due
+     where due.position = (
+            select message.position
+              from holdfast.outbox as message
+             where message.aggregate_id = due.aggregate_id and message.status = 'pending'
+             order by message.position
+             limit 1
            )
-     order by message.run_at, message.position
+    union all
+    (select walk.position from walk where walk.run_at <= %(now)s order by run_at, position)
+), head as materialized (
+    select candidate.position, candidate.aggregate_id
+      from first
+     cross join lateral (
+        select message.position, message.aggregate_id
+          from holdfast.outbox as message
+         where message.position = first.position
+           and message.status = 'pending'
+           and message.run_at <= %(now)s
+           for update skip locked
+     ) as candidate
      limit %(limit)s
-       for update of message skip locked
 ), follower as materialized (
-    select message.position, message.aggregate_id
-      from holdfast.outbox as message
-      join head on head.aggregate_id = message.aggregate_id
-     where message.status = 'pending'
-       and message.run_at <= %(now)s
-       and message.position > head.position
-     order by message.position
+    select candidate.position, candidate.aggregate_id, head.position as head_position
+      from head
+     cross join lateral (
+        select message.position, message.aggregate_id
+          from holdfast.outbox as message
+         where message.aggregate_id = head.aggregate_id
+           and message.status = 'pending'
+           and message.run_at <= %(now)s
+           and message.position > head.position
+         order by message.position
+         limit %(limit)s
+           for update skip locked
+     ) as candidate
      limit greatest(%(limit)s - (select count(*) from head), 0)
-       for update of message skip locked
+), numbered as (
+    select follower.*,
+           row_number() over (partition by aggregate_id order by position) as number
+      from follower
 ), taken as (
     select position from head
     union all
-    select position
-      from follower
-     where not exists (
-            select
-              from holdfast.outbox as earlier
-             where earlier.aggregate_id = follower.aggregate_id
-               and earlier.status = 'pending'
-               and earlier.position < follower.position
-               and earlier.position not in (
-                    select position from head union all select position from follower
-                   )
+    select numbered.position
+      from numbered
+     where numbered.number = (
+            select count(*)
+              from holdfast.outbox as message
+             where message.aggregate_id = numbered.aggregate_id
+               and message.status = 'pending'
+               and message.position > numbered.head_position
+               and message.position <= numbered.position
            )
 )
 update holdfast.outbox as message

@@ -1,47 +1,73 @@
 -- outbox_claim: lease messages that may be published now; uses outbox_pending, outbox_aggregate.
 -- The first pending message of an aggregate stands for all of them: who leases it may lease those
--- behind it as well, up to the first that is not due.
-with due as materialized (
-    select position, aggregate_id, run_at
+-- behind it as well, up to the first that is not due. It is looked for among the messages longest
+-- due, or, when thousands wait behind others, aggregate by aggregate. SQLite takes the tables of a
+-- cross join in the order given, and so uses the index.
+with recursive due as materialized (
+    select position, aggregate_id
       from holdfast_outbox
-     where status = 'pending' and run_at <= :now
+     where not :wide and status = 'pending' and run_at <= :now
      order by run_at, position
      limit :window
-), head as materialized (
-    select position, aggregate_id
-      from due
-     where not exists (
-            select 1
-              from holdfast_outbox as earlier
-             where earlier.aggregate_id = due.aggregate_id
-               and earlier.status = 'pending'
-               and earlier.position < due.position
+), walk (aggregate_id) as (
+    select min(aggregate_id) from holdfast_outbox where :wide and status = 'pending'
+    union all
+    select (
+            select min(message.aggregate_id)
+              from holdfast_outbox as message
+             where message.status = 'pending' and message.aggregate_id > walk.aggregate_id
            )
-     order by run_at, position
+      from walk
+     where walk.aggregate_id is not null
+), first as (
+    select due.position
+      from due
+     where due.position = (
+            select min(message.position)
+              from holdfast_outbox as message
+             where message.aggregate_id = due.aggregate_id and message.status = 'pending'
+           )
+    union all
+    select message.position
+      from walk
+      join holdfast_outbox as message
+        on message.position = (
+            select min(earliest.position)
+              from holdfast_outbox as earliest
+             where earliest.aggregate_id = walk.aggregate_id and earliest.status = 'pending'
+           )
+     where message.run_at <= :now
+), head as materialized (
+    select message.position, message.aggregate_id
+      from first
+      join holdfast_outbox as message on message.position = first.position
      limit :limit
 ), follower as materialized (
-    select message.position, message.aggregate_id
+    select message.position, message.aggregate_id, head.position as head_position
       from head
-      join holdfast_outbox as message on message.aggregate_id = head.aggregate_id
-     where message.status = 'pending'
+     cross join holdfast_outbox as message
+     where message.aggregate_id = head.aggregate_id
+       and message.status = 'pending'
        and message.run_at <= :now
        and message.position > head.position
      order by message.position
      limit max(:limit - (select count(*) from head), 0)
+), numbered as (
+    select follower.*,
+           row_number() over (partition by aggregate_id order by position) as number
+      from follower
 ), taken as (
     select position from head
     union all
-    select position
-      from follower
-     where not exists (
-            select 1
-              from holdfast_outbox as earlier
-             where earlier.aggregate_id = follower.aggregate_id
-               and earlier.status = 'pending'
-               and earlier.position < follower.position
-               and earlier.position not in (
-                    select position from head union all select position from follower
-                   )
+    select numbered.position
+      from numbered
+     where numbered.number = (
+            select count(*)
+              from holdfast_outbox as message
+             where message.aggregate_id = numbered.aggregate_id
+               and message.status = 'pending'
+               and message.position > numbered.head_position
+               and message.position <= numbered.position
            )
 )
 update holdfast_outbox as message
