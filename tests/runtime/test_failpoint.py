@@ -68,9 +68,12 @@ def test_what_cannot_be_armed_is_refused(text):
 
 
 def test_points_stand_at_both_sides_of_every_effect():
-    effects = {point.partition(".")[0] for point in failpoint.POINTS}
+    effects = {point.rpartition(".")[0] for point in failpoint.POINTS}
 
     assert set(failpoint.POINTS) == {
         f"{effect}.{side}" for effect in effects for side in ("before", "after")
     }
-    assert effects == {"claim", "run", "apply", "announce", "renew", "sweep"}
+    assert effects == {
+        *("claim", "run", "apply", "announce", "renew", "sweep", "purge"),
+        *("send", "mark", "publish", "outbox.mark"),
+    }

@@ -73,7 +73,8 @@ def test_jobs_of_every_lane_run_to_their_end(open_real):
 
 def test_a_job_in_a_process_runs_to_its_end(open_real):
     app = open_real(processes)
-    job = app.submit(processes, {"kind": "give up", "started": "unused", "n": 4})
+    payload = {"kind": "give up", "started": "unused", "n": 4, "words": "unused", "how": "fail"}
+    job = app.submit(processes, payload)
     with working(app, processes=1) as worker:
         wait_until(lambda: job.get().job.stage != "report")
         worker.drain()
