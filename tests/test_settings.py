@@ -87,6 +87,8 @@ def test_every_setting_has_a_variable(tmp_path: Path):
         "HOLDFAST_KEEP_FAILED": "forever",
         "HOLDFAST_KEEP_AUDIT": "2d",
         "HOLDFAST_KEEP_REPLAYS": "0",
+        "HOLDFAST_KEEP_MESSAGES": "1d",
+        "HOLDFAST_KEEP_INBOX": "14d",
         "HOLDFAST_BROKER_URL": BROKER,
         "HOLDFAST_EXCHANGE": "grading",
         "HOLDFAST_OUTBOX_BATCH_SIZE": "100",
@@ -112,7 +114,13 @@ def test_every_setting_has_a_variable(tmp_path: Path):
     )
     assert found.max_queued == 10_000
     assert found.retention == Retention(
-        complete=43_200, cancelled=3_600, failed=None, audit=172_800, replays=0
+        complete=43_200,
+        cancelled=3_600,
+        failed=None,
+        audit=172_800,
+        replays=0,
+        messages=86_400,
+        inbox=1_209_600,
     )
     assert {name for name, _, _ in found.shown()} == {
         name.removeprefix("HOLDFAST_").lower() for name in environment

@@ -5,7 +5,10 @@ import pytest
 from holdfast import Holdfast
 from tests.cli.conftest import Command, error_of
 
-POLICY = "Kept: complete 0 ms, cancelled 7 d, failed 30 d, audit 365 d, replays 90 d.\n"
+POLICY = (
+    "Kept: complete 0 ms, cancelled 7 d, failed 30 d, audit 365 d, replays 90 d, messages 7 d, "
+    "inbox 30 d.\n"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +48,15 @@ def test_programs_get_every_count(on_app: Command, app: Holdfast, job):
     result = on_app("purge", "--json")
 
     assert json.loads(result.stdout) == {
-        "removed": {"jobs": 1, "letters": 0, "replays": 0, "audit": 0, "plans": 0},
+        "removed": {
+            "jobs": 1,
+            "letters": 0,
+            "replays": 0,
+            "messages": 0,
+            "inbox": 0,
+            "audit": 0,
+            "plans": 0,
+        },
         "dry_run": False,
     }
     assert result.stderr == ""

@@ -21,6 +21,8 @@ _NOUNS: Final = {
     "jobs": ("job", "jobs"),
     "letters": ("dead letter", "dead letters"),
     "replays": ("replay", "replays"),
+    "messages": ("message", "messages"),
+    "inbox": ("note of a message", "notes of messages"),
     "audit": ("entry of the audit record", "entries of the audit record"),
     "plans": ("plan", "plans"),
 }
@@ -33,7 +35,8 @@ def purge(invocation: Invocation, *, dry_run: bool) -> None:
     """Remove what has been kept long enough, as workers do by themselves.
 
     How long that is the app says, or the settings keep_complete, keep_cancelled, keep_failed,
-    keep_audit and keep_replays. Jobs whose dead letter is not resolved are never removed.
+    keep_audit, keep_replays, keep_messages and keep_inbox. Jobs whose dead letter is not
+    resolved are never removed.
     """
     output, settings = invocation.output, invocation.settings
     by_url = settings.app is None or "database_url" in invocation.flags
@@ -69,6 +72,8 @@ def _policy(retention: Retention) -> str:
             ("failed", retention.failed),
             ("audit", retention.audit),
             ("replays", retention.replays),
+            ("messages", retention.messages),
+            ("inbox", retention.inbox),
         )
     )
 

@@ -28,6 +28,8 @@ class Cutoffs(NamedTuple):
     failed: Instant
     audit: Instant
     replays: Instant
+    messages: Instant
+    inbox: Instant
     plans: Instant
 
 
@@ -50,6 +52,10 @@ class Retention:
     """Since somebody did what the record tells of."""
     replays: float | None = 90 * DAY_S
     """Since the replay ended."""
+    messages: float | None = 7 * DAY_S
+    """Since the message was published. One that waits, or was given up, is kept."""
+    inbox: float | None = 30 * DAY_S
+    """Since a message from outside was handled: for so long it is known when it comes again."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -63,6 +69,8 @@ class Retention:
             failed=_before(now, self.failed),
             audit=_before(now, self.audit),
             replays=_before(now, self.replays),
+            messages=_before(now, self.messages),
+            inbox=_before(now, self.inbox),
             plans=_before(now, PLAN_S),
         )
 

@@ -32,6 +32,10 @@ class Section(StrEnum):
     JOBS = "jobs"
     REPLAYS = "replays"
     AUDIT = "audit"
+    MESSAGES = "messages"
+    """Messages that were published."""
+    INBOX = "inbox"
+    """Notes of messages from outside that were handled."""
     PLANS = "plans"
 
 
@@ -78,6 +82,8 @@ class RetentionRows:
             Section.JOBS: self._jobs,
             Section.REPLAYS: self._replays,
             Section.AUDIT: self._audit,
+            Section.MESSAGES: self._messages,
+            Section.INBOX: self._inbox,
             Section.PLANS: self._plans,
         }
 
@@ -198,6 +204,27 @@ class RetentionRows:
         more = len(rows) == limit and len(old) == len(rows)
         following = place._replace(after=str(rows[-1][0])) if more else place
         return _batch(place, len(rows), {"audit": len(old)}, following)
+
+    def _messages(self, asked: _Asked) -> Batch:
+        values = {"published": asked.cutoffs.messages}
+        return self._plain(asked, "messages", values, count="old_messages", remove="outbox_remove")
+
+    def _inbox(self, asked: _Asked) -> Batch:
+        values = {"received": asked.cutoffs.inbox}
+        return self._plain(asked, "inbox", values, count="old_inbox", remove="inbox_remove")
+
+    def _plain(
+        self, asked: _Asked, name: str, values: Mapping[str, int], *, count: str, remove: str
+    ) -> Batch:
+        """Remove rows that nothing else belongs to; an index leads to the old ones alone."""
+        _, place, limit, dry_run = asked
+        if dry_run:
+            found = int(self._sql.rows(count, values)[0][0])
+        else:
+            found = self._sql.count(remove, {**values, "limit": limit})
+        batch = _batch(place, found, {name: found}, place)
+        # A batch that was full is followed by another of the same section.
+        return batch._replace(next=place) if found == limit and not dry_run else batch
 
     def _plans(self, asked: _Asked) -> Batch:
         cutoffs, place, limit, dry_run = asked

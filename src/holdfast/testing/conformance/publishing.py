@@ -21,10 +21,12 @@ from holdfast.core.outbox import (
     Untried,
     decide_publish,
 )
+from holdfast.core.retention import Retention
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
 from holdfast.store.outbox import WINDOW, OutboxFilter, Standing
 from holdfast.testing.conformance.listening import SOON_S
+from holdfast.testing.conformance.purging import purged
 from holdfast.testing.conformance.racing import at_once
 from holdfast.testing.conformance.samples import (
     LASTING_FAILURE,
@@ -368,6 +370,25 @@ class OutboxConformance:
         assert store.outbox.remove_published(until=after(1), limit=2) == 0
         left = store.outbox.find(OutboxFilter(), before=None, limit=10)
         assert ids(left) == ids(messages[3:])[::-1]
+
+    def test_only_what_was_published_long_ago_is_purged(self, store: Store) -> None:
+        added(store, *"abcdef")
+        messages = leased(store)
+        marked(store, messages[:3], Confirmed(), now=after(1))
+        marked(store, messages[3:4], Confirmed(), now=after(50))
+        marked(store, messages[4:5], Unsendable("too large"), now=after(1))
+        store.inbox.take("billing", "m-1", now=after(1))
+        store.inbox.take("billing", "m-2", now=after(50))
+        keep = Retention(messages=60, inbox=60)
+
+        counted = purged(store, now=after(61), keep=keep, limit=2, dry_run=True)
+        assert counted == {"messages": 3, "inbox": 1}
+        assert purged(store, now=after(61), keep=keep, limit=2) == counted
+        left = store.outbox.find(OutboxFilter(), before=None, limit=10)
+        assert ids(left) == ids(messages[3:])[::-1]
+        assert store.inbox.has("billing", "m-2") is True
+        forever = Retention(messages=None, inbox=None)
+        assert purged(store, now=after(10**9), keep=forever) == {}
 
     def test_many_relays_publish_each_message_once_and_each_aggregate_in_order(
         self, store: Store, other_store: Store

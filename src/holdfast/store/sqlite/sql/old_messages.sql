@@ -1,0 +1,2 @@
+-- old_messages: how many messages were published long ago; uses outbox_published.
+select count(*) from holdfast_outbox where status = 'published' and processed_at <= :published
