@@ -46,14 +46,17 @@ def _answer(connection: BoundedConnection) -> list[PGresult]:
     """Read what the server makes of a statement that has gone out whole."""
     pgconn = connection.pgconn
     timeout_s = connection.answer_timeout_s
-    while pgconn.is_busy():
-        if not connection.answers.poll(None if timeout_s is None else timeout_s * 1000):
-            connection.give_up(timeout_s or 0)
-        pgconn.consume_input()
-    results = []
-    while (result := pgconn.get_result()) is not None:
+    results: list[PGresult] = []
+    while True:
+        # Before every result, the last one too: libpq itself would wait for it without a limit.
+        while pgconn.is_busy():
+            if not connection.answers.poll(None if timeout_s is None else timeout_s * 1000):
+                connection.give_up(timeout_s or 0)
+            pgconn.consume_input()
+        result = pgconn.get_result()
+        if result is None:
+            return results
         results.append(result)
-    return results
 
 
 def _check(results: list[PGresult]) -> None:
