@@ -71,6 +71,7 @@ ELSEWHERE = {
     ("notices.py", "_asked_again", "apply"): "as above",
     ("notices.py", "_tell", "told"): "it spares a second look, and no more",
     ("notices.py", "_answer", "announce_due"): "a wake-up may be lost",
+    ("replayer.py", "_send_all", "announce_due"): "a wake-up may be lost",
     ("reconciler.py", "check", "apply"): "what it compares is looked up again",
     ("worker.py", "start", "record_worker"): "made before a worker runs",
     ("worker.py", "start", "forget_workers"): "made before a worker runs",
