@@ -6,6 +6,7 @@ from holdfast.core.dead_letter import Cause, LetterState
 from holdfast.core.delivery import DeliveryState
 from holdfast.core.failure import Category, Failure
 from holdfast.core.job import JobState
+from holdfast.core.outbox import OutboxStatus
 from holdfast.core.promise import Promise
 from holdfast.core.retention import Retention
 from holdfast.core.retry import Jitter, Retry
@@ -28,10 +29,15 @@ from holdfast.runtime.attempt import JobContext, Wait
 from holdfast.runtime.courier_options import CourierOptions
 from holdfast.runtime.notify import Notify, Recipient
 from holdfast.runtime.provider import Evidence, Provider
+from holdfast.runtime.received import Received
+from holdfast.runtime.relay import RelayOptions
+from holdfast.runtime.relaying import Relay
+from holdfast.runtime.transport import Transport
 from holdfast.runtime.worker import Worker, WorkerOptions
 from holdfast.store.contract import JobFilter
 from holdfast.store.deliveries import DeliveryFilter
 from holdfast.store.letters import LetterFilter
+from holdfast.store.outbox import OutboxFilter
 from holdfast.submission import Submit, Submitted
 from holdfast.view import JobView
 
@@ -62,17 +68,23 @@ __all__ = [
     "LetterState",
     "LetterView",
     "Notify",
+    "OutboxFilter",
+    "OutboxStatus",
     "Pipeline",
     "Promise",
     "Provider",
+    "Received",
     "Recipient",
     "Reconciliation",
+    "Relay",
+    "RelayOptions",
     "Retention",
     "Retry",
     "RetryLater",
     "Rule",
     "Submit",
     "Submitted",
+    "Transport",
     "UnavailableError",
     "Upstream",
     "UsageError",

@@ -19,6 +19,7 @@ from holdfast.core.job import Job
 from holdfast.store import sqlfiles
 from holdfast.store.contract import Store
 from holdfast.testing.conformance.delivering import new_delivery
+from holdfast.testing.conformance.publishing import added
 from holdfast.testing.conformance.samples import (
     LASTING_FAILURE,
     NOW,
@@ -84,6 +85,11 @@ def intended(store: Store) -> str:
     return delivery.id
 
 
+def published(store: Store) -> str:
+    (message_id,) = added(store, "a")
+    return message_id
+
+
 MAKES = Callable[[Store], str]
 
 JOB = "update {{job}} set {} where id = '{}'"
@@ -92,6 +98,7 @@ CHECKPOINT = "update {{checkpoint}} set {} where job_id = '{}'"
 LETTER = "update {{dead_letter}} set {} where id = '{}'"
 NO_LETTER = "{} from {{dead_letter}} where id = '{}'"
 DELIVERY = "update {{delivery}} set {} where id = '{}'"
+MESSAGE = "update {{outbox}} set {} where id = '{}'"
 STRANGER = "018bcfe5-6800-7000-8000-ffffffffffff"
 
 BREAKS: list[tuple[str, MAKES, str, str]] = [
@@ -166,6 +173,18 @@ BREAKS: list[tuple[str, MAKES, str, str]] = [
         intended,
         DELIVERY,
         "holder = 'w', lease_until = 1, state = 'unknown', began_at = 1",
+    ),
+    ("message_status_is_known", published, MESSAGE, "status = 'lost'"),
+    ("message_status_is_known", published, MESSAGE, "status = 'published'"),
+    ("message_status_is_known", published, MESSAGE, "processed_at = 1"),
+    ("message_status_is_known", published, MESSAGE, "status = 'failed', processed_at = 1"),
+    ("message_leased_while_pending", published, MESSAGE, "holder = 'r'"),
+    ("message_leased_while_pending", published, MESSAGE, "lease_until = 1"),
+    (
+        "message_leased_while_pending",
+        published,
+        MESSAGE,
+        "holder = 'r', lease_until = 1, status = 'published', processed_at = 1",
     ),
 ]
 

@@ -46,6 +46,8 @@ from holdfast.core.redaction import secrets_in_url
 from holdfast.errors import InvalidValue
 from holdfast.secrecy import keep_secret, redacted
 
+__all__ = ["Queue", "RabbitMq"]
+
 SOURCE: Final = "/holdfast"
 CONNECT_S: Final = 10.0
 CONFIRM_S: Final = 5.0

@@ -243,7 +243,7 @@ class RelayService:
     def _announce(self, decided: Sequence[OutboxMessage], outcomes: dict[str, Publication]) -> None:
         published = sum(message.status is OutboxStatus.PUBLISHED for message in decided)
         if published:
-            LOGGER.info(
+            LOGGER.debug(
                 "published %d messages",
                 published,
                 extra={"event": "relayed", "relay": self._holder, "messages": published},
