@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.decision import Decision
@@ -25,6 +26,7 @@ SUBJECT: Final = "message"
 WINDOW: Final = 1_000
 """How many due messages a claim looks at before it looks at every aggregate."""
 _BEFORE_ALL: Final = Instant(-1)
+_messages: Final = attrgetter("messages")
 _MARKED: Final = ("position", "status", "processed_at", "retry_count", "error_message", "run_at")
 
 
@@ -49,15 +51,17 @@ def insertion(messages: Iterable[NewMessage], *, at: Instant) -> list[dict[str, 
     return [{**message._asdict(), "created_at": at} for message in messages]
 
 
-def messages_of(applied: Iterable[Decision]) -> dict[str, str] | None:
-    """Return what `outbox_insert` takes for decisions that publish, or None when none does."""
+def any_publishes(decisions: Iterable[Decision]) -> bool:
+    """Tell whether any decision publishes something; most do not, and this is asked of all."""
+    return any(map(_messages, decisions))
+
+
+def messages_of(applied: Iterable[Decision]) -> dict[str, str]:
+    """Return what `outbox_insert` takes for decisions that publish."""
     rows = [
-        row
-        for decision in applied
-        if decision.messages
-        for row in insertion(decision.messages, at=decision.entry.at)
+        row for decision in applied for row in insertion(decision.messages, at=decision.entry.at)
     ]
-    return {"messages": json.dumps(rows)} if rows else None
+    return {"messages": json.dumps(rows)}
 
 
 class OutboxRows:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from holdfast.core.decision import Change, Decision, Kind
 from holdfast.core.ids import JobId
 from holdfast.store.burial import burials, concerns_letter, records_of_returns, returns
-from holdfast.store.outbox import messages_of
+from holdfast.store.outbox import any_publishes, messages_of
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.rows import arrays, plain_array, text_array
 from holdfast.store.postgres.statements import fetch, text
@@ -23,9 +23,9 @@ def write(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
     if other:
         applied.update(_apply(connection, other))
         _move_letters(connection, [item for item in other if item.job_id in applied])
-    messages = messages_of(item for item in decisions if item.job_id in applied)
-    if messages is not None:
-        fetch(connection, "outbox_insert", messages)
+    if any_publishes(decisions):
+        published = messages_of(item for item in decisions if item.job_id in applied)
+        fetch(connection, "outbox_insert", published)
     return applied
 
 
@@ -46,7 +46,7 @@ def is_atomic(decisions: Sequence[Decision]) -> bool:
     return (
         len(kinds) > 1
         or (False in kinds and any(concerns_letter(decision) for decision in decisions))
-        or any(decision.messages for decision in decisions)
+        or any_publishes(decisions)
     )
 
 

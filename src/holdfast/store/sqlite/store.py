@@ -34,7 +34,7 @@ from holdfast.store.contract import (
 from holdfast.store.deliveries import DeliveryRows
 from holdfast.store.inbox import InboxRows
 from holdfast.store.letters import LetterRows
-from holdfast.store.outbox import OutboxRows
+from holdfast.store.outbox import OutboxRows, any_publishes
 from holdfast.store.replays import ReplayRows
 from holdfast.store.retention import RetentionRows
 from holdfast.store.rows import (
@@ -208,7 +208,7 @@ class SqliteStore:
         if not decisions:
             return set()
         applied = self._database.write(lambda cursor: writes.apply(cursor, decisions))
-        if any(decision.messages for decision in decisions):
+        if any_publishes(decisions):
             self._database.wake()
         return applied
 

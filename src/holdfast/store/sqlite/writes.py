@@ -13,7 +13,7 @@ from holdfast.core.plan import Route
 from holdfast.errors import UnknownJob
 from holdfast.store.burial import burials, concerns_letter, records_of_returns, returns
 from holdfast.store.contract import NewJob, Twin
-from holdfast.store.outbox import messages_of
+from holdfast.store.outbox import any_publishes, messages_of
 from holdfast.store.rows import twin_from_row
 from holdfast.store.sqlite.rows import (
     apply_values,
@@ -103,9 +103,8 @@ def apply(cursor: sqlite3.Cursor, decisions: Sequence[Decision]) -> set[JobId]:
         [checkpoint_values(decision) for decision in applied if decision.checkpoint is not None],
     )
     _move_letters(cursor, [decision for decision in applied if concerns_letter(decision)])
-    messages = messages_of(applied)
-    if messages is not None:
-        cursor.execute(SQL["outbox_insert"], messages).fetchall()
+    if any_publishes(applied):
+        cursor.execute(SQL["outbox_insert"], messages_of(applied)).fetchall()
     return {decision.job_id for decision in applied}
 
 
