@@ -43,6 +43,18 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
+def _processes_of(root: str) -> list[str]:
+    """The processes that have `root` as their home."""
+    found = []
+    for environment in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if f"HOME={root}".encode() in environment.read_bytes().split(b"\0"):
+                found.append(environment.parent.name)
+        except OSError:
+            continue
+    return found
+
+
 def _wait_for(condition, *, limit_s=60.0):
     give_up_at = time.monotonic() + limit_s
     while not condition():
@@ -124,8 +136,22 @@ def test_it_ends_with_the_process_that_started_it():
     process.wait()
 
     _wait_for(lambda: not _is_alive(int(pid)) and not Path(root).exists())
+    assert _processes_of(root) == []
     process.stdin.close()
     process.stdout.close()
+
+
+def test_nothing_of_a_closed_broker_is_left():
+    broker = PrivateRabbitmq()
+    broker.launch()
+    _wait_for(lambda: broker.pid is not None)
+    root = str(broker._node._root)
+    assert _processes_of(root)
+
+    broker.close()
+
+    assert not Path(root).exists()
+    assert _processes_of(root) == []
 
 
 def test_a_broker_that_was_given_is_used_as_it_is(monkeypatch):

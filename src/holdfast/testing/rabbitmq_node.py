@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,20 +14,16 @@ from holdfast.testing.unprivileged import Account
 _SHOWN_OUTPUT_LENGTH = 2000
 _TOOL_LIMIT_S = 60.0
 
-# $1 is the node's directory, $2 the port of its own name service, the rest the name service's
-# program. The process in the pid file is believed only while it really is this node's: ids are
-# used again.
+# $1 is the node's directory, which is the home of all its processes and of no other: the virtual
+# machine, the name service that it starts, and the tools that talk to it.
 _WATCHER = """
-serves() { tr '\\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -qF -- "$2"; }
+at_home() { grep -lzxF -- "HOME=$1" /proc/[0-9]*/environ 2>/dev/null | tr -dc '0-9\\n'; }
 read -r _
-root=$1
-pid=$(cat "$root/pid" 2>/dev/null)
-if [ -n "$pid" ] && serves "$pid" "$root"; then
-    kill -KILL "$pid"
-    while serves "$pid" "$root"; do sleep 0.05; done
-fi
-ERL_EPMD_PORT=$2 "$3" -kill
-rm -rf -- "$root"
+while pids=$(at_home "$1"); [ -n "$pids" ]; do
+    kill -KILL $pids
+    sleep 0.05
+done
+rm -rf -- "$1"
 """
 
 
@@ -53,13 +48,9 @@ class RabbitmqNode:
         self._account = Account.for_servers("rabbitmq")
         self._root = self._account.new_directory(prefix="holdfast-rabbitmq-")
         self.port = free_port()
-        self._name_service_port = free_port()
         self._environment = self._make_environment(variables)
         self._watcher = subprocess.Popen(
-            [
-                *("/bin/sh", "-c", _WATCHER, "holdfast-rabbitmq-watcher"),
-                *(self._root, str(self._name_service_port), _name_service()),
-            ],
+            ["/bin/sh", "-c", _WATCHER, "holdfast-rabbitmq-watcher", self._root],
             cwd="/",
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -152,7 +143,7 @@ class RabbitmqNode:
             "RABBITMQ_NODE_IP_ADDRESS": LOOPBACK,
             "RABBITMQ_NODE_PORT": str(self.port),
             "RABBITMQ_DIST_PORT": str(free_port()),
-            "ERL_EPMD_PORT": str(self._name_service_port),
+            "ERL_EPMD_PORT": str(free_port()),
             "ERL_EPMD_ADDRESS": LOOPBACK,
             "RABBITMQ_MNESIA_BASE": str(root / "data"),
             "RABBITMQ_LOG_BASE": str(root / "log"),
@@ -164,10 +155,3 @@ class RabbitmqNode:
             "ERL_CRASH_DUMP_BYTES": "0",
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": f"+S 2:2{given}",
         }
-
-
-def _name_service() -> str:
-    found = shutil.which("epmd")
-    if found is None:
-        raise UnavailableError("Erlang's epmd is not on the path; RabbitMQ cannot start without it")
-    return found
