@@ -19,6 +19,7 @@ from holdfast.core.dead_letter import MESSAGE
 from holdfast.core.outbox import Confirmed
 from holdfast.errors import InvalidValue, TopologyMismatch, UsageError
 from holdfast.runtime.received import Received
+from holdfast.testing.proxy import PostgresProxy
 from holdfast.testing.rabbitmq_server import PrivateRabbitmq
 from tests.bridges.broker import a_message, delete, drained, on_channel, own
 from tests.plugins.rabbitmq import CONSUMER_TIMEOUT_S
@@ -432,3 +433,22 @@ def test_a_handler_that_holds_a_delivery_too_long_has_one_effect_all_the_same(
 
     eventually(lambda: [line for line in caplog.records if line.event == "duplicate"])
     assert hurt.effects() == [sent.id]
+
+
+def test_while_the_database_is_away_messages_are_kept_at_no_cost(
+    postgres_url: str, amqp_url: str, caplog: pytest.LogCaptureFixture
+):
+    with PostgresProxy(postgres_url) as proxy:
+        for bench in bench_on(proxy.url, amqp_url):
+            bench.consumer()
+            proxy.refuse()
+            sent = a_message()
+            bench.send(sent)
+            eventually(
+                lambda: [line for line in caplog.records if line.event == "consumer_held_up"]
+            )
+
+            proxy.pass_through()
+
+            assert eventually(bench.effects) == [sent.id]
+            assert [message.deliveries for message in bench.handled] == [1]
