@@ -269,6 +269,7 @@ def test_dead_letters_of_the_broker_become_dead_letters_here(bench: Bench):
     assert bench.app.verify() == []
 
 
+@pytest.mark.slow
 def test_a_dead_message_is_published_again_and_dies_again_or_lives(bench: Bench):
     sent = a_message(1)
     bench.raises[sent.id] = GiveUp("SCHEMA_INVALID", "no such course")
