@@ -1,6 +1,7 @@
 """What fails on our own machine, made to fail: files, memory, programs, processes, sockets."""
 
 import asyncio
+import errno
 import os
 import resource
 import signal
@@ -57,6 +58,24 @@ def test_no_memory():
 
 def test_a_file_that_is_not_there(tmp_path):
     assert row_of(caught((tmp_path / "missing").read_bytes)) == rows.IO_STOP
+
+
+def test_a_file_that_may_not_be_touched(tmp_path):
+    error = caught(os.link, tmp_path, tmp_path / "another")
+
+    assert type(error) is PermissionError
+    assert row_of(error) == rows.IO_STOP
+
+
+def test_a_device_that_cannot_be_read():
+    def read():
+        with open("/proc/self/mem", "rb", buffering=0) as memory:  # noqa: PTH123 - a device
+            return memory.read(1)
+
+    error = caught(read)
+
+    assert error.errno == errno.EIO
+    assert row_of(error) == rows.IO_RETRY
 
 
 def test_a_program_that_takes_too_long():

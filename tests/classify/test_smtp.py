@@ -90,14 +90,14 @@ def mail_server(login="235 2.7.0 welcome", **replies):
         controller.stop()
 
 
-def send_with_smtplib(port, *, to=RECIPIENT, login=False, timeout=2):
+def send_with_smtplib(port, *, to=RECIPIENT, login=False, timeout=20):
     with smtplib.SMTP(LOOPBACK, port, timeout=timeout) as client:
         if login:
             client.login("us", "secret")
         return client.sendmail(SENDER, to, MAIL)
 
 
-def send_with_aiosmtplib(port, *, to=RECIPIENT, login=False, timeout=2):
+def send_with_aiosmtplib(port, *, to=RECIPIENT, login=False, timeout=20):
     async def send():
         client = aiosmtplib.SMTP(
             hostname=LOOPBACK, port=port, timeout=timeout, use_tls=False, start_tls=False

@@ -12,6 +12,7 @@ from holdfast.core.breaker import (
     ForceAsked,
     Observed,
     PermitsAsked,
+    ProbeAsked,
     RateLimited,
     ResetAsked,
     TrialEnded,
@@ -58,7 +59,7 @@ steps = st.builds(
         [
             *["observed", "asked", "fine"] * 6,
             *["failed"] * 3,
-            *("returned", "limited", "held", "reset"),
+            *("returned", "limited", "held", "probed", "reset"),
         ]
     ),
     workers,
@@ -93,6 +94,8 @@ def event_of(step: Step, upstream: UpstreamState, now: Instant) -> BreakerEvent:
             return RateLimited(later(now, step.number * SECOND_US))
         case "held":
             return ForceAsked((Gate.OPEN, Gate.CLOSED, None)[step.number % 3], "ada")
+        case "probed":
+            return ProbeAsked()
     return ResetAsked()
 
 

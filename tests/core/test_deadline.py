@@ -3,7 +3,7 @@ import pytest
 from holdfast.core.deadline import attempt_ends_at, passed, renewed
 from holdfast.core.instant import FAR_FUTURE, Instant
 from holdfast.core.job import JobState, label
-from tests.core.test_lifecycle import NOW, a_job
+from tests.core.lifecycle_table import NOW, a_job
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.document import Limits, decode, encode, fingerprint, parse
+from holdfast.core.document import DEFAULT_LIMITS, Limits, decode, encode, fingerprint, parse
 from holdfast.errors import InvalidDocument, InvalidValue, UsageError
 
 good_text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
@@ -349,3 +349,10 @@ def test_limits_that_make_no_sense_are_refused(field, value):
         Limits(**{field: value})
 
     assert caught.value.field == field
+
+
+def test_a_long_text_is_described_and_never_shown_in_part():
+    with pytest.raises(InvalidDocument) as refused:
+        encode({"note": "x" * 5_000 + "\0"}, what="payload", limits=DEFAULT_LIMITS)
+
+    assert "a NUL character in a text of 5001 characters" in str(refused.value)

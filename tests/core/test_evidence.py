@@ -54,6 +54,21 @@ class TestFailuresInARow:
         assert told(self.THREE, (0, 2), (1, 0), (0, 2)).gate is Gate.CLOSED
         assert told(self.THREE, (0, 2), (1, 0), (0, 2), (0, 1)).gate is Gate.OPEN
 
+    def test_a_worker_with_many_failures_does_not_drown_the_others(self):
+        first = told(self.THREE, (0, 9), worker="a", fleet=2)
+        assert first.gate is Gate.CLOSED
+
+        assert told(self.THREE, (0, 9), worker="b", fleet=2, start=first).gate is Gate.OPEN
+
+    def test_nor_does_it_drown_one_that_gets_through(self):
+        first = told(self.THREE, (0, 1), worker="a", fleet=2)
+        fine = told(self.THREE, (1, 0), worker="b", fleet=2, start=first)
+        drowned = told(self.THREE, (0, 9), worker="a", fleet=2, start=fine)
+
+        heard = kept(drowned.samples, self.THREE, Instant(NOW + HEARING_US))
+        assert {sample.worker for sample in heard} == {"a", "b"}
+        assert not is_enough(heard, self.THREE, fleet=2, now=Instant(NOW + HEARING_US))
+
     def test_the_calls_of_several_workers_are_one_row(self):
         first = told(self.THREE, (0, 2), worker="a", fleet=2)
 
@@ -282,7 +297,8 @@ def test_what_is_remembered_is_bounded_and_settled(policy, given_reports):
 
         in_order = max(policy.consecutive or 0, policy.over_calls or 0)
         folded = 0 if policy.over_seconds is None else (BUCKETS + 1) * 3
-        assert len(samples) <= in_order + folded
+        last_words = len({worker for worker, _, _ in given_reports})
+        assert len(samples) <= in_order + folded + last_words
         assert samples == () or any(sample.failed for sample in samples)
         assert all(sample.fine or sample.failed for sample in samples)
         assert kept(samples, policy, now) == samples

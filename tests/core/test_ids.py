@@ -3,7 +3,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.ids import IdSequence, job_id_at
+from holdfast.core.ids import IdSequence, id_before, job_id_at
 from holdfast.core.instant import FAR_FUTURE, Instant
 
 NOW = Instant(1_800_000_000_123_456)
@@ -42,3 +42,11 @@ def test_the_chance_is_the_tail_and_no_more_than_its_bits_are_used():
 
     assert plain.endswith("-8000-000000000005")
     assert job_id_at(tick=1, chance=5 + 2**62) == plain
+
+
+@given(st.integers(1, FAR_FUTURE), chances)
+def test_an_id_before_an_instant_lies_between_those_made_earlier_and_those_made_then(now, chance):
+    bound = id_before(Instant(now))
+
+    assert IdSequence().next(now=Instant(now - 1), chance=2**62 - 1) < bound or now == 1
+    assert bound <= IdSequence().next(now=Instant(now), chance=chance)

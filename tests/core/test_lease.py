@@ -3,7 +3,7 @@ import pytest
 from holdfast.core.instant import FAR_FUTURE, Instant
 from holdfast.core.job import JobState, WorkerId
 from holdfast.core.lease import Lease, claimable, claimed, holds, lease_of
-from tests.core.test_lifecycle import NOW, a_job
+from tests.core.lifecycle_table import NOW, a_job
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from holdfast.core.job import JobState, WorkerId
 from holdfast.core.lifecycle import decide, evolve
 from holdfast.core.plan import Plan, StagePlan
 from holdfast.core.retry import Retry
-from tests.core.test_lifecycle import NOW, PLAN, UNREACHABLE, a_job
+from tests.core.lifecycle_table import NOW, PLAN, UNREACHABLE, a_job
 
 QUEUED, PROCESSING = JobState.QUEUED, JobState.PROCESSING
 FAILED, WAITING = JobState.FAILED, JobState.WAITING
@@ -72,6 +72,8 @@ def test_a_retry_waits_as_long_as_the_upstream_asked():
 
     assert decision.change.run_at == NOW + 30 * SECOND_US
     assert (decision.entry.error_class, decision.entry.http_status) == ("RATE_LIMITED", 429)
+    told = json.loads(decision.entry.detail)
+    assert (told["delay_us"], told["asked_us"]) == (30 * SECOND_US, 30 * SECOND_US)
 
 
 @pytest.mark.parametrize(

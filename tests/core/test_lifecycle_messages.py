@@ -8,7 +8,7 @@ from holdfast.core.instant import Instant
 from holdfast.core.job import JobState
 from holdfast.core.lifecycle import decide
 from holdfast.core.outbox import NewMessage
-from tests.core.test_lifecycle import NOW, PLAN, a_job
+from tests.core.lifecycle_table import NOW, PLAN, a_job
 
 MESSAGES = (NewMessage("m-1", "a", "note", "1"), NewMessage("m-2", "a", "note", "2"))
 FIRST, LAST = PLAN.stages[0].name, PLAN.stages[-1].name

@@ -28,7 +28,7 @@ from holdfast.core.lease import claimable, claimed
 from holdfast.core.lifecycle import decide, evolve
 from holdfast.core.plan import Plan, StagePlan
 from holdfast.core.retry import Jitter, Retry
-from tests.core.test_lifecycle import NOW, a_job
+from tests.core.lifecycle_table import NOW, a_job
 
 rolls = st.floats(0, 1, exclude_max=True)
 spans_us = st.one_of(

@@ -234,7 +234,7 @@ def test_cookies_keep_their_names_and_attributes():
     ],
 )
 def test_a_known_value_is_hidden_however_it_is_written(written):
-    shown = redactor.knowing([KNOWN]).text(f"see {written} there")
+    shown = Redactor(known_values=[KNOWN]).text(f"see {written} there")
 
     assert "[redacted:known:" in shown
     assert "known/" not in shown
@@ -288,3 +288,9 @@ def test_phones_and_mail_are_hidden_by_choice():
     assert Redactor(mask_phone=False, mask_email=True).text(text) == text.replace(
         "jane.doe", "j***"
     )
+
+
+def test_long_data_that_was_encoded_and_is_no_text_stays_as_it_is():
+    data = base64.b64encode(b"kelpreefcoveduneharbourlantern" * 700).decode()
+
+    assert redactor.text(f"uploaded {data}") == f"uploaded {data}"

@@ -208,3 +208,27 @@ def test_a_marker_is_found_around_a_place_in_it():
     assert marker_around(text, 23) is None
     assert marker_around(text, 0) is None
     assert marker_around("[redacted:nothing] x", 12) is None
+
+
+def test_short_texts_of_a_small_value_are_redacted_by_a_memory_and_the_others_anew():
+    asked: list[str] = []
+
+    def remembered(text: str) -> str:
+        asked.append(text)
+        return redactor.text(text)
+
+    long = "plain words " * 200
+    shown = redactor.value({"a": f"key {STRIPE}", "b": long}, text=remembered)
+
+    assert STRIPE not in shown["a"]
+    assert shown["b"] == long
+    assert f"key {STRIPE}" in asked
+    assert long not in asked
+
+
+def test_a_value_with_more_text_than_a_memory_is_for_is_redacted_anew():
+    asked: list[str] = []
+    text = "plain words " * 100
+    redactor.value([text] * 30, text=lambda inner: asked.append(inner) or inner)
+
+    assert 0 < len(asked) < 30

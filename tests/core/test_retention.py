@@ -15,6 +15,8 @@ def test_by_default_what_ended_is_kept_for_a_while_and_what_waits_for_somebody_f
 
     assert (keep.complete, keep.cancelled, keep.failed) == (7 * DAY_S, 7 * DAY_S, 30 * DAY_S)
     assert (keep.audit, keep.replays) == (365 * DAY_S, 90 * DAY_S)
+    assert (keep.deliveries, keep.messages, keep.inbox) == (90 * DAY_S, 7 * DAY_S, 30 * DAY_S)
+    assert keep.figures == 30 * DAY_S
 
 
 @pytest.mark.parametrize("field", FIELDS)

@@ -7,11 +7,12 @@ secrets are taken out here, before anything is cut, so that nobody after has to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from types import TracebackType
 from typing import Final, NamedTuple
 
+from holdfast.classify.places import places_along
 from holdfast.core.failure import (
     MAX_EXCEPTION_TYPE_LENGTH,
     MAX_MESSAGE_LENGTH,
@@ -49,12 +50,10 @@ def describe(exception: BaseException) -> Description:
     """
     kind, message = type_name(exception), message_of(exception)
     stack = "\n".join(_stack_lines(exception, f"{kind}: {_inner(message)}"))
-    return Description(
-        exception_type=kind,
-        message=message or kind,
+    if len(stack) > MAX_STACK_LENGTH:
         # All it is made of is safe by now, so that only its length has to be seen to.
-        stack=stack if len(stack) <= MAX_STACK_LENGTH else clean_text(stack, MAX_STACK_LENGTH),
-    )
+        stack = clean_text(stack, MAX_STACK_LENGTH)
+    return Description(kind, message or kind, stack)
 
 
 def type_name(exception: BaseException) -> str:
@@ -90,20 +89,19 @@ def complaints_of(exception: BaseException) -> str | None:
     return "\n".join((str(exception).partition("\n")[0], *lines))
 
 
-def causes_of(exception: BaseException) -> Iterator[BaseException]:
+def causes_of(exception: BaseException) -> Sequence[BaseException]:
     """The exception, then what it came from, as a traceback would show; never in a circle."""
     if exception.__cause__ is None and exception.__context__ is None:
-        yield exception
-        return
-    seen: set[int] = set()
+        return (exception,)
+    found: dict[int, BaseException] = {}
     current: BaseException | None = exception
-    while current is not None and id(current) not in seen and len(seen) < MAX_CHAIN:
-        seen.add(id(current))
-        yield current
+    while current is not None and id(current) not in found and len(found) < MAX_CHAIN:
+        found[id(current)] = current
         if current.__cause__ is not None:
             current = current.__cause__
         else:
             current = None if current.__suppress_context__ else current.__context__
+    return tuple(found.values())
 
 
 def leaves_of(group: BaseException) -> Iterator[BaseException]:
@@ -147,19 +145,9 @@ def _inner(message: str) -> str:
 
 
 def _frame_lines(traceback: TracebackType | None) -> list[str]:
-    """File, line and function of each frame; read from the code objects, never from files.
-
-    Apart from the messages they are the same at every failure of a kind, which the redactor
-    remembers.
-    """
-    lines: list[str] = []
-    for _ in range(_MAX_FRAMES_WALKED):
-        if traceback is None:
-            break
-        code = traceback.tb_frame.f_code
-        lines.append(f"  {code.co_filename}:{traceback.tb_lineno}:{code.co_name}")
-        traceback = traceback.tb_next
+    """File, line and function of each frame; read from the code objects, never from files."""
+    lines = places_along(traceback, most=_MAX_FRAMES_WALKED)
     left_out = len(lines) - _FIRST_FRAMES - _LAST_FRAMES
     if left_out > 0:
         lines[_FIRST_FRAMES:-_LAST_FRAMES] = [f"  … {left_out} frames …"]
-    return [safe_text("\n".join(lines), MAX_STACK_LENGTH)] if lines else []
+    return lines

@@ -7,7 +7,7 @@ foreign code; whatever that raises means that the fact is not there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import islice
@@ -81,7 +81,7 @@ def headers_of(exception: BaseException) -> dict[str, str]:
         except Exception:  # noqa: BLE001, S112 - a property may raise anything
             continue
         if found is not None:
-            headers = dict(_header_items(found))
+            headers = _headers_in(found)
             if headers:
                 return headers
     return {}
@@ -116,6 +116,8 @@ def retry_after_us_of(exception: BaseException, *, now: Instant) -> int | None:
 def parse_retry_after(value: str, *, now: Instant) -> int | None:
     """The wait that a Retry-After value asks for, in microseconds; None when it says nothing."""
     text = value.strip()
+    if not text:
+        return None
     if _NUMBER.fullmatch(text):
         return _clamped(float(text) * SECOND_US)
     try:
@@ -160,15 +162,16 @@ def _clamped(span_us: float) -> int:
     return int(min(max(span_us, 0), MAX_RETRY_AFTER_US))
 
 
-def _header_items(headers: object) -> Iterator[tuple[str, str]]:
+def _headers_in(found: object) -> dict[str, str]:
+    headers: dict[str, str] = {}
     try:
-        items = headers.items()  # type: ignore[attr-defined]
-        for name, value in islice(items, _MAX_HEADERS):
+        for name, value in islice(found.items(), _MAX_HEADERS):  # type: ignore[attr-defined]
             text = _text(value)
-            if isinstance(name, str | bytes) and text is not None:
-                yield (_text(name) or "").lower(), text
-    except Exception:  # noqa: BLE001 - not a mapping, or one that fails
-        return
+            if text is not None and isinstance(name, (str, bytes)):
+                headers[(_text(name) or "").lower()] = text
+    except Exception:  # noqa: BLE001 - not a mapping, or one that fails: so far it is good
+        return headers
+    return headers
 
 
 def _text(value: object) -> str | None:

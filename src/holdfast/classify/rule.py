@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from holdfast.core.failure import MAX_RETRY_AFTER_US, Category, ErrorClass, Severity
@@ -52,6 +52,12 @@ class Verdict:
     Left out, it follows from the error class: timeouts, lost connections and 5xx are. For an error
     class of your own it is what the built-in table would have said of the exception.
     """
+    effective_category: Category = field(init=False, repr=False, compare=False)
+    """The category, given or implied; worked out once, because many exceptions get one verdict."""
+    effective_severity: Severity = field(init=False, repr=False, compare=False)
+    """The severity, given or implied."""
+    effective_blame: bool | None = field(init=False, repr=False, compare=False)
+    """Whether it blames the upstream, given or implied; None for a foreign error class."""
 
     def __post_init__(self) -> None:
         plain_name = checked_error_class(self.error_class, owner="Verdict")
@@ -63,23 +69,14 @@ class Verdict:
         _check_kind("blames_upstream", self.blames_upstream, bool, type(None))
         _check_whole("attempts", self.attempts, least=1, most=MAX_ATTEMPTS)
         _check_whole("retry_after_us", self.retry_after_us, least=0, most=MAX_RETRY_AFTER_US)
-
-    @property
-    def effective_category(self) -> Category:
-        """The category, given or implied."""
-        return self.category or (Category.TRANSIENT if self.retryable else Category.PERMANENT)
-
-    @property
-    def effective_severity(self) -> Severity:
-        """The severity, given or implied."""
-        return self.severity or _SEVERITY_OF[self.effective_category]
-
-    @property
-    def effective_blame(self) -> bool | None:
-        """Whether it blames the upstream, given or implied; None for a foreign error class."""
-        if self.blames_upstream is not None:
-            return self.blames_upstream
-        return _BLAMES_UPSTREAM.get(self.error_class)
+        implied = Category.TRANSIENT if self.retryable else Category.PERMANENT
+        category = self.category or implied
+        blame = self.blames_upstream
+        if blame is None:
+            blame = _BLAMES_UPSTREAM.get(plain_name)
+        object.__setattr__(self, "effective_category", category)
+        object.__setattr__(self, "effective_severity", self.severity or _SEVERITY_OF[category])
+        object.__setattr__(self, "effective_blame", blame)
 
 
 Judge: TypeAlias = Callable[[Any, Instant], Verdict | None]

@@ -185,17 +185,13 @@ class _Search:
         if verdict.retryable:
             asked_us = retry_after_us_of(exception, now=self.now) if speaks_http else None
             retry_after_us = verdict.retry_after_us if asked_us is None else asked_us
-        return _Finding(
-            verdict=verdict,
-            http_status=status_of(exception) if speaks_http else None,
-            retry_after_us=retry_after_us,
-            blames_upstream=self._blames_upstream(exception, verdict),
-        )
-
-    def _blames_upstream(self, exception: BaseException, verdict: Verdict) -> bool:
-        """A verdict that only gives the failure another name leaves the evidence as it is."""
+        status = status_of(exception) if speaks_http else None
         blame = verdict.effective_blame
         if blame is None:
-            usual = self.table.verdict_on(exception, now=self.now)
-            blame = usual.effective_blame if usual is not None else None
-        return bool(blame)
+            blame = self._usual_blame(exception)
+        return _Finding(verdict, status, retry_after_us, blame)
+
+    def _usual_blame(self, exception: BaseException) -> bool:
+        """A verdict that only gives the failure another name leaves the evidence as it is."""
+        usual = self.table.verdict_on(exception, now=self.now)
+        return usual is not None and bool(usual.effective_blame)

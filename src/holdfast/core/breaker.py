@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from holdfast.core.failure import Failure
 
 LONGEST_PAUSE_US: Final = 300 * SECOND_US
+_TOO_MANY_REQUESTS: Final = 429
 RELEASE_STEPS: Final = 10
 
 
@@ -79,8 +80,13 @@ class ResetAsked:
     """An operator declares the upstream well: everything known about it is forgotten."""
 
 
+@dataclass(frozen=True, slots=True)
+class ProbeAsked:
+    """An operator wants it tried now: a cooldown and a pause that the upstream asked for end."""
+
+
 BreakerEvent: TypeAlias = (
-    Observed | PermitsAsked | TrialEnded | RateLimited | ForceAsked | ResetAsked
+    Observed | PermitsAsked | TrialEnded | RateLimited | ForceAsked | ResetAsked | ProbeAsked
 )
 
 
@@ -105,6 +111,9 @@ class Admission(NamedTuple):
     """Whether it is the upstream that asked for it, and no breaker."""
 
 
+_UNRESTRICTED: Final = Admission(Admits.ALL)
+
+
 def admission(upstream: UpstreamState, policy: Breaker | None, now: Instant) -> Admission:
     """Return what the upstream lets through at `now`."""
     paused = upstream.paused_until
@@ -113,9 +122,10 @@ def admission(upstream: UpstreamState, policy: Breaker | None, now: Instant) -> 
     if upstream.forced is Gate.OPEN:
         return Admission(Admits.NOTHING, 0.0)
     if upstream.forced is Gate.CLOSED or policy is None:
-        return Admission(Admits.ALL)
+        return _UNRESTRICTED
     if upstream.gate is Gate.CLOSED:
-        return Admission(Admits.ALL, _share(upstream, policy, now))
+        share = _share(upstream, policy, now)
+        return _UNRESTRICTED if share == 1.0 else Admission(Admits.ALL, share)
     if upstream.gate is Gate.OPEN and now < (upstream.open_until or 0):
         return Admission(Admits.NOTHING, 0.0, upstream.open_until)
     return Admission(Admits.TRIALS, 0.0)
@@ -141,6 +151,8 @@ def decide_breaker(
             return _force(upstream, event, now)
         case ResetAsked():
             return _afresh(upstream, now)
+        case ProbeAsked():
+            return _cut_short(upstream, now)
     assert_never(event)
 
 
@@ -152,11 +164,18 @@ def evidence_of(failure: Failure) -> bool | None:
     return True if failure.http_status is not None else None
 
 
+def pause_us_of(failure: Failure) -> int | None:
+    """Return for how long the upstream asked everybody to stay away; None when it did not."""
+    return failure.retry_after_us if failure.http_status == _TOO_MANY_REQUESTS else None
+
+
 def _share(upstream: UpstreamState, policy: Breaker, now: Instant) -> float:
     """Return the share let through: it rises in steps after the gate closed."""
+    if upstream.generation == 0:
+        return 1.0
     release_us = policy.release * SECOND_US
     elapsed_us = max(now - upstream.since, 0)
-    if upstream.generation == 0 or elapsed_us >= release_us:
+    if elapsed_us >= release_us:
         return 1.0
     return (math.floor(RELEASE_STEPS * elapsed_us / release_us) + 1) / RELEASE_STEPS
 
@@ -267,6 +286,18 @@ def _force(upstream: UpstreamState, event: ForceAsked, now: Instant) -> Upstream
         permits=(),
         samples=(),
     )
+
+
+def _cut_short(upstream: UpstreamState, now: Instant) -> UpstreamState | None:
+    """End what is waited for. A gate that an operator holds waits for nothing."""
+    if upstream.forced is not None:
+        return None
+    shorter = upstream
+    if upstream.gate is Gate.OPEN and now < (upstream.open_until or 0):
+        shorter = shorter._replace(open_until=now)
+    if upstream.paused_until is not None and upstream.paused_until > now:
+        shorter = shorter._replace(paused_until=None)
+    return None if shorter is upstream else shorter
 
 
 def _afresh(upstream: UpstreamState, now: Instant) -> UpstreamState:

@@ -9,7 +9,7 @@ from holdfast.core.decision import Change, Entry, Kind
 from holdfast.core.job import Job, JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from holdfast.core.failure import Failure
     from holdfast.core.instant import Instant
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     """What a ledger entry says besides: who asked, why, for how long."""
 
 _text: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_quoted: Final[Callable[[str], str]] = json.encoder.encode_basestring
 
 
 def put_back(
@@ -118,11 +119,12 @@ def entry(
 ) -> Entry:
     """Return the line that the job's history gets."""
     if failure is None:
-        detail = _object(remark) if remark else None
+        detail = _object(_members(remark)) if remark else None
         return Entry(
             kind, now, job.stage, job.attempt, job.holder, job.attempt_at, None, None, detail
         )
-    detail = _object({"message": failure.message, **(remark or {})})
+    told = f',"message":{_quoted(failure.message)}'
+    detail = _object(told if remark is None else told + _members(remark))
     return Entry(
         kind,
         now,
@@ -136,14 +138,20 @@ def entry(
     )
 
 
-def _object(remark: Remark) -> str:
-    """Return the JSON text of a remark; the encoder would take longer than the decision."""
+def _object(members: str) -> str:
+    return f"{{{members[1:]}}}"
+
+
+def _members(remark: Remark) -> str:
+    """Return a remark's members as JSON, each after a comma.
+
+    The encoder would take longer than the decision.
+    """
     text = ""
     for name, value in remark.items():
-        written = _text(value) if type(value) is str else _word(value)
-        text = f'{text},"{name}":{written}'
-    return f"{{{text[1:]}}}"
-
-
-def _word(value: object) -> str:
-    return str(value) if type(value) is int else _text(value)
+        if type(value) is int:
+            text = f'{text},"{name}":{value}'
+        else:
+            written = _quoted(value) if isinstance(value, str) else _text(value)
+            text = f'{text},"{name}":{written}'
+    return text

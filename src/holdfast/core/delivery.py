@@ -72,6 +72,8 @@ class Delivery(NamedTuple):
     job_told: bool
     """Whether the job was looked at since this delivery ended."""
     updated_at: Instant
+    trace: str | None = None
+    """The trace context of whoever wanted it; it never changes."""
 
 
 class AskedOf(NamedTuple):
@@ -111,3 +113,49 @@ def token_of(*, subject: str, recipient: str, version: int, provider: str) -> st
     """Return the token of a delivery: the same key gives the same token, on any machine."""
     key = json.dumps([subject, recipient, version, provider], ensure_ascii=True)
     return hashlib.sha256(key.encode()).hexdigest()
+
+
+def intent(
+    delivery_id: str,
+    *,
+    subject: str,
+    recipient: str,
+    version: int,
+    provider: str,
+    message: str,
+    now: Instant,
+    job_id: str | None = None,
+    stage: str | None = None,
+    required: bool = True,
+    trace: str | None = None,
+) -> Delivery:
+    """Return a delivery of which nothing was handed over, and which is due now."""
+    return Delivery(
+        id=delivery_id,
+        subject=subject,
+        recipient=recipient,
+        version=version,
+        provider=provider,
+        token=token_of(subject=subject, recipient=recipient, version=version, provider=provider),
+        message=message,
+        created_at=now,
+        job_id=job_id,
+        stage=stage,
+        required=required,
+        state=DeliveryState.INTENT,
+        revision=0,
+        run_at=now,
+        holder=None,
+        lease_until=None,
+        attempts=0,
+        lookups=0,
+        began_at=None,
+        notification_id=None,
+        notified_at=None,
+        error_class=None,
+        error=None,
+        checked_at=None,
+        job_told=False,
+        updated_at=now,
+        trace=trace,
+    )

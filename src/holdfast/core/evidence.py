@@ -19,31 +19,46 @@ BUCKETS: Final = 30
 """Into how many parts a span of time is divided; calls leave it part by part."""
 
 
+def most_calls(policy: Breaker) -> int:
+    """Return how many of the latest calls rules look at, in their order."""
+    return max(policy.consecutive or 0, policy.over_calls or 0)
+
+
 def kept(samples: tuple[Sample, ...], policy: Breaker, now: Instant) -> tuple[Sample, ...]:
     """Return the samples that a rule still looks at.
 
     The latest calls stay in their order. Of those before them, a rule about a span of time needs
-    only how many each worker made, bucket by bucket.
+    only how many each worker made, bucket by bucket. A rule about calls needs none of them, but
+    the last word of each worker that spoke just now: one that makes many calls would otherwise
+    push the others out, and seem to be alone.
     """
     timed = policy.over_seconds is not None
     span_us = int((policy.over_seconds or 0) * SECOND_US) if timed else MEMORY_US
     bucket_us = max(span_us // BUCKETS, 1)
-    calls_left = max(policy.consecutive or 0, policy.over_calls or 0)
+    calls_left = most_calls(policy)
     latest: list[Sample] = []
     before: dict[tuple[int, str], Sample] = {}
+    last_words: dict[str, Sample] = {}
     for sample in reversed(samples):
         if now - sample.at > span_us:
             continue
         newest = _newest(sample, calls_left)
         calls_left -= newest.fine + newest.failed
         _put_before(latest, newest, bucket_us)
-        rest = sample._replace(fine=sample.fine - newest.fine, failed=sample.failed - newest.failed)
-        if timed and (rest.fine or rest.failed):
+        if newest is sample:
+            continue
+        rest = _of(sample, fine=sample.fine - newest.fine, failed=sample.failed - newest.failed)
+        if timed:
             key = (sample.at // bucket_us, sample.worker)
             before[key] = _joined(rest, before[key]) if key in before else rest
-    left = (*sorted(before.values()), *reversed(latest))
-    # Without a failure in it there is nothing to remember: silence is the usual case.
-    return left[-MOST_SAMPLES:] if any(sample.failed for sample in left) else ()
+        elif policy.minimum_workers > 1 and now - sample.at <= HEARING_US:
+            last_words.setdefault(sample.worker, _newest(rest, 1))
+    if not any(sample.failed for sample in (*before.values(), *latest)):
+        # Without a failure there is nothing to remember: silence is the usual case.
+        return ()
+    among_latest = {sample.worker for sample in latest}
+    pushed_out = sorted(word for word in last_words.values() if word.worker not in among_latest)
+    return (*sorted(before.values()), *pushed_out, *reversed(latest))[-MOST_SAMPLES:]
 
 
 def is_enough(samples: tuple[Sample, ...], policy: Breaker, *, fleet: int, now: Instant) -> bool:
@@ -52,9 +67,16 @@ def is_enough(samples: tuple[Sample, ...], policy: Breaker, *, fleet: int, now: 
 
 
 def _newest(sample: Sample, calls: int) -> Sample:
-    """Return a sample cut to its last calls."""
+    """Return a sample cut to its last calls; the very same when that is all of them."""
+    if sample.fine + sample.failed <= calls:
+        return sample
     failed = min(sample.failed, calls)
-    return sample._replace(fine=min(sample.fine, calls - failed), failed=failed)
+    return _of(sample, fine=min(sample.fine, calls - failed), failed=failed)
+
+
+def _of(sample: Sample, *, fine: int, failed: int) -> Sample:
+    """Return other calls of the same worker and instant."""
+    return Sample(sample.at, sample.worker, fine, failed)
 
 
 def _put_before(latest: list[Sample], sample: Sample, bucket_us: int) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from holdfast.errors import InvalidDocument, InvalidValue, checked_error_class
 
@@ -24,6 +24,7 @@ _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SAFE_ASCII: Final = b"\t\n" + bytes(range(0x20, 0x7F))
 _LONGEST_MARKER: Final = 48
 _BOOL: Final = frozenset({bool})
+_THREE_BOOLS: Final = (bool, bool, bool)
 _INT_OR_NONE: Final = frozenset({int, type(None)})
 
 _Kind = TypeVar("_Kind", bound=StrEnum)
@@ -126,22 +127,29 @@ class Failure:
             put(self, "category", _member(Category, self.category, field="category"))
         if type(self.severity) is not Severity:
             put(self, "severity", _member(Severity, self.severity, field="severity"))
-        flags: set[type] = {type(self.retryable), type(self.outcome_known)}
-        if flags | {type(self.blames_upstream)} != _BOOL:
-            self._check_kinds(_BOOL, "bool", "retryable", "outcome_known", "blames_upstream")
-        numbers: set[type] = {type(self.http_status), type(self.attempts)}
-        if not numbers | {type(self.retry_after_us)} <= _INT_OR_NONE:
+        flags: tuple[type, ...] = (
+            type(self.retryable),
+            type(self.outcome_known),
+            type(self.blames_upstream),
+        )
+        if flags != _THREE_BOOLS:
+            self._refuse_kind(_BOOL, "bool", "retryable", "outcome_known", "blames_upstream")
+        if not (
+            type(self.http_status) in _INT_OR_NONE
+            and type(self.attempts) in _INT_OR_NONE
+            and type(self.retry_after_us) in _INT_OR_NONE
+        ):
             names = ("http_status", "attempts", "retry_after_us")
-            self._check_kinds(_INT_OR_NONE, "int or None", *names)
-        if self.retry_after_us is not None:
-            put(self, "retry_after_us", min(max(self.retry_after_us, 0), MAX_RETRY_AFTER_US))
+            self._refuse_kind(_INT_OR_NONE, "int or None", *names)
+        asked_us = self.retry_after_us
+        if asked_us is not None and not 0 <= asked_us <= MAX_RETRY_AFTER_US:
+            put(self, "retry_after_us", min(max(asked_us, 0), MAX_RETRY_AFTER_US))
 
-    def _check_kinds(self, kinds: frozenset[type], limit: str, *names: str) -> None:
-        for name in names:
-            value = getattr(self, name)
-            # A bool is an int to isinstance, and none here.
-            if type(value) not in kinds:
-                raise InvalidValue("Failure", field=name, value=value, limit=limit)
+    def _refuse_kind(self, kinds: frozenset[type], limit: str, *names: str) -> NoReturn:
+        """Raise about the first of these fields that is of no such kind."""
+        # A bool is an int to isinstance, and none here.
+        name = next(name for name in names if type(getattr(self, name)) not in kinds)
+        raise InvalidValue("Failure", field=name, value=getattr(self, name), limit=limit)
 
     @property
     def text(self) -> str:
@@ -239,6 +247,7 @@ def _of_the_engine(
     outcome_known: bool,
     severity: Severity = Severity.ERROR,
     blames_upstream: bool = False,
+    attempts: int | None = None,
 ) -> Failure:
     return Failure(
         error_class=error_class,
@@ -248,6 +257,7 @@ def _of_the_engine(
         severity=severity,
         outcome_known=outcome_known,
         blames_upstream=blames_upstream,
+        attempts=attempts,
     )
 
 
@@ -305,9 +315,11 @@ BUG: Final = _of_the_engine(
 CIRCUIT_OPEN: Final = _of_the_engine(
     ErrorClass.CIRCUIT_OPEN,
     "the upstream was not called: its breaker is open",
-    retryable=False,
+    retryable=True,
     outcome_known=True,
+    attempts=1,
 )
+"""It passes with time, but whoever chose to fail fast wants to hear of it at once."""
 SNOOZED_TOO_OFTEN: Final = _of_the_engine(
     ErrorClass.SNOOZED_TOO_OFTEN,
     "the handler postponed itself more often than the stage allows",

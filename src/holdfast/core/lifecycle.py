@@ -178,14 +178,16 @@ def _after_failure(
     budget = retry.attempts if failure.attempts is None else min(retry.attempts, failure.attempts)
     if not failure.retryable or job.attempt >= budget:
         return _fail(job, failure, now)
-    delay_us = retry.delay_us(
-        failures=job.attempt, roll=roll, retry_after_us=failure.retry_after_us
-    )
+    asked_us = failure.retry_after_us
+    delay_us = retry.delay_us(failures=job.attempt, roll=roll, retry_after_us=asked_us)
     run_at = later(now, delay_us)
     if job.deadline_at is not None and run_at >= job.deadline_at:
         return _fail(job, failure, now, {"no_time_left_for": "another attempt"})
     change = put_back(job, run_at=run_at, attempt=job.attempt)
-    noted = entry(job, Kind.RETRIED, now, failure, {"delay_us": delay_us})
+    remark: Remark = (
+        {"delay_us": delay_us} if asked_us is None else {"delay_us": delay_us, "asked_us": asked_us}
+    )
+    noted = entry(job, Kind.RETRIED, now, failure, remark)
     return Decision(job.id, job.revision, change, noted, None, failure)
 
 

@@ -89,6 +89,8 @@ class Replay(NamedTuple):
     last_sent_at: Instant | None
     note: str | None
     """Why it stopped or was cancelled."""
+    owner: str | None = None
+    """Whose letters it is about; None where it may be about everybody's."""
 
 
 class Item(NamedTuple):

@@ -28,8 +28,10 @@ class Cutoffs(NamedTuple):
     failed: Instant
     audit: Instant
     replays: Instant
+    deliveries: Instant
     messages: Instant
     inbox: Instant
+    figures: Instant
     plans: Instant
 
 
@@ -52,10 +54,17 @@ class Retention:
     """Since somebody did what the record tells of."""
     replays: float | None = 90 * DAY_S
     """Since the replay ended."""
+    deliveries: float | None = 90 * DAY_S
+    """Since the delivery was sent or failed, and never while its job is there.
+
+    For so long a recipient is not told again, whoever asks for the same subject and version.
+    """
     messages: float | None = 7 * DAY_S
     """Since the message was published. One that waits, or was given up, is kept."""
     inbox: float | None = 30 * DAY_S
     """Since a message from outside was handled: for so long it is known when it comes again."""
+    figures: float | None = 30 * DAY_S
+    """Since the minute that they tell of."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -69,8 +78,10 @@ class Retention:
             failed=_before(now, self.failed),
             audit=_before(now, self.audit),
             replays=_before(now, self.replays),
+            deliveries=_before(now, self.deliveries),
             messages=_before(now, self.messages),
             inbox=_before(now, self.inbox),
+            figures=_before(now, self.figures),
             plans=_before(now, PLAN_S),
         )
 

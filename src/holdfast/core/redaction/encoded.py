@@ -87,7 +87,9 @@ def redact_encoded(text: str, inspection: Inspection, *, redact: Callable[[str],
             return inspection.mark(Kind.ENCODED, encoded)
         return encoded
 
-    return _COMPRESSED.sub(hide_compressed, _BASE64_TEXT.sub(hide_text, text))
+    if may_be_text:
+        text = _BASE64_TEXT.sub(hide_text, text)
+    return _COMPRESSED.sub(hide_compressed, text) if may_be_compressed else text
 
 
 def redact_readings(text: str, inspection: Inspection, *, redact: Callable[[str], str]) -> str:

@@ -61,6 +61,10 @@ class KnownValues:
                 text = text.replace(form.written, marker)
         return text
 
+    def occurs_in(self, text: str) -> bool:
+        """Tell whether any of the secrets is in the text, in whichever form."""
+        return bool(self.values) and any(form.written in text for form in self._candidates(text))
+
     def _candidates(self, text: str) -> list[_Form]:
         """The forms that may be in the text: none that has a longer run than the text itself.
 

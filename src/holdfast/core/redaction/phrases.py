@@ -80,7 +80,7 @@ def _redact_options(text: str, inspection: Inspection, names: KeyNames) -> str:
             return found.group()
         return _without(found, "password", inspection)
 
-    if "-u" in text or "-U" in text or "--proxy-user" in text:
+    if "-u" in text or "-U" in text:
         text = _USER_OPTION.sub(hide_user, text)
     if "sshpass" in text or "redis-cli" in text or " login" in text:
         text = _redact_literals(text, inspection, _TOOL_OPTION)

@@ -73,7 +73,6 @@ class Redactor:
 
     __slots__ = (
         "_emails",
-        "_extra",
         "_hash_key",
         "_known",
         "_margin",
@@ -91,24 +90,14 @@ class Redactor:
         mask_phone: bool = True,
         hash_key: bytes = b"",
     ) -> None:
-        self._extra: Final = tuple(extra_keys)
+        extra = tuple(extra_keys)
         self._known: Final = KnownValues(known_values)
         self._margin: Final = max(_MARGIN, _ENCODED_LENGTH * self._known.longest)
-        self._names: Final = KeyNames(self._extra, phones=mask_phone)
-        self._patterns: Final = patterns_of(self._extra)
+        self._names: Final = KeyNames(extra, phones=mask_phone)
+        self._patterns: Final = patterns_of(extra)
         self._emails: Final = mask_email
         self._phones: Final = mask_phone
         self._hash_key: Final = shortened(hash_key)
-
-    def knowing(self, values: Iterable[str]) -> Redactor:
-        """A redactor like this one that knows more values."""
-        return Redactor(
-            known_values=(*self._known.values, *values),
-            extra_keys=self._extra,
-            mask_email=self._emails,
-            mask_phone=self._phones,
-            hash_key=self._hash_key,
-        )
 
     def text(self, text: str, *, limit: int = MAX_TEXT_LENGTH) -> str:
         """The text without its secrets, cut to `limit` characters after they are gone.
@@ -126,6 +115,10 @@ class Redactor:
             return bare(Kind.TOO_MUCH)
         except Exception:  # noqa: BLE001 - whatever went wrong, the text may not be shown
             return bare(Kind.UNREADABLE)
+
+    def knows(self, text: str) -> bool:
+        """Tell whether one of the known values stands in the text as it is."""
+        return self._known.occurs_in(text)
 
     def value(self, value: object, *, text: Callable[[str], str] | None = None) -> Any:  # noqa: ANN401 - of the shape of what came in
         """The value without its secrets: mappings, sequences and texts as they were, new.
