@@ -2,74 +2,48 @@
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from pathlib import Path
+from contextlib import ExitStack, closing
 
 import psycopg
 import pytest
 
 from holdfast.store.contract import Store
+from holdfast.store.migrate import Migration
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.testing.postgres_databases import DisposableDatabases
 
 TABLES = (
     *("job", "plan", "checkpoint", "ledger", "queue", "worker"),
     *("upstream", "dead_letter", "replay", "replay_item", "audit"),
     *("delivery", "outbox", "inbox"),
+    *("api_token", "tally", "ended_session"),
 )
-
-
-def _migrate(url: str) -> None:
-    store = PostgresStore(url)
-    store.migrate()
-    store.close()
-
-
-@pytest.fixture(scope="session")
-def migrated_postgres_url(postgres_databases: DisposableDatabases) -> str:
-    """A migrated database for all tests of this process that leave its schema alone."""
-    return postgres_databases.fresh(
-        template=postgres_databases.template("migrated", build=_migrate)
-    )
-
-
-@pytest.fixture
-def emptied_postgres_url(migrated_postgres_url: str) -> str:
-    with psycopg.connect(migrated_postgres_url, autocommit=True) as connection:
-        for table in TABLES:
-            connection.execute(f"delete from holdfast.{table}")
-    return migrated_postgres_url
+URL_FIXTURES = {"sqlite-file": "sqlite_url", "postgres": "postgres_url"}
 
 
 @pytest.fixture(params=["sqlite-memory", "sqlite-file", "postgres"])
-def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "postgres":
-        return request.getfixturevalue("emptied_postgres_url")
-    return "sqlite://:memory:" if request.param == "sqlite-memory" else _file_url(tmp_path)
+def store_url(request: pytest.FixtureRequest) -> str:
+    if request.param == "sqlite-memory":
+        return "sqlite://:memory:"
+    return request.getfixturevalue(URL_FIXTURES[request.param])
 
 
 @pytest.fixture(params=["sqlite-file", "postgres"])
-def shared_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def shared_url(request: pytest.FixtureRequest) -> str:
     """The URL of a database that several stores can open."""
-    if request.param == "postgres":
-        return request.getfixturevalue("emptied_postgres_url")
-    return _file_url(tmp_path)
+    return request.getfixturevalue(URL_FIXTURES[request.param])
 
 
 @pytest.fixture
 def open_store() -> Iterator[Callable[[str], Store]]:
     """Opens stores and closes them in the end."""
-    opened: list[Store] = []
+    with ExitStack() as opened:
 
-    def open_(url: str) -> Store:
-        store = SqliteStore(url) if url.startswith("sqlite:") else PostgresStore(url)
-        opened.append(store)
-        return store
+        def open_(url: str) -> Store:
+            store = SqliteStore(url) if url.startswith("sqlite:") else PostgresStore(url)
+            return opened.enter_context(closing(store))
 
-    yield open_
-    for store in opened:
-        store.close()
+        yield open_
 
 
 @pytest.fixture
@@ -83,10 +57,6 @@ def store(store_url: str, open_store: Callable[[str], Store]) -> Store:
 def other_store(store: Store, store_url: str, open_store: Callable[[str], Store]) -> Store:
     """A second store on the same database; memory has no second."""
     return store.reserve("other") if ":memory:" in store_url else open_store(store_url)
-
-
-def _file_url(folder: Path) -> str:
-    return f"sqlite:///{folder / 'holdfast.db'}"
 
 
 def by_hand(url: str, statement: str, *, unchecked: bool = True) -> list[tuple[object, ...]]:
@@ -113,4 +83,6 @@ def script_by_hand(url: str, script: str) -> None:
             connection.executescript(script)
         return
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(script)
+        # One by one, as psql does: what is done concurrently refuses any transaction around it.
+        for statement in Migration(0, "by hand", script).statements:
+            connection.execute(statement)

@@ -6,8 +6,12 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
+from holdfast.core.retention import Retention
 from holdfast.store.contract import Store
+from holdfast.store.postgres import statements as postgres_statements
 from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.retention import Place, Section
+from holdfast.store.sqlite import statements as sqlite_statements
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.conformance.delivering import claimed, new_delivery
 from holdfast.testing.conformance.samples import NOW, after
@@ -57,6 +61,8 @@ def apply(store: Store) -> object:
     )
 
 
+OLD = Retention(deliveries=0).cutoffs(after(1))
+
 # Each operation, with the index it must use: the name in SQLite, the name in PostgreSQL.
 OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
     "claim": (lambda it: claimed(it, limit=5), ("holdfast_delivery_due", "delivery_due")),
@@ -70,6 +76,7 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
         ("holdfast_delivery_leased", "delivery_leased"),
     ),
     "get": (lambda it: it.deliveries.get("0190"), BY_ID),
+    "get of one owner's": (lambda it: it.deliveries.get("0190", owner="ada"), BY_ID),
     "ensure": (
         lambda it: it.deliveries.ensure([new_delivery(run_at=after(1000)) for _ in range(3)]),
         ("holdfast_delivery_key", "delivery_key"),
@@ -86,6 +93,7 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
         lambda it: it.deliveries.unchecked("mail", since=after(-9), until=NOW, limit=5),
         ("holdfast_delivery_unchecked", "delivery_unchecked"),
     ),
+    "purge": (lambda it: it.retention.purge(OLD, Place(Section.DELIVERIES), limit=5), BY_ID),
     "unknown": (
         lambda it: it.deliveries.unknown("mail", until=NOW, limit=5),
         ("holdfast_delivery_unknown", "delivery_unknown"),
@@ -155,6 +163,31 @@ def test_a_statement_keeps_its_index_on_postgresql(
         # A claim leaves the index entries of what it took until the next vacuum.
         read = after_["entries of delivery_due"] - before["entries of delivery_due"]
         assert read < DUE + 100 * REPEATS
+
+
+PARTIAL = ("delivery_due", "delivery_unknown", "delivery_failed")
+
+
+def test_those_who_count_read_only_what_has_not_ended_well_on_sqlite(crowded_sqlite) -> None:
+    statement = sqlite_statements.SQL["delivery_standing"]
+    rows = crowded_sqlite._database._open().execute(f"explain query plan {statement}").fetchall()
+
+    read = [row[3] for row in rows if "holdfast_delivery" in row[3]]
+    assert len(read) == len(PARTIAL)
+    assert all(any(name in line for name in PARTIAL) for line in read), read
+
+
+def test_those_who_count_read_only_what_has_not_ended_well_on_postgresql(crowded_postgres) -> None:
+    # Of so small a table much is open, and reading all of it may be cheapest.
+    with psycopg.connect(crowded_postgres[1], autocommit=True) as connection:
+        connection.execute("set enable_seqscan = off")
+        rows = connection.execute(
+            f"explain {postgres_statements.SQL['delivery_standing']}"
+        ).fetchall()
+
+    plan = "\n".join(row[0] for row in rows)
+    assert "Seq Scan" not in plan
+    assert all(name in plan for name in PARTIAL), plan
 
 
 def statistics(store: Store, url: str) -> dict[str, int]:

@@ -58,13 +58,13 @@ def test_a_job_whose_return_cannot_be_recorded_stays_failed(
 
 
 def test_a_locked_letter_does_not_hold_up_other_jobs(
-    emptied_postgres_url: str, open_store: Callable[[str], Store]
+    postgres_url: str, open_store: Callable[[str], Store]
 ) -> None:
-    store = open_store(emptied_postgres_url)
+    store = open_store(postgres_url)
     submitted(store, 3)
     dead = [after_event(store, job, Failed(LASTING_FAILURE)) for job in claim(store)]
     sent_back = [decided(job, RetryRequested("ada"), now=after(1)) for job in dead]
-    with psycopg.connect(emptied_postgres_url) as somebody:
+    with psycopg.connect(postgres_url) as somebody:
         somebody.execute(
             "select 1 from holdfast.dead_letter where id = %s for update", [dead[1].id]
         )

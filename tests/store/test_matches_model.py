@@ -1,5 +1,6 @@
 """Random events against both databases and the pure model: rows are equal after every step."""
 
+import itertools
 from collections.abc import Callable
 
 import psycopg
@@ -25,7 +26,7 @@ from holdfast.core.event import (
     WaitExpired,
 )
 from holdfast.core.failure import Category, Failure
-from holdfast.core.ids import JobId
+from holdfast.core.ids import IdSequence, JobId
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.job import ACTIVE, Job, JobState, WorkerId
 from holdfast.core.lease import Lease, claimable, claimed, lease_of
@@ -37,9 +38,12 @@ from holdfast.store.letters import LetterFilter
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.conformance.letter_model import letter_after
-from holdfast.testing.conformance.samples import as_stored, next_id
+from holdfast.testing.conformance.samples import as_stored
 from tests.store.conftest import TABLES
 
+# Its own: ids only rise, and time passes here, which it does not in other tests.
+IDS = IdSequence()
+CHANCES = itertools.count()
 RETRY = Retry(attempts=2, base=5.0, cap=20.0)
 PLAN = Plan(
     "p",
@@ -136,7 +140,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def submit_and_compare(self, *, queue, priority, key, payload, delay_us, deadline_us) -> None:
         new = NewJob(
-            id=next_id(self.now),
+            id=IDS.next(now=self.now, chance=next(CHANCES)),
             pipeline="p",
             plan=PLAN.digest,
             queue=queue,
@@ -369,27 +373,31 @@ def _memory() -> Store:
 
 
 @pytest.fixture
-def emptied_postgres(emptied_postgres_url: str) -> Callable[[], Store]:
+def emptied_postgres(postgres_url: str) -> Callable[[], Store]:
     def open_() -> Store:
-        with psycopg.connect(emptied_postgres_url, autocommit=True) as connection:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
             for table in TABLES:
                 connection.execute(f"delete from holdfast.{table}")
-        return PostgresStore(emptied_postgres_url, size=1)
+        return PostgresStore(postgres_url, size=1)
 
     return open_
 
 
 @shrinking_takes_long
-def test_sqlite_does_what_the_model_says() -> None:
+@pytest.mark.parametrize("examples", [60, pytest.param(400, marks=pytest.mark.slow)])
+def test_sqlite_does_what_the_model_says(examples: int) -> None:
     class Machine(StoreMachine):
         open_stores = staticmethod(lambda: [_memory()])
 
-    _run(Machine, examples=200)
+    _run(Machine, examples=examples)
 
 
 @shrinking_takes_long
-def test_both_databases_do_what_the_model_says(emptied_postgres: Callable[[], Store]) -> None:
+@pytest.mark.parametrize("examples", [25, pytest.param(150, marks=pytest.mark.slow)])
+def test_both_databases_do_what_the_model_says(
+    emptied_postgres: Callable[[], Store], examples: int
+) -> None:
     class Machine(StoreMachine):
         open_stores = staticmethod(lambda: [_memory(), emptied_postgres()])
 
-    _run(Machine, examples=70)
+    _run(Machine, examples=examples)

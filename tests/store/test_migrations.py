@@ -42,8 +42,8 @@ store.close()
 
 
 @pytest.fixture
-def empty_store(database_url: str, open_store: Callable[[str], Store]) -> Store:
-    return open_store(database_url)
+def empty_store(empty_database_url: str, open_store: Callable[[str], Store]) -> Store:
+    return open_store(empty_database_url)
 
 
 def test_a_new_database_is_migrated_once(empty_store: Store) -> None:
@@ -52,7 +52,7 @@ def test_a_new_database_is_migrated_once(empty_store: Store) -> None:
 
 
 def test_what_is_pending_is_shown_and_nothing_is_changed(
-    empty_store: Store, database_url: str
+    empty_store: Store, empty_database_url: str
 ) -> None:
     pending = empty_store.pending_migrations()
 
@@ -64,9 +64,9 @@ def test_what_is_pending_is_shown_and_nothing_is_changed(
     assert (caught.value.found, caught.value.needed) == (0, LAST)
 
 
-def test_what_is_pending_may_be_run_by_hand(empty_store: Store, database_url: str) -> None:
+def test_what_is_pending_may_be_run_by_hand(empty_store: Store, empty_database_url: str) -> None:
     for _, text in empty_store.pending_migrations():
-        script_by_hand(database_url, text)
+        script_by_hand(empty_database_url, text)
 
     empty_store.check_schema()
     assert empty_store.migrate() == []
@@ -77,8 +77,8 @@ def test_using_a_database_without_a_schema_says_what_to_do(empty_store: Store) -
         submitted(empty_store)
 
 
-def test_many_processes_may_start_on_an_empty_database_at_once(database_url: str) -> None:
-    command = [sys.executable, "-c", START, database_url]
+def test_many_processes_may_start_on_an_empty_database_at_once(empty_database_url: str) -> None:
+    command = [sys.executable, "-c", START, empty_database_url]
     processes = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for _ in range(STARTERS)
@@ -94,11 +94,11 @@ def test_many_processes_may_start_on_an_empty_database_at_once(database_url: str
     assert outputs.count("") == STARTERS - 1
 
 
-def test_a_migration_killed_before_any_statement_is_run_again(database_url: str) -> None:
+def test_a_migration_killed_before_any_statement_is_run_again(empty_database_url: str) -> None:
     script = Path(__file__).with_name("killed_migration.py")
 
     finished = subprocess.run(
-        [sys.executable, script, database_url],
+        [sys.executable, script, empty_database_url],
         capture_output=True,
         text=True,
         timeout=50,
@@ -117,9 +117,9 @@ def test_a_migration_killed_before_any_statement_is_run_again(database_url: str)
     assert {applied for _, _, applied in tries} <= rest
 
 
-def test_a_newer_schema_is_refused(empty_store: Store, database_url: str) -> None:
+def test_a_newer_schema_is_refused(empty_store: Store, empty_database_url: str) -> None:
     empty_store.migrate()
-    by_hand(database_url, "insert into {migration} values (999, '0999_later', 'x', 0)")
+    by_hand(empty_database_url, "insert into {migration} values (999, '0999_later', 'x', 0)")
 
     for refusing in (empty_store.check_schema, empty_store.migrate, empty_store.pending_migrations):
         with pytest.raises(SchemaTooNew, match="upgrade holdfast") as caught:
@@ -128,22 +128,22 @@ def test_a_newer_schema_is_refused(empty_store: Store, database_url: str) -> Non
 
 
 def test_an_applied_migration_whose_text_changed_is_refused(
-    empty_store: Store, database_url: str
+    empty_store: Store, empty_database_url: str
 ) -> None:
     empty_store.migrate()
-    by_hand(database_url, "update {migration} set checksum = 'edited' where version = 1")
+    by_hand(empty_database_url, "update {migration} set checksum = 'edited' where version = 1")
 
     for refusing in (empty_store.check_schema, empty_store.migrate):
         with pytest.raises(UsageError, match=f"{FIRST} was applied .* with another text"):
             refusing()
 
 
-def test_a_migration_is_recorded_with_its_time(empty_store: Store, database_url: str) -> None:
+def test_a_migration_is_recorded_with_its_time(empty_store: Store, empty_database_url: str) -> None:
     before = empty_store.read_clock()
     empty_store.migrate()
 
     ((version, name, applied_at),) = by_hand(
-        database_url, "select version, name, applied_at from {migration} where version = 1"
+        empty_database_url, "select version, name, applied_at from {migration} where version = 1"
     )
 
     assert (version, name) == (1, FIRST)
@@ -190,8 +190,8 @@ class TestNextMigration:
         return SqliteDialect(database, lambda: 0)
 
     @pytest.fixture
-    def connection(self, postgres_url: str) -> psycopg.Connection:
-        with Connections(postgres_url, name="test", size=1).connect() as connection:
+    def connection(self, empty_postgres_url: str) -> psycopg.Connection:
+        with Connections(empty_postgres_url, name="test", size=1).connect() as connection:
             runner.migrate(PostgresDialect(connection), postgres_migrations.MIGRATIONS)
             yield connection
 
@@ -239,12 +239,12 @@ class TestNextMigration:
         assert connection.execute("show statement_timeout").fetchone() == ("30s",)
 
     def test_a_migration_gives_way_to_the_users_of_a_table(
-        self, connection, postgres_url: str
+        self, connection, empty_postgres_url: str
     ) -> None:
         adding = Migration(LAST + 1, "9_x", "alter table holdfast.job add column extra integer;\n")
         with (
-            psycopg.connect(postgres_url) as user,
-            psycopg.connect(postgres_url, autocommit=True) as other,
+            psycopg.connect(empty_postgres_url) as user,
+            psycopg.connect(empty_postgres_url, autocommit=True) as other,
         ):
             user.execute("select count(*) from holdfast.job")
             known = postgres_migrations.MIGRATIONS
@@ -282,9 +282,9 @@ class TestNextMigration:
             worker.check_schema()
 
     def test_workers_go_on_while_postgres_is_migrated(
-        self, connection, postgres_url: str, open_store
+        self, connection, empty_postgres_url: str, open_store
     ) -> None:
-        worker = open_store(postgres_url)
+        worker = open_store(empty_postgres_url)
         submitted(worker, 3)
         before = claim(worker, limit=1)
         adding = Migration(LAST + 1, "9_x", "alter table holdfast.job add column extra integer;\n")

@@ -31,15 +31,13 @@ VALUES = {
 
 
 @pytest.fixture
-def postgres(emptied_postgres_url: str, open_store: Callable[[str], Store]) -> Store:
-    return open_store(emptied_postgres_url)
+def postgres(postgres_url: str, open_store: Callable[[str], Store]) -> Store:
+    return open_store(postgres_url)
 
 
-def test_a_message_that_commits_after_later_ones_is_still_sent(
-    postgres: Store, emptied_postgres_url: str
-):
+def test_a_message_that_commits_after_later_ones_is_still_sent(postgres: Store, postgres_url: str):
     slow, quick = (NewMessage(f"m-{name}", name, "note", "1") for name in ("slow", "quick"))
-    with psycopg.connect(emptied_postgres_url) as one, psycopg.connect(emptied_postgres_url) as two:
+    with psycopg.connect(postgres_url) as one, psycopg.connect(postgres_url) as two:
         postgres.outbox.add([slow], now=NOW, connection=one)
         postgres.outbox.add([quick], now=NOW, connection=two)
 
@@ -52,10 +50,10 @@ def test_a_message_that_commits_after_later_ones_is_still_sent(
     assert second.position < first.position
 
 
-def test_a_relay_passes_over_rows_that_somebody_sits_on(postgres: Store, emptied_postgres_url: str):
+def test_a_relay_passes_over_rows_that_somebody_sits_on(postgres: Store, postgres_url: str):
     given = added(postgres, "a", "a", "b", "c", "c", "c")
     locked = (given[0], given[4])
-    with psycopg.connect(emptied_postgres_url) as other:
+    with psycopg.connect(postgres_url) as other:
         other.execute("select from holdfast.outbox where id = any(%s) for update", [list(locked)])
 
         assert ids(leased(postgres)) == [given[2], given[3]]
@@ -63,9 +61,9 @@ def test_a_relay_passes_over_rows_that_somebody_sits_on(postgres: Store, emptied
     assert ids(leased(postgres)) == given[:2]
 
 
-def test_a_relay_that_claims_holds_no_writer_up(postgres: Store, emptied_postgres_url: str):
+def test_a_relay_that_claims_holds_no_writer_up(postgres: Store, postgres_url: str):
     added(postgres, "a")
-    with psycopg.connect(emptied_postgres_url) as claiming:
+    with psycopg.connect(postgres_url) as claiming:
         claiming.execute("select from holdfast.outbox for update")
 
         added(postgres, "a", "b")
@@ -91,10 +89,10 @@ def test_a_message_in_the_callers_own_transaction_on_sqlite(
     assert ids(leased(store)) == [kept.id]
 
 
-def test_a_connection_without_a_transaction_is_refused(emptied_postgres_url: str):
-    store = PostgresStore(emptied_postgres_url)
+def test_a_connection_without_a_transaction_is_refused(postgres_url: str):
+    store = PostgresStore(postgres_url)
     with (
-        psycopg.connect(emptied_postgres_url, autocommit=True) as connection,
+        psycopg.connect(postgres_url, autocommit=True) as connection,
         pytest.raises(UsageError, match="no transaction open"),
     ):
         store.outbox.add([message()], now=NOW, connection=connection)

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from holdfast.core.event import Done, Failed, Suspended
+from holdfast.core.event import Done, Failed, Interrupted, Suspended
 from holdfast.core.job import Job
 from holdfast.core.lease import lease_of
 from holdfast.core.retention import Retention
@@ -17,6 +17,7 @@ from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.retention import Place, Section
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.conformance.samples import (
+    DRAFT,
     LEASE_US,
     NOW,
     PASSING_FAILURE,
@@ -90,8 +91,13 @@ def complete(crowd: Crowd) -> object:
     return crowd.store.apply([decided(job, Done('"sent"'), now=after(1)) for job in jobs])
 
 
-def apply(crowd: Crowd) -> object:
+def retry(crowd: Crowd) -> object:
     decisions = [decided(job, Failed(PASSING_FAILURE), now=after(1)) for job in crowd.take(5)]
+    return crowd.store.apply(decisions)
+
+
+def apply(crowd: Crowd) -> object:
+    decisions = [decided(job, Interrupted(), now=after(1)) for job in crowd.take(5)]
     return crowd.store.apply(decisions)
 
 
@@ -105,6 +111,13 @@ def purge(crowd: Crowd) -> object:
     return crowd.store.retention.purge(cutoffs, Place(Section.JOBS), limit=5)
 
 
+def take(crowd: Crowd) -> object:
+    due = crowd.store.due.waiting([DRAFT], limit=1, now=NOW)
+    return crowd.store.due.claim(
+        [job.id for job in due], route=DRAFT, holder=WORKER, lease_us=LEASE_US, now=NOW
+    )
+
+
 # Each operation, with the index it must use: the name in SQLite, the name in PostgreSQL.
 KEY_OF_ID = ("sqlite_autoindex_holdfast_job_1", "job_pkey")
 OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
@@ -114,11 +127,17 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
         ("holdfast_job_due", "job_due"),
     ),
     "next_due": (lambda it: it.store.next_due(ROUTES), ("holdfast_job_due", "job_due")),
+    "due_waiting": (
+        lambda it: it.store.due.waiting(ROUTES, limit=5, now=NOW),
+        ("holdfast_job_due", "job_due"),
+    ),
+    "due_claim": (take, KEY_OF_ID),
     "queued": (
         lambda it: it.store.queued("default", limit=100),
         ("holdfast_job_due", "job_due"),
     ),
     "complete": (complete, KEY_OF_ID),
+    "retry": (retry, KEY_OF_ID),
     "apply": (apply, KEY_OF_ID),
     "renew": (renew, KEY_OF_ID),
     "expired": (
@@ -139,6 +158,11 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
     ),
     "get": (lambda it: it.store.get([job.id for job in it.running[:10]]), KEY_OF_ID),
     "find": (lambda it: it.store.find(JobFilter(), before=None, limit=10), KEY_OF_ID),
+    "get of one owner's": (
+        lambda it: it.store.get([job.id for job in it.running[:10]], owner="ada"),
+        KEY_OF_ID,
+    ),
+    "count": (lambda it: it.store.count(JobFilter(), at_most=10), KEY_OF_ID),
     "purge": (purge, KEY_OF_ID),
     "twins": (
         lambda it: it.store.twins(owner="", pipeline="letters", key="k-77"),
@@ -190,6 +214,7 @@ class TestSqlite:
         assert not [line for line in plans if line.startswith("SCAN")] or name in {
             "held_by",  # all that is leased is little
             "find",  # walks the key from the newest down
+            "count",  # the same
         }
 
     def test_the_cost_of_a_claim_does_not_grow(self, crowded_sqlite: Crowd, tmp_path: Path) -> None:
@@ -270,7 +295,7 @@ class TestPostgres:
         assert read["scans of the table"] == 0
         assert read[index] > 0
 
-    @pytest.mark.parametrize("name", ["claim", "claim of nothing", "next_due"])
+    @pytest.mark.parametrize("name", ["claim", "claim of nothing", "next_due", "due_waiting"])
     def test_jobs_of_the_future_are_not_looked_at(self, crowded_postgres: Crowd, name: str) -> None:
         operation, _ = OPERATIONS[name]
 

@@ -12,7 +12,7 @@ from holdfast.core.retention import Retention
 from holdfast.store.postgres.statements import SQL as POSTGRES
 from holdfast.store.retention import Place, Section
 from holdfast.store.sqlite.statements import SQL as SQLITE
-from holdfast.testing.conformance.purging import failed, id_made_now, purged, resolve
+from holdfast.testing.conformance.purge_samples import failed, id_made_now, purged, resolve
 from holdfast.testing.conformance.samples import (
     NOW,
     PLAN,
@@ -37,11 +37,11 @@ LETTER = (
 )
 
 
-def test_a_job_that_somebody_has_locked_is_passed_over_at_once(emptied_postgres_url, open_store):
-    store = open_store(emptied_postgres_url)
+def test_a_job_that_somebody_has_locked_is_passed_over_at_once(postgres_url, open_store):
+    store = open_store(postgres_url)
     store.migrate()
     jobs = [after_event(store, job, CancelRequested("ada")) for job in _claimed(store, 5)]
-    with psycopg.connect(emptied_postgres_url) as connection:
+    with psycopg.connect(postgres_url) as connection:
         connection.execute("set lock_timeout = '1ms'")
         connection.execute("select from holdfast.job where id = %s for update", [jobs[2].id])
         gone = purged(store, now=after(1), keep=NOTHING_KEPT)
@@ -53,14 +53,14 @@ def test_a_job_that_somebody_has_locked_is_passed_over_at_once(emptied_postgres_
 
 @pytest.mark.parametrize("table", ["job", "dead_letter"])
 def test_a_failed_job_goes_with_its_letter_or_not_at_all_when_either_is_locked(
-    emptied_postgres_url, open_store, table
+    postgres_url, open_store, table
 ):
-    store = open_store(emptied_postgres_url)
+    store = open_store(postgres_url)
     store.migrate()
     jobs = [failed(store) for _ in range(3)]
     for job in jobs:
         resolve(store, job, now=NOW)
-    with psycopg.connect(emptied_postgres_url) as connection:
+    with psycopg.connect(postgres_url) as connection:
         connection.execute(
             f"select from holdfast.{table} where id::text = %s for update", [jobs[1].id]
         )
@@ -71,13 +71,13 @@ def test_a_failed_job_goes_with_its_letter_or_not_at_all_when_either_is_locked(
     assert set(store.get([job.id for job in jobs])) == {jobs[1].id}
 
 
-def test_a_walk_takes_no_lock_that_a_claim_would_wait_for(emptied_postgres_url, open_store):
-    store, other = open_store(emptied_postgres_url), open_store(emptied_postgres_url)
+def test_a_walk_takes_no_lock_that_a_claim_would_wait_for(postgres_url, open_store):
+    store, other = open_store(postgres_url), open_store(postgres_url)
     store.migrate()
     for job in _claimed(store, 5):
         after_event(store, job, CancelRequested("ada"))
     submitted(store, 5)
-    with psycopg.connect(emptied_postgres_url) as connection:
+    with psycopg.connect(postgres_url) as connection:
         # The walk waits for this in the middle of its transaction, its own locks in hand.
         connection.execute("lock table holdfast.ledger in share row exclusive mode")
         with pytest.raises(Exception, match="lock timeout"):

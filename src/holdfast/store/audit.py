@@ -24,6 +24,8 @@ class AuditEntry(NamedTuple):
     subject: str
     reason: str | None = None
     detail: Mapping[str, Any] | None = None
+    id: int | None = None
+    """Its place in the record, of an entry that was read: later ones have higher ids."""
 
 
 def record(steps: Steps, entry: AuditEntry) -> None:
@@ -34,7 +36,27 @@ def record(steps: Steps, entry: AuditEntry) -> None:
 def values_of(entry: AuditEntry) -> dict[str, Any]:
     """Return what `audit_record` takes."""
     detail = None if entry.detail is None else json.dumps(entry.detail, ensure_ascii=False)
-    return {**entry._asdict(), "detail": detail}
+    values = {**entry._asdict(), "detail": detail}
+    del values["id"]
+    return values
+
+
+def done_and_recorded(
+    sql: Sql, statement: str, values: Mapping[str, Any], entry: AuditEntry | None
+) -> bool:
+    """Run a statement and, where it changes its one row, write the entry: both or neither.
+
+    False when it changed nothing.
+    """
+
+    def write(steps: Steps) -> bool:
+        if steps.count(statement, values) != 1:
+            return False
+        if entry is not None:
+            record(steps, entry)
+        return True
+
+    return sql.transact(write)
 
 
 class AuditRows:
@@ -44,13 +66,28 @@ class AuditRows:
         self._sql = sql
 
     def latest(
-        self, *, subject_kind: str | None = None, subject: str | None = None, limit: int = PAGE
+        self,
+        *,
+        subject_kind: str | None = None,
+        subject: str | None = None,
+        before: int | None = None,
+        limit: int = PAGE,
     ) -> list[AuditEntry]:
-        """Return the latest entries, newest first, of one kind or of one subject."""
-        rows = self._sql.rows(
-            "audit_latest", {"subject_kind": subject_kind, "subject": subject, "limit": limit}
-        )
+        """Return the latest entries, newest first, of one kind or of one subject.
+
+        With `before` those below that id.
+        """
+        values = {
+            "subject_kind": subject_kind,
+            "subject": subject,
+            "before": before,
+            "limit": limit,
+        }
         return [
-            AuditEntry._make((*facts, None if detail is None else json.loads(detail)))
-            for *facts, detail in rows
+            AuditEntry._make((*facts, None if detail is None else json.loads(detail), entry_id))
+            for *facts, detail, entry_id in self._sql.rows("audit_latest", values)
         ]
+
+    def add(self, entry: AuditEntry, *, connection: object = None) -> None:
+        """Write an entry; with `connection` as part of the caller's own transaction."""
+        self._sql.transact(lambda steps: record(steps, entry), connection=connection)

@@ -1,10 +1,10 @@
-"""What a decision about a job writes of its dead letter, in the same commit."""
+"""What a decision about a job writes besides it, in the same commit: dead letters, the record."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from holdfast.core.decision import Decision, Kind
 from holdfast.core.failure import Failure
@@ -12,10 +12,18 @@ from holdfast.core.fingerprint import fingerprint
 from holdfast.store.audit import ENGINE, AuditEntry, values_of
 from holdfast.store.letters import SUBJECT
 
+JOB: Final = "job"
+"""The kind of subject under which the audit record keeps what is done to jobs that run."""
+
 
 def concerns_letter(decision: Decision) -> bool:
     """Tell whether a decision ends its job for good or sends it back."""
     return decision.buries or decision.entry.kind is Kind.REVIVED
+
+
+def is_more_than_a_row(decision: Decision) -> bool:
+    """Tell whether a decision writes of a dead letter, or into the record of actions."""
+    return concerns_letter(decision) or decision.entry.kind is Kind.CANCELLED
 
 
 def burials(applied: Iterable[Decision]) -> list[dict[str, Any]]:
@@ -36,12 +44,12 @@ def returns(applied: Iterable[Decision]) -> list[dict[str, Any]]:
     ]
 
 
-def records_of_returns(applied: Iterable[Decision]) -> list[dict[str, Any]]:
-    """Return what `audit_record` takes for each decision that sends its job back."""
+def records(applied: Iterable[Decision]) -> list[dict[str, Any]]:
+    """Return what `audit_record` takes for each decision that somebody asked for."""
     return [
-        values_of(_record_of_return(decision))
+        values_of(_RECORDS[decision.entry.kind](decision))
         for decision in applied
-        if decision.entry.kind is Kind.REVIVED
+        if decision.entry.kind in _RECORDS
     ]
 
 
@@ -77,3 +85,18 @@ def _record_of_return(decision: Decision) -> AuditEntry:
         reason=said.get("reason"),
         detail={"from_start": bool(said.get("from_start")), "stage": decision.change.stage},
     )
+
+
+def _record_of_cancel(decision: Decision) -> AuditEntry:
+    said = json.loads(decision.entry.detail or "{}")
+    return AuditEntry(
+        at=decision.entry.at,
+        done_by=said.get("by") or ENGINE,
+        action="cancelled",
+        subject_kind=JOB,
+        subject=decision.job_id,
+        reason=said.get("reason"),
+    )
+
+
+_RECORDS: Final = {Kind.REVIVED: _record_of_return, Kind.CANCELLED: _record_of_cancel}

@@ -21,14 +21,20 @@ if TYPE_CHECKING:
     from holdfast.core.job import Job, JobState, PlanDigest, WorkerId
     from holdfast.core.lease import Lease
     from holdfast.core.plan import Plan, Route
-    from holdfast.store.audit import AuditRows
+    from holdfast.store.audit import AuditEntry, AuditRows
     from holdfast.store.deliveries import DeliveryRows
+    from holdfast.store.drains import DrainRows
+    from holdfast.store.due import DueRows
     from holdfast.store.inbox import InboxRows
     from holdfast.store.letters import LetterRows
     from holdfast.store.outbox import OutboxRows
     from holdfast.store.replays import ReplayRows
     from holdfast.store.retention import RetentionRows
     from holdfast.store.secrets import SecretRows
+    from holdfast.store.sessions import SessionRows
+    from holdfast.store.tail import TailRows
+    from holdfast.store.tallies import TallyRows
+    from holdfast.store.tokens import TokenRows
     from holdfast.store.upstreams import UpstreamRows
 
 
@@ -126,6 +132,9 @@ class WorkerRow(NamedTuple):
     concurrency: int
     state: str
     """`running`, `draining` or `stopped`."""
+    drain_asked_at: Instant | None = None
+    """When somebody told it to end; it hears of it when it next reports itself."""
+    drain_asked_by: str | None = None
 
 
 class Violation(NamedTuple):
@@ -166,6 +175,12 @@ class Store(Protocol):
     outbox: OutboxRows
     inbox: InboxRows
     deliveries: DeliveryRows
+    due: DueRows
+    tail: TailRows
+    tokens: TokenRows
+    sessions: SessionRows
+    tallies: TallyRows
+    drains: DrainRows
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""
@@ -260,11 +275,12 @@ class Store(Protocol):
         """
         ...
 
-    def apply(self, decisions: Sequence[Decision]) -> set[JobId]:
+    def apply(self, decisions: Sequence[Decision], *, connection: object = None) -> set[JobId]:
         """Write decisions in one transaction; return the ids whose revision still matched.
 
         A decision whose job has moved on, or is locked by somebody for long, is left out; the
-        others stand. At most one decision per job in one call.
+        others stand. At most one decision per job in one call. With `connection` they become part
+        of the caller's own transaction, and a row that is locked is waited for.
         """
         ...
 
@@ -280,12 +296,16 @@ class Store(Protocol):
         """Return waiting jobs whose wait is over at `now`, by end of the wait and id."""
         ...
 
-    def get(self, job_ids: Collection[JobId]) -> dict[JobId, Job]:
-        """Return the jobs of those ids that exist."""
+    def get(self, job_ids: Collection[JobId], *, owner: str | None = None) -> dict[JobId, Job]:
+        """Return the jobs of those ids that exist; with `owner`, and belong to it."""
         ...
 
     def find(self, wanted: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         """Return matching jobs, newest id first, from those below `before`."""
+        ...
+
+    def count(self, wanted: JobFilter, *, at_most: int) -> int:
+        """Return how many jobs match; no more than `at_most` are counted."""
         ...
 
     def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:
@@ -304,12 +324,17 @@ class Store(Protocol):
         """Return a stored plan."""
         ...
 
-    def pause_queue(self, queue: str, *, by: str, now: Instant) -> bool:
-        """Stop claims from a queue; False when it was paused already."""
+    def pause_queue(
+        self, queue: str, *, by: str, now: Instant, audit: AuditEntry | None = None
+    ) -> bool:
+        """Stop claims from a queue; False when it was paused already.
+
+        What the record should say is written with it, unless it was paused already.
+        """
         ...
 
-    def resume_queue(self, queue: str) -> bool:
-        """Let claims from a queue go on; False when it was not paused."""
+    def resume_queue(self, queue: str, *, audit: AuditEntry | None = None) -> bool:
+        """Let claims from a queue go on; False when it was not paused, see `pause_queue`."""
         ...
 
     def queued(self, queue: str, *, limit: int) -> int:

@@ -18,8 +18,9 @@ from holdfast.store.sql import Sql, Steps
 SUBJECT: Final = "delivery"
 """The kind of subject under which the audit record keeps what is done about deliveries."""
 CHUNK: Final = 200
+TRIES: Final = 8
 _FIXED: Final = frozenset(
-    {"subject", "recipient", "version", "provider", "token", "message", "created_at"}
+    {"subject", "recipient", "version", "provider", "token", "message", "created_at", "trace"}
 )
 DELIVERY_COLUMNS: Final = ", ".join(f"delivery.{name}" for name in Delivery._fields)
 DELIVERY_RETURNED: Final = ", ".join(Delivery._fields)
@@ -38,6 +39,17 @@ class DeliveryFilter(NamedTuple):
     error_class: str | None = None
     created_since: Instant | None = None
     created_until: Instant | None = None
+    owner: str | None = None
+    """That of the job a delivery belongs to; one without a job is nobody's."""
+
+
+class DeliveryStanding(NamedTuple):
+    """How many deliveries of a provider are in a state that is not `sent`, and since when."""
+
+    provider: str
+    state: DeliveryState
+    deliveries: int
+    oldest_at: Instant
 
 
 class DeliveryRows:
@@ -58,11 +70,17 @@ class DeliveryRows:
         def write(steps: Steps) -> list[Delivery]:
             found: dict[tuple[str, str, int], Delivery] = {}
             for start in range(0, len(ordered), CHUNK):
-                values = {"rows": _as_json(ordered[start : start + CHUNK])}
-                steps.count("deliveries_insert", values)
-                for row in steps.rows("deliveries_of_keys", values):
-                    delivery = _from_row(row)
-                    found[_key(delivery)] = delivery
+                missing = ordered[start : start + CHUNK]
+                for _ in range(TRIES):
+                    values = {"rows": _as_json(missing)}
+                    steps.count("deliveries_insert", values)
+                    for row in steps.rows("deliveries_of_keys", values):
+                        delivery = _from_row(row)
+                        found[_key(delivery)] = delivery
+                    # One that was in the way may be gone by now, because it was old.
+                    missing = [delivery for delivery in missing if _key(delivery) not in found]
+                    if not missing:
+                        break
             return [found[_key(delivery)] for delivery in made]
 
         return self._sql.transact(write, connection=connection) if made else []
@@ -112,9 +130,9 @@ class DeliveryRows:
 
         return self._sql.transact(write) if ordered else {}
 
-    def get(self, delivery_id: str) -> Delivery | None:
-        """Return a delivery, or None when there is none of that id."""
-        found = self._find("delivery", {"id": delivery_id})
+    def get(self, delivery_id: str, *, owner: str | None = None) -> Delivery | None:
+        """Return a delivery, or None when there is none of that id, or none of that owner's."""
+        found = self._find("delivery", {"id": delivery_id, "owner": owner})
         return found[0] if found else None
 
     def find(self, wanted: DeliveryFilter, *, before: str | None, limit: int) -> list[Delivery]:
@@ -127,9 +145,9 @@ class DeliveryRows:
         }
         return self._find("deliveries", values)
 
-    def of_job(self, job_id: str) -> list[Delivery]:
-        """Return the deliveries that belong to a job, the oldest first."""
-        return self._find("deliveries_of_job", {"job_id": job_id})
+    def of_job(self, job_id: str, *, owner: str | None = None) -> list[Delivery]:
+        """Return the deliveries that belong to a job, of that owner's, the oldest first."""
+        return self._find("deliveries_of_job", {"job_id": job_id, "owner": owner})
 
     def untold(self, *, after: str, limit: int) -> list[str]:
         """Return jobs, from those above the id `after`, that some delivery has ended since.
@@ -172,6 +190,13 @@ class DeliveryRows:
         for provider, state, count in self._sql.rows("delivery_counts", {}):
             found.setdefault(provider, {})[DeliveryState(state)] = count
         return found
+
+    def standing(self) -> list[DeliveryStanding]:
+        """Return, by provider and state, what has not ended well."""
+        return [
+            DeliveryStanding(provider, DeliveryState(state), count, oldest_at)
+            for provider, state, count, oldest_at in self._sql.rows("delivery_standing", {})
+        ]
 
     def _find(self, statement: str, values: dict[str, Any]) -> list[Delivery]:
         return [_from_row(row) for row in self._sql.rows(statement, values)]

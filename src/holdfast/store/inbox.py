@@ -33,7 +33,3 @@ class InboxRows:
         """Tell whether `consumer` has handled a message."""
         values = {"consumer": consumer, "message_id": message_id}
         return bool(self._sql.rows("inbox_has", values))
-
-    def forget(self, *, until: Instant, limit: int) -> int:
-        """Remove up to `limit` notes that were made then or before; return how many."""
-        return self._sql.count("inbox_remove", {"received": until, "limit": limit})

@@ -35,12 +35,13 @@ class LetterFilter(NamedTuple):
 
 
 class LetterGroup(NamedTuple):
-    """Letters of one pipeline that wait for a person and have the same fingerprint."""
+    """Letters that wait for a person and have the same fingerprint."""
 
     fingerprint: str
     error_class: str
     stage: str
-    pipeline: str
+    pipelines: tuple[str, ...]
+    """Those that share the code in which they failed, by name."""
     letters: int
     escalated: int
     first_failure_at: Instant
@@ -51,15 +52,22 @@ class LetterGroup(NamedTuple):
     """What that letter says."""
 
 
+class LetterStanding(NamedTuple):
+    """How many letters wait for a person."""
+
+    waiting: int
+    escalated: int
+
+
 class LetterRows:
     """Reads letters, and writes what people do about them."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
 
-    def get(self, letter_id: str) -> DeadLetter | None:
-        """Return a letter, or None when there is none of that id."""
-        rows = self._sql.rows("letter", {"id": letter_id})
+    def get(self, letter_id: str, *, owner: str | None = None) -> DeadLetter | None:
+        """Return a letter, or None when there is none of that id, or none of that owner's."""
+        rows = self._sql.rows("letter", {"id": letter_id, "owner": owner})
         return _from_row(rows[0]) if rows else None
 
     def find(self, wanted: LetterFilter, *, before: str | None, limit: int) -> list[DeadLetter]:
@@ -73,9 +81,21 @@ class LetterRows:
         }
         return [_from_row(row) for row in self._sql.rows("letters", values)]
 
-    def groups(self, *, limit: int) -> list[LetterGroup]:
-        """Return the causes for which letters wait, the one with most letters first."""
-        return [LetterGroup._make(row) for row in self._sql.rows("letter_groups", {"limit": limit})]
+    def groups(self, *, owner: str | None = None, limit: int) -> list[LetterGroup]:
+        """Return the causes for which letters wait, the one with most letters first.
+
+        With `owner` those for which letters of that owner's wait, and how many of them.
+        """
+        rows = self._sql.rows("letter_groups", {"owner": owner, "limit": limit})
+        groups = [LetterGroup._make(row) for row in rows]
+        return [
+            group._replace(pipelines=tuple(sorted(json.loads(str(group.pipelines)))))
+            for group in groups
+        ]
+
+    def standing(self) -> LetterStanding:
+        """Return how many letters wait for a person; those that were resolved are not counted."""
+        return LetterStanding(*map(int, self._sql.rows("letter_standing", {})[0]))
 
     def escalated(self, letter_ids: Collection[str]) -> list[DeadLetter]:
         """Return those of the letters whose jobs died again of what no repetition cures."""
@@ -135,20 +155,9 @@ class LetterRows:
 
         Returns it with its new revision, or None when somebody else was first.
         """
-        values = {
-            "id": letter.id,
-            "revision": letter.revision,
-            "state": letter.state.value,
-            "updated_at": letter.updated_at,
-            "cause": None if letter.cause is None else letter.cause.value,
-            "evidence": letter.evidence,
-            "note": letter.note,
-            "replayed_at": letter.replayed_at,
-            "resolved_at": letter.resolved_at,
-        }
 
         def write(steps: Steps) -> bool:
-            if steps.count("letter_update", values) != 1:
+            if steps.count("letter_update", _step(letter)) != 1:
                 return False
             for entry in audit:
                 record(steps, entry)

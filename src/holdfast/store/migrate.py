@@ -3,7 +3,7 @@
 A migration and its row in the table of migrations are one transaction, so that one killed half way
 leaves nothing behind and is simply run again. Statements that a database refuses to run inside a
 transaction stand in a file whose first line is `-- concurrently`; each of them must be safe to
-repeat.
+repeat. In a database that is new nobody is in the way of anybody, and they run like the others.
 """
 
 from __future__ import annotations
@@ -55,6 +55,11 @@ class Migration(NamedTuple):
             raise ValueError(f"migration {self.name} ends without a semicolon")
         return found
 
+    @property
+    def transactional_statements(self) -> list[str]:
+        """The same as a transaction takes them."""
+        return [statement.replace(" concurrently", "") for statement in self.statements]
+
 
 class Applied(NamedTuple):
     """A row of the table of migrations."""
@@ -102,8 +107,11 @@ def migrate(dialect: Dialect, migrations: Sequence[Migration]) -> list[str]:
     with dialect.locked():
         # Read again: another process may have migrated while this one waited.
         missing = pending(dialect, migrations)
+        is_new = not dialect.applied()
         for migration in missing:
-            if migration.concurrent:
+            # What runs concurrently waits for every older transaction, and that may be the
+            # caller's own; so it is left to databases that are in use.
+            if migration.concurrent and not is_new:
                 dialect.execute_one_by_one(migration)
             else:
                 dialect.execute_in_transaction(migration)

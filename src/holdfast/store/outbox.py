@@ -158,10 +158,6 @@ class OutboxRows:
             self._added()
         return retried
 
-    def remove_published(self, *, until: Instant, limit: int) -> int:
-        """Remove up to `limit` messages that were published then or before; return how many."""
-        return self._sql.count("outbox_remove", {"published": until, "limit": limit})
-
 
 def _claimed(steps: Steps, values: Mapping[str, Any]) -> list[OutboxMessage]:
     return sorted(map(_from_row, steps.rows("outbox_claim", values)))

@@ -28,6 +28,8 @@ from holdfast.store.sql import Sql, Steps
 
 SUBJECT: Final = "replay"
 """The kind of subject under which the audit record keeps what is done with replays."""
+HANDED_OVER: Final = "handed over"
+"""What the record says of a replay that whoever serves is to run."""
 CHUNK: Final = 1_000
 _ITEM: Final = len(Item._fields)
 
@@ -56,10 +58,18 @@ class ReplayRows:
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
 
-    def create(self, replay: Replay, letters: Sequence[Frozen], *, audit: AuditEntry) -> None:
+    def create(
+        self,
+        replay: Replay,
+        letters: Sequence[Frozen],
+        *,
+        audit: AuditEntry,
+        handed_over: AuditEntry | None = None,
+    ) -> None:
         """Write a replay, its frozen list and the record of who asked for it, in one commit.
 
-        A replay that is there already stays as it is, so a lost reply may be answered by a repeat.
+        With `handed_over` the record also says that whoever serves is to run it. A replay that is
+        there already stays as it is, so a lost reply may be answered by a repeat.
         """
         values = {**replay._asdict(), "state": replay.state.value}
         values["from_start"] = int(replay.from_start)
@@ -76,17 +86,27 @@ class ReplayRows:
                     "replay_items_insert", {"replay_id": replay.id, "items": json.dumps(items)}
                 )
             record(steps, audit)
+            if handed_over is not None:
+                record(steps, handed_over)
 
         self._sql.transact(write)
 
-    def get(self, replay_id: str) -> Replay | None:
-        """Return a replay, or None when there is none of that id."""
-        rows = self._sql.rows("replay", {"id": replay_id})
+    def handed_over(self) -> list[Replay]:
+        """Return the replays that have not ended and were handed over, the oldest first."""
+        rows = self._sql.rows("replays_handed_over", {"action": HANDED_OVER})
+        return [_replay(row) for row in rows]
+
+    def get(self, replay_id: str, *, owner: str | None = None) -> Replay | None:
+        """Return a replay, or None when there is none of that id, or none of that owner's."""
+        rows = self._sql.rows("replay", {"id": replay_id, "owner": owner})
         return _replay(rows[0]) if rows else None
 
-    def latest(self, *, limit: int) -> list[Replay]:
-        """Return the latest replays, newest first."""
-        return [_replay(row) for row in self._sql.rows("replays", {"limit": limit})]
+    def latest(
+        self, *, limit: int, before: str | None = None, owner: str | None = None
+    ) -> list[Replay]:
+        """Return the latest replays, newest first, from those whose id is below `before`."""
+        rows = self._sql.rows("replays", {"before": before, "owner": owner, "limit": limit})
+        return [_replay(row) for row in rows]
 
     def items(self, replay_id: str, *, after: int, limit: int) -> list[Item]:
         """Return letters of the list behind the position `after`, in order."""

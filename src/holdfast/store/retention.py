@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from holdfast.core.delivery import DeliveryState
 from holdfast.core.ids import id_before
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import JobState
@@ -30,12 +31,16 @@ class Section(StrEnum):
     LETTERS = "letters"
     """Dead letters, and the failed jobs that go with them."""
     JOBS = "jobs"
+    DELIVERIES = "deliveries"
+    """Deliveries that were sent or failed, and whose job is gone."""
     REPLAYS = "replays"
     AUDIT = "audit"
     MESSAGES = "messages"
     """Messages that were published."""
     INBOX = "inbox"
     """Notes of messages from outside that were handled."""
+    FIGURES = "figures"
+    """What happened in each minute."""
     PLANS = "plans"
 
 
@@ -80,10 +85,12 @@ class RetentionRows:
         self._purge: dict[Section, Callable[[_Asked], Batch]] = {
             Section.LETTERS: self._letters,
             Section.JOBS: self._jobs,
+            Section.DELIVERIES: self._deliveries,
             Section.REPLAYS: self._replays,
             Section.AUDIT: self._audit,
             Section.MESSAGES: self._messages,
             Section.INBOX: self._inbox,
+            Section.FIGURES: self._figures,
             Section.PLANS: self._plans,
         }
 
@@ -165,6 +172,27 @@ class RetentionRows:
 
         return self._sql.transact(remove)
 
+    def _deliveries(self, asked: _Asked) -> Batch:
+        cutoffs, place, limit, dry_run = asked
+        until = cutoffs.deliveries
+        values = {
+            "after": place.after,
+            "below": id_before(Instant(until + _SLACK_US)),
+            "limit": limit,
+        }
+        rows = [] if until == NOTHING else self._sql.rows("old_deliveries", values)
+        old = [
+            {"id": delivery_id, "revision": revision}
+            for delivery_id, revision, state, updated_at, has_job in rows
+            if state in _DELIVERY_ENDED and updated_at <= until and not has_job
+        ]
+        removed = len(old)
+        if old and not dry_run:
+            # One that was taken up since it was read has another revision, and stays.
+            removed = self._sql.count("remove_deliveries", {"rows": json.dumps(old)})
+        after = place._replace(after=rows[-1][0]) if len(rows) == limit else place
+        return _batch(place, len(rows), {"deliveries": removed}, after)
+
     def _replays(self, asked: _Asked) -> Batch:
         cutoffs, place, limit, dry_run = asked
         values = {"after": place.after, "limit": limit}
@@ -213,6 +241,10 @@ class RetentionRows:
         values = {"received": asked.cutoffs.inbox}
         return self._plain(asked, "inbox", values, count="old_inbox", remove="inbox_remove")
 
+    def _figures(self, asked: _Asked) -> Batch:
+        values = {"until": asked.cutoffs.figures}
+        return self._plain(asked, "figures", values, count="old_tallies", remove="tally_remove")
+
     def _plain(
         self, asked: _Asked, name: str, values: Mapping[str, int], *, count: str, remove: str
     ) -> Batch:
@@ -260,6 +292,7 @@ class RetentionRows:
 
 
 _ENDED_WELL: Final = (JobState.COMPLETE, JobState.CANCELLED)
+_DELIVERY_ENDED: Final = (DeliveryState.SENT, DeliveryState.FAILED)
 _SECTIONS: Final = tuple(Section)
 
 

@@ -23,6 +23,10 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
     """A connection that closes itself when an answer takes longer than `answer_timeout_s`."""
 
     answer_timeout_s: float | None = None
+    statement_timeout_s: float | None = None
+    """After how long the server breaks a statement off."""
+    asleep: int = 0
+    """How many of the next answers that are read past the driver are waited for asleep."""
 
     @cached_property
     def answers(self) -> select.poll:

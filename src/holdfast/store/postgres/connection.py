@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
@@ -13,7 +13,8 @@ import psycopg
 from psycopg import errors as pg_errors
 from psycopg.pq import TransactionStatus
 
-from holdfast.errors import ForkedProcess, StoreUnavailable, UsageError
+from holdfast.errors import ForkedProcess, ReadTooSlow, StoreUnavailable, UsageError
+from holdfast.store.patience import longest_read_s
 from holdfast.store.postgres.bounded import BoundedConnection
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
@@ -89,7 +90,9 @@ class Connections:
         self._places: SimpleQueue[None] = SimpleQueue()
         for _ in range(size):
             self._places.put(None)
-        self._idle: list[BoundedConnection] = []
+        # By how long their statements may take: to bound one anew takes a question of its own,
+        # which reads and writes in turn would ask nearly every time.
+        self._idle: dict[float | None, list[BoundedConnection]] = {}
 
     def connect(self) -> BoundedConnection:
         """Open a connection in autocommit; the caller closes it."""
@@ -97,6 +100,7 @@ class Connections:
         with self.outage_named():
             connection = BoundedConnection.connect(self.url, autocommit=True, **self._options())
         connection.answer_timeout_s = self._statement_timeout_s + SILENCE_S
+        connection.statement_timeout_s = self._statement_timeout_s
         return connection
 
     def borrowed(self) -> Lent:
@@ -111,10 +115,25 @@ class Connections:
         except Empty:
             raise StoreUnavailable(self.location, reason="all its connections are in use") from None
         try:
-            return self._idle_one() or self.connect()
+            seconds = longest_read_s() or self._statement_timeout_s
+            connection = self._idle_one(bound_s=seconds) or self.connect()
         except BaseException:
             self._places.put(None)
             raise
+        if connection.statement_timeout_s != seconds:
+            try:
+                self._bound(connection, seconds)
+            except BaseException as error:
+                self.take_back(connection, error)
+                self.raise_named(error)
+                raise
+        return connection
+
+    def _bound(self, connection: BoundedConnection, seconds: float) -> None:
+        connection.execute(
+            "select set_config('statement_timeout', %s, false)", [f"{max(int(seconds * 1000), 1)}"]
+        )
+        connection.statement_timeout_s = seconds
 
     def take_back(self, connection: BoundedConnection, error: BaseException | None) -> None:
         """Keep a connection for the next use, unless what was done with it failed."""
@@ -124,17 +143,20 @@ class Connections:
                 connection.close()
                 self.close_idle()
             elif connection.pgconn.transaction_status == TransactionStatus.IDLE:
-                self._idle.append(connection)
+                self._idle.setdefault(connection.statement_timeout_s, []).append(connection)
+                if self._opened_in is None:
+                    self.close_idle()  # it was lent when the others were closed
             else:
                 connection.close()
         finally:
             self._places.put(None)
 
-    def _idle_one(self) -> BoundedConnection | None:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return None
+    def _idle_one(self, *, bound_s: float | None = None) -> BoundedConnection | None:
+        """Return one that nobody uses, rather one whose statements are bounded like that."""
+        for kept in [self._idle.get(bound_s, []), *self._idle.copy().values()]:
+            with suppress(IndexError):
+                return kept.pop()
+        return None
 
     def close_idle(self) -> None:
         """Close the connections that nobody uses at the moment."""
@@ -154,6 +176,9 @@ class Connections:
         """Raise what an error of the driver means to callers, where it means something else."""
         if isinstance(error, RETRIED_AT_ONCE):
             return
+        limit_s = longest_read_s()
+        if limit_s is not None and isinstance(error, pg_errors.QueryCanceled):
+            raise ReadTooSlow(limit_s=limit_s) from error
         if isinstance(error, _OUTAGES):
             raise StoreUnavailable(self.location, reason=_reason(error)) from error
         if isinstance(error, _NO_SCHEMA):
@@ -162,10 +187,10 @@ class Connections:
             ) from error
 
     def close(self) -> None:
-        """Close what is open and not lent."""
+        """Close what is open; what is lent is closed as it comes back."""
         if self._opened_in == os.getpid():
-            self.close_idle()
             self._opened_in = None
+            self.close_idle()
 
     def _options(self) -> dict[str, Any]:
         return {

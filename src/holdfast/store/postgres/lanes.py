@@ -37,29 +37,31 @@ class Lanes:
 
     A claimed job leaves a dead entry in the index until the next vacuum, so a worker that drains
     a long queue would read more of them with every claim. It goes on from its head instead, and
-    rewinds twice a second, or as soon as a claim comes back short. Where looking from the start is
-    dear, and `spares` says so, every claim goes on from its head, and rewinds are rarer the more
-    they cost.
+    rewinds twice a second; a route does so as soon as a claim of it comes back short. Where looking
+    from the start is dear, and `spares` says so, every claim goes on from its head, and rewinds are
+    rarer the more they cost.
     """
 
     def __init__(self, *, spares: bool) -> None:
         self._spares = spares
-        self._heads: dict[tuple[Route, int], _Head] = {}
+        self._heads: dict[Route, dict[int, _Head]] = {}
         self._rewound_s = 0.0
         self._rewind_s = REWIND_S
         self.dear = False
 
     def values(self, routes: Sequence[Route], *, limit: int, first: int) -> dict[str, Any]:
         """Return the lanes of a claim: those of priority `first`, then the most urgent."""
-        small = limit < HEADS_FROM and not self.dear
-        if small or time.monotonic() - self._rewound_s >= self._rewind_s:
-            self.rewind()
+        if time.monotonic() - self._rewound_s >= self._rewind_s:
+            self._heads.clear()
+            self._rewound_s = time.monotonic()
+        elif limit < HEADS_FROM and not self.dear:
+            self.rewind(routes)
         return self.arrays(routes, first=first)
 
     def arrays(self, routes: Sequence[Route], *, first: int = MOST_URGENT) -> dict[str, Any]:
         """Return lanes and their heads, as they are."""
         lanes = [(route, priority) for priority in priorities_from(first) for route in routes]
-        heads = [self._heads.get(lane, _START) for lane in lanes]
+        heads = [self._heads.get(route, {}).get(priority, _START) for route, priority in lanes]
         return {
             "queues": text_array(route.queue for route, _ in lanes),
             "pipelines": text_array(route.pipeline for route, _ in lanes),
@@ -69,9 +71,9 @@ class Lanes:
             "heads_id": plain_array(head.job_id for head in heads),
         }
 
-    def has_heads(self) -> bool:
-        """Tell whether the last claim may have passed over jobs behind its heads."""
-        return bool(self._heads)
+    def has_heads(self, routes: Sequence[Route]) -> bool:
+        """Tell whether a claim of these routes may pass over jobs behind their heads."""
+        return any(route in self._heads for route in routes)
 
     def looked_from_start(self, took_s: float) -> None:
         """Learn what it costs to look from the start."""
@@ -80,18 +82,18 @@ class Lanes:
 
     def note(self, jobs: Sequence[Job]) -> None:
         """Move the heads to the last jobs claimed; `jobs` are in their order."""
-        for job in jobs:
-            lane = (Route(job.queue, job.pipeline, job.stage), job.priority)
-            self._heads[lane] = _Head(job.run_at, job.id)
+        last = {(job.queue, job.pipeline, job.stage, job.priority): job for job in jobs}
+        for (queue, pipeline, stage, priority), job in last.items():
+            heads = self._heads.setdefault(Route(queue, pipeline, stage), {})
+            heads[priority] = _Head(job.run_at, job.id)
 
     def note_exhausted(self, routes: Sequence[Route], now: Instant) -> None:
         """Move the heads behind all that was looked at in vain; jobs that come late are seen."""
         behind = _Head(now - LAG_US, _START.job_id)
         for route in routes:
-            for priority in PRIORITIES:
-                self._heads[route, priority] = behind
+            self._heads[route] = dict.fromkeys(PRIORITIES, behind)
 
-    def rewind(self) -> None:
-        """Look from the start again."""
-        self._heads.clear()
-        self._rewound_s = time.monotonic()
+    def rewind(self, routes: Sequence[Route]) -> None:
+        """Look for the jobs of these routes from the start again."""
+        for route in routes:
+            self._heads.pop(route, None)

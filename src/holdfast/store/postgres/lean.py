@@ -7,6 +7,7 @@ the server needs to store a job. Storing one job after the other is what program
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from functools import cache
 from typing import Final
@@ -20,6 +21,12 @@ from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.statements import text
 
 _PLACEHOLDER: Final = re.compile(r"%\((\w+)\)s")
+LOOK_NS: Final = 200_000
+"""How long an answer is looked for before the thread sleeps until it comes: on a machine with time
+to spare, being woken takes longer than storing a row does."""
+ASLEEP: Final = 20
+"""How many answers are waited for asleep after one that did not come so soon: then the server is
+busy or far, and looking would only be in its way."""
 _DONE: Final = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 
 
@@ -28,6 +35,15 @@ def run_lean(connection: BoundedConnection, statement: str, values: Mapping[str,
 
     Never inside a transaction of the caller's: what libpq does here the driver does not see.
     """
+    try:
+        _run_once(connection, statement, values)
+    except pg_errors.InvalidSqlStatementName:
+        # After a rollback the driver has the server forget all statements, also those it never saw.
+        connection.prepared.clear()
+        _run_once(connection, statement, values)
+
+
+def _run_once(connection: BoundedConnection, statement: str, values: Mapping[str, object]) -> None:
     name, query, fields = _numbered(statement)
     pgconn = connection.pgconn
     if statement not in connection.prepared:
@@ -47,9 +63,16 @@ def _answer(connection: BoundedConnection) -> list[PGresult]:
     pgconn = connection.pgconn
     timeout_s = connection.answer_timeout_s
     results: list[PGresult] = []
+    looks_until_ns = 0 if connection.asleep else time.perf_counter_ns() + LOOK_NS
+    connection.asleep = max(connection.asleep - 1, 0)
     while True:
         # Before every result, the last one too: libpq itself would wait for it without a limit.
         while pgconn.is_busy():
+            if looks_until_ns:
+                pgconn.consume_input()
+                if time.perf_counter_ns() > looks_until_ns:
+                    looks_until_ns, connection.asleep = 0, ASLEEP
+                continue
             if not connection.answers.poll(None if timeout_s is None else timeout_s * 1000):
                 connection.give_up(timeout_s or 0)
             pgconn.consume_input()

@@ -22,6 +22,8 @@ TRIES: Final = 30
 _PAUSE_S: Final = 0.3
 _LOCK_EVERY_S: Final = 0.1
 _LOCK_PATIENCE_S: Final = 120.0
+CONCURRENT_PATIENCE_S: Final = 600.0
+"""How long a step that lets others go on waits for transactions that are older than itself."""
 _ADVISORY_KEY: Final = 0x686F_6C64_6661_7374
 """The letters of the name: a lock that nothing else takes by accident."""
 
@@ -73,8 +75,11 @@ def _by_hand(migration: runner.Migration) -> str:
 class PostgresDialect:
     """Migrates over one connection in autocommit, one process at a time."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(
+        self, connection: Connection, *, patience_s: float = CONCURRENT_PATIENCE_S
+    ) -> None:
         self._connection = connection
+        self._patience_s = patience_s
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -112,7 +117,7 @@ class PostgresDialect:
             try:
                 with self._connection.transaction():
                     self._connection.execute(f"set local lock_timeout = {LOCK_TIMEOUT_MS}")
-                    for statement in migration.statements:
+                    for statement in migration.transactional_statements:
                         self._connection.execute(statement)
                     self._record(migration)
             except (pg_errors.LockNotAvailable, pg_errors.DeadlockDetected) as error:
@@ -129,14 +134,22 @@ class PostgresDialect:
     def execute_one_by_one(self, migration: runner.Migration) -> None:
         """Run each statement outside a transaction, then record the migration.
 
-        Such statements let the table's users go on while they wait, so they may take their time.
+        Such statements let the table's users go on while they wait, so they may take their time;
+        but not for ever, as the transaction that they wait for may be waiting for them.
         """
-        self._connection.execute("set lock_timeout = 0; set statement_timeout = 0")
+        lock_ms = int(self._patience_s * 1000)
+        self._connection.execute(f"set lock_timeout = {lock_ms}; set statement_timeout = 0")
         try:
             with unbounded(self._connection):
                 for statement in migration.statements:
                     self._connection.execute(statement)
             self._record(migration)
+        except pg_errors.LockNotAvailable as error:
+            raise StoreUnavailable(
+                "the schema",
+                reason=f"{migration.name} waited {self._patience_s:g} s for transactions that "
+                "began before it; end them, and migrate outside of any: holdfast migrate",
+            ) from error
         finally:
             if not self._connection.closed:
                 self._connection.execute("reset lock_timeout; reset statement_timeout")

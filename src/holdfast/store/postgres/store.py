@@ -18,7 +18,7 @@ from holdfast.core.job import MOST_URGENT, Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
 from holdfast.errors import StoreUnavailable, UnknownJob
-from holdfast.store.audit import AuditRows
+from holdfast.store.audit import AuditEntry, done_and_recorded
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -32,10 +32,7 @@ from holdfast.store.contract import (
     Violation,
     WorkerRow,
 )
-from holdfast.store.deliveries import DeliveryRows
-from holdfast.store.inbox import InboxRows
-from holdfast.store.letters import LetterRows
-from holdfast.store.outbox import OutboxRows
+from holdfast.store.parts import Parts
 from holdfast.store.postgres import inserts, migrations
 from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.connection import (
@@ -50,16 +47,13 @@ from holdfast.store.postgres.rows import plain_array, text_array
 from holdfast.store.postgres.statements import SQL, borrowed, fetch, text
 from holdfast.store.postgres.steps import PostgresSql
 from holdfast.store.postgres.writes import is_atomic, write, write_unlocked
-from holdfast.store.replays import ReplayRows
-from holdfast.store.retention import RetentionRows
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
     ledger_entry_from_row,
     twin_from_row,
 )
-from holdfast.store.secrets import SecretRows
-from holdfast.store.upstreams import UpstreamRows
+from holdfast.store.timing import timed
 
 CONNECTIONS: Final = 8
 REPEATS: Final = 5
@@ -73,7 +67,7 @@ _BEFORE_ALL: Final = Position(Instant(-1), "00000000-0000-0000-0000-000000000000
 _T = TypeVar("_T")
 
 
-class PostgresStore:
+class PostgresStore(Parts):
     """Jobs in the schema `holdfast` of a PostgreSQL database."""
 
     def __init__(
@@ -96,16 +90,8 @@ class PostgresStore:
         self._locked_until = 0.0
         # A worker claims all the time, and its clock does not go back.
         self._lanes = Lanes(spares=generic_plans)
-        sql = PostgresSql(self._run)
-        self.upstreams = UpstreamRows(sql)
-        self.audit = AuditRows(sql)
-        self.secrets = SecretRows(sql)
-        self.retention = RetentionRows(sql)
-        self.letters = LetterRows(sql)
-        self.replays = ReplayRows(sql)
-        self.outbox = OutboxRows(sql)
-        self.inbox = InboxRows(sql)
-        self.deliveries = DeliveryRows(sql)
+        self._sql = sql = PostgresSql(self._run)
+        self._make_parts(sql)
 
     def migrate(self) -> list[str]:
         return migrations.migrate(self._connections.connect)
@@ -137,6 +123,7 @@ class PostgresStore:
     def announce_due(self) -> None:
         self._rows("announce_due", {})
 
+    @timed
     def insert(self, jobs: Sequence[NewJob], *, connection: object = None) -> list[Twin | None]:
         if not jobs:
             return []
@@ -174,6 +161,7 @@ class PostgresStore:
             return _twins(borrowed(connection), owner=owner, pipeline=pipeline, key=key)
         return self._run(lambda own: _twins(own, owner=owner, pipeline=pipeline, key=key))
 
+    @timed
     def claim(
         self,
         routes: Sequence[Route],
@@ -188,7 +176,7 @@ class PostgresStore:
         fixed = {"limit": limit, "holder": holder, "now": now, "lease_until": lease_until}
         while True:
             values = {**self._lanes.values(routes, limit=limit, first=first), **fixed}
-            began_s, from_start = time.monotonic(), not self._lanes.has_heads()
+            began_s, from_start = time.monotonic(), not self._lanes.has_heads(routes)
             # Not repeated after an outage: rows leased by a claim whose reply was lost are found
             # by `held_by`, and a silent second claim would hide them.
             rows = self._run(partial(fetch, statement="claim", values=values), after_outage=False)
@@ -197,13 +185,13 @@ class PostgresStore:
                 self._lanes.looked_from_start(time.monotonic() - began_s)
             if jobs or from_start or self._lanes.dear:
                 break
-            self._lanes.rewind()
+            self._lanes.rewind(routes)
         if len(jobs) == limit and (limit >= HEADS_FROM or self._lanes.dear):
             self._lanes.note(jobs)
         elif len(jobs) < limit and self._lanes.dear:
             self._lanes.note_exhausted(routes, now)
         elif len(jobs) < limit:
-            self._lanes.rewind()
+            self._lanes.rewind(routes)
         return jobs
 
     def next_due(self, routes: Sequence[Route]) -> Instant | None:
@@ -212,6 +200,7 @@ class PostgresStore:
     def held_by(self, holder: WorkerId) -> list[Job]:
         return self._jobs("held_by", {"holder": holder})
 
+    @timed
     def renew(
         self, leases: Collection[Lease], *, holder: WorkerId, lease_us: int, now: Instant
     ) -> set[Lease]:
@@ -224,11 +213,14 @@ class PostgresStore:
         }
         return {Lease(job_id, token) for job_id, token in self._rows("renew", values)}
 
-    def apply(self, decisions: Sequence[Decision]) -> set[JobId]:
+    @timed
+    def apply(self, decisions: Sequence[Decision], *, connection: object = None) -> set[JobId]:
         if not decisions:
             return set()
         # Rows are locked in the order of their ids, so that two writers do not wait in a circle.
         ordered = sorted(decisions)
+        if connection is not None:
+            return write(borrowed(connection), ordered)
         atomic = is_atomic(ordered)
         if time.monotonic() >= self._locked_until:
             try:
@@ -258,19 +250,23 @@ class PostgresStore:
             {"now": now, "after_instant": instant, "after_id": job_id, "limit": limit},
         )
 
-    def get(self, job_ids: Collection[JobId]) -> dict[JobId, Job]:
-        jobs = self._jobs("get", {"ids": plain_array(job_ids)})
-        return {job.id: job for job in jobs}
+    @timed
+    def get(self, job_ids: Collection[JobId], *, owner: str | None = None) -> dict[JobId, Job]:
+        ids = plain_array(job_ids)
+        if owner is None:
+            return {job.id: job for job in self._jobs("get", {"ids": ids})}
+        return {job.id: job for job in self._jobs("get_owned", {"ids": ids, "owner": owner})}
 
+    @timed
     def find(self, wanted: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
-        values = {
-            **wanted._asdict(),
-            "states": text_array(wanted.states) if wanted.states else None,
-            "before": before,
-            "limit": limit,
-        }
+        values = {**_filter(wanted), "before": before, "limit": limit}
         rows = self._run(lambda own: fetch(own, "find", values, prepare=False))
         return [job_from_row(row) for row in rows]
+
+    def count(self, wanted: JobFilter, *, at_most: int) -> int:
+        values = {**_filter(wanted), "limit": at_most}
+        rows = self._run(lambda own: fetch(own, "count_found", values, prepare=False))
+        return cast("int", rows[0][0])
 
     def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:
         rows = self._rows("checkpoints", {"ids": plain_array(job_ids)})
@@ -296,11 +292,14 @@ class PostgresStore:
         rows = self._rows("load_plan", {"pipeline": pipeline, "digest": digest})
         return Plan.from_document(json.loads(rows[0][0])) if rows else None
 
-    def pause_queue(self, queue: str, *, by: str, now: Instant) -> bool:
-        return self._count("pause_queue", {"queue": queue, "by": by, "now": now}) == 1
+    def pause_queue(
+        self, queue: str, *, by: str, now: Instant, audit: AuditEntry | None = None
+    ) -> bool:
+        values = {"queue": queue, "by": by, "now": now}
+        return done_and_recorded(self._sql, "pause_queue", values, audit)
 
-    def resume_queue(self, queue: str) -> bool:
-        resumed = self._count("resume_queue", {"queue": queue}) == 1
+    def resume_queue(self, queue: str, *, audit: AuditEntry | None = None) -> bool:
+        resumed = done_and_recorded(self._sql, "resume_queue", {"queue": queue}, audit)
         self.announce_due()
         return resumed
 
@@ -393,3 +392,8 @@ def _is_locked(error: StoreUnavailable) -> bool:
 def _twins(connection: Connection, *, owner: str, pipeline: str, key: str | None) -> list[Twin]:
     rows = fetch(connection, "twins", {"owner": owner, "pipeline": pipeline, "key": key})
     return [twin_from_row(row) for row in rows]
+
+
+def _filter(wanted: JobFilter) -> dict[str, Any]:
+    states = text_array(wanted.states) if wanted.states else None
+    return {**wanted._asdict(), "states": states}

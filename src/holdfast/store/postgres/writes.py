@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from holdfast.core.decision import Change, Decision, Kind
 from holdfast.core.ids import JobId
-from holdfast.store.burial import burials, concerns_letter, records_of_returns, returns
+from holdfast.store.burial import burials, concerns_letter, is_more_than_a_row, records, returns
 from holdfast.store.outbox import any_publishes, messages_of
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.rows import arrays, plain_array, text_array
 from holdfast.store.postgres.statements import fetch, text
 
+_PLAIN: Final = frozenset({Kind.COMPLETED, Kind.RETRIED})
+"""What nearly all attempts end with; few columns change, and one statement writes them all."""
+
 
 def write(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
     """Write decisions; return the ids whose revision still matched."""
-    plain = [item for item in decisions if item.entry.kind is Kind.COMPLETED]
-    other = [item for item in decisions if item.entry.kind is not Kind.COMPLETED]
+    plain = [item for item in decisions if item.entry.kind in _PLAIN]
+    other = [item for item in decisions if item.entry.kind not in _PLAIN]
     applied: set[JobId] = set()
     if plain:
-        applied.update(_complete(connection, plain))
+        retried = any(item.entry.kind is Kind.RETRIED for item in plain)
+        applied.update((_retry if retried else _complete)(connection, plain))
     if other:
         applied.update(_apply(connection, other))
         _move_letters(connection, [item for item in other if item.job_id in applied])
@@ -42,28 +47,45 @@ def write_unlocked(connection: Connection, decisions: Sequence[Decision]) -> set
 
 def is_atomic(decisions: Sequence[Decision]) -> bool:
     """Tell whether writing the decisions takes more than one statement."""
-    kinds = {decision.entry.kind is Kind.COMPLETED for decision in decisions}
+    kinds = {decision.entry.kind in _PLAIN for decision in decisions}
     return (
         len(kinds) > 1
-        or (False in kinds and any(concerns_letter(decision) for decision in decisions))
+        or (False in kinds and any(is_more_than_a_row(decision) for decision in decisions))
         or any_publishes(decisions)
     )
 
 
 def _move_letters(connection: Connection, applied: Sequence[Decision]) -> None:
-    """Write the dead letters of jobs that ended for good or were sent back."""
+    """Write the dead letters of jobs that ended for good or were sent back, and who asked."""
     for statement, rows in (("bury", burials(applied)), ("unbury", returns(applied))):
         if rows:
             columns = {name: [row[name] for row in rows] for name in rows[0]}
             connection.execute(text(statement), arrays(columns))
-    records = records_of_returns(applied)
-    if records:
-        connection.cursor().executemany(text("audit_record"), records)
+    entries = records(applied)
+    if entries:
+        connection.cursor().executemany(text("audit_record"), entries)
 
 
 def _complete(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:
+    return [row[0] for row in fetch(connection, "complete", _plain_values(decisions))]
+
+
+def _retry(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:
     entries = [decision.entry for decision in decisions]
     values = {
+        **_plain_values(decisions),
+        "kind": text_array(entry.kind for entry in entries),
+        "run_at": plain_array(decision.change.run_at for decision in decisions),
+        "error_class": text_array(entry.error_class for entry in entries),
+        "http_status": plain_array(entry.http_status for entry in entries),
+        "detail": text_array(entry.detail for entry in entries),
+    }
+    return [row[0] for row in fetch(connection, "retry", values)]
+
+
+def _plain_values(decisions: Sequence[Decision]) -> dict[str, str]:
+    entries = [decision.entry for decision in decisions]
+    return {
         "job_id": plain_array(decision.job_id for decision in decisions),
         "expected": plain_array(decision.expected for decision in decisions),
         "result": text_array(decision.change.result for decision in decisions),
@@ -73,7 +95,6 @@ def _complete(connection: Connection, decisions: Sequence[Decision]) -> list[Job
         "holder": text_array(entry.holder for entry in entries),
         "started_at": plain_array(entry.started_at for entry in entries),
     }
-    return [row[0] for row in fetch(connection, "complete", values)]
 
 
 def _apply(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:

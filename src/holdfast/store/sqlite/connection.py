@@ -17,6 +17,7 @@ from typing import Final, NoReturn, TypeVar
 
 from holdfast.errors import ForkedProcess, StoreCorrupt, StoreUnavailable, UsageError
 from holdfast.store.sqlite import faults
+from holdfast.store.sqlite.bounded import bounded
 from holdfast.store.sqlite.filelock import FileLock
 from holdfast.store.sqlite.location import located
 
@@ -76,7 +77,7 @@ class Database:
         """Run `query` on what is committed."""
         for repeat in range(REPEATS):
             try:
-                with self._reader() as connection:
+                with self._reader() as connection, bounded(connection):
                     return query(connection.cursor())
             except sqlite3.Error as error:
                 if repeat < REPEATS - 1 and faults.is_passing(error):

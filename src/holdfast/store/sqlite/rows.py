@@ -20,6 +20,11 @@ def complete_values(decision: Decision) -> tuple[Any, ...]:
     return at, at, decision.change.result, decision.job_id, decision.expected
 
 
+def retry_values(decision: Decision) -> tuple[Any, ...]:
+    """Return what `retry` binds."""
+    return decision.change.run_at, decision.entry.at, decision.job_id, decision.expected
+
+
 def apply_values(decision: Decision) -> tuple[Any, ...]:
     """Return what `apply` binds: the change, when, and the row it was decided from."""
     change = decision.change
@@ -33,7 +38,7 @@ def apply_values(decision: Decision) -> tuple[Any, ...]:
 
 
 def ledger_values(decision: Decision) -> tuple[Any, ...]:
-    """Return what `apply_ledger` binds."""
+    """Return what `apply_ledger` binds; its time once more, below which its position never is."""
     entry = decision.entry
     return (
         decision.job_id,
@@ -42,6 +47,7 @@ def ledger_values(decision: Decision) -> tuple[Any, ...]:
         entry.at,
         _STATE_TEXT[decision.change.state],
         *entry[2:],
+        entry.at,
     )
 
 

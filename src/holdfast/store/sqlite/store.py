@@ -17,7 +17,7 @@ from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
 from holdfast.errors import StoreCorrupt
 from holdfast.store import migrate
-from holdfast.store.audit import AuditRows
+from holdfast.store.audit import AuditEntry, done_and_recorded
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -31,26 +31,21 @@ from holdfast.store.contract import (
     Violation,
     WorkerRow,
 )
-from holdfast.store.deliveries import DeliveryRows
-from holdfast.store.inbox import InboxRows
-from holdfast.store.letters import LetterRows
-from holdfast.store.outbox import OutboxRows, any_publishes
-from holdfast.store.replays import ReplayRows
-from holdfast.store.retention import RetentionRows
+from holdfast.store.outbox import any_publishes
+from holdfast.store.parts import Parts
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
     ledger_entry_from_row,
     twin_from_row,
 )
-from holdfast.store.secrets import SecretRows
 from holdfast.store.sqlite import borrowed, writes
 from holdfast.store.sqlite.connection import WRITE_TIMEOUT_S, Database
 from holdfast.store.sqlite.listener import SqliteListener
 from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect, by_hand
 from holdfast.store.sqlite.statements import SQL
 from holdfast.store.sqlite.steps import SqliteSql
-from holdfast.store.upstreams import UpstreamRows
+from holdfast.store.timing import timed
 
 FIRST_SOUND_VERSION: Final = (3, 51, 3)
 """Before it, SQLite may corrupt a file when connections that are not ours write and checkpoint."""
@@ -59,7 +54,7 @@ _SOUNDNESS: Final = "verify_database_is_sound"
 _BEFORE_ALL: Final = Position(Instant(-1), "")
 
 
-class SqliteStore:
+class SqliteStore(Parts):
     """Jobs in the tables `holdfast_…` of a SQLite database."""
 
     def __init__(self, url: str, *, write_timeout_s: float = WRITE_TIMEOUT_S) -> None:
@@ -69,16 +64,8 @@ class SqliteStore:
         self.url = database.location.url
         self._database = database
         self._owned = owned
-        sql = SqliteSql(database)
-        self.upstreams = UpstreamRows(sql)
-        self.audit = AuditRows(sql)
-        self.secrets = SecretRows(sql)
-        self.retention = RetentionRows(sql)
-        self.letters = LetterRows(sql)
-        self.replays = ReplayRows(sql)
-        self.outbox = OutboxRows(sql, added=database.wake)
-        self.inbox = InboxRows(sql)
-        self.deliveries = DeliveryRows(sql)
+        self._sql = sql = SqliteSql(database)
+        self._make_parts(sql, message_added=database.wake)
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""
@@ -122,6 +109,7 @@ class SqliteStore:
         """Wake the listeners of this process; those of others see the commit itself."""
         self._database.wake()
 
+    @timed
     def insert(self, jobs: Sequence[NewJob], *, connection: object = None) -> list[Twin | None]:
         """Store new jobs, all or none; per job None, or the twin that already holds its key."""
         if not jobs:
@@ -152,6 +140,7 @@ class SqliteStore:
         with borrowed.inside(self._database, connection) as cursor:
             return [twin_from_row(row) for row in cursor.execute(SQL["twins"], values)]
 
+    @timed
     def claim(
         self,
         routes: Sequence[Route],
@@ -186,6 +175,7 @@ class SqliteStore:
         """Return the jobs leased to `holder`."""
         return self._jobs("held_by", {"holder": holder})
 
+    @timed
     def renew(
         self, leases: Collection[Lease], *, holder: WorkerId, lease_us: int, now: Instant
     ) -> set[Lease]:
@@ -203,10 +193,14 @@ class SqliteStore:
 
         return self._database.write(extend)
 
-    def apply(self, decisions: Sequence[Decision]) -> set[JobId]:
+    @timed
+    def apply(self, decisions: Sequence[Decision], *, connection: object = None) -> set[JobId]:
         """Write decisions in one transaction; return the ids whose revision still matched."""
         if not decisions:
             return set()
+        if connection is not None:
+            with borrowed.inside(self._database, connection) as cursor:
+                return writes.apply(cursor, decisions)
         applied = self._database.write(lambda cursor: writes.apply(cursor, decisions))
         if any_publishes(decisions):
             self._database.wake()
@@ -233,19 +227,22 @@ class SqliteStore:
             {"now": now, "after_instant": instant, "after_id": job_id, "limit": limit},
         )
 
-    def get(self, job_ids: Collection[JobId]) -> dict[JobId, Job]:
-        """Return the jobs of those ids that exist."""
-        return {job.id: job for job in self._jobs("get", {"ids": json.dumps(list(job_ids))})}
+    @timed
+    def get(self, job_ids: Collection[JobId], *, owner: str | None = None) -> dict[JobId, Job]:
+        """Return the jobs of those ids that exist; with `owner`, and belong to it."""
+        ids = json.dumps(list(job_ids))
+        if owner is None:
+            return {job.id: job for job in self._jobs("get", {"ids": ids})}
+        return {job.id: job for job in self._jobs("get_owned", {"ids": ids, "owner": owner})}
 
+    @timed
     def find(self, wanted: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         """Return matching jobs, newest id first, from those below `before`."""
-        values = {
-            **wanted._asdict(),
-            "states": json.dumps(wanted.states) if wanted.states else None,
-            "before": before,
-            "limit": limit,
-        }
-        return self._jobs("find", values)
+        return self._jobs("find", {**_filter(wanted), "before": before, "limit": limit})
+
+    def count(self, wanted: JobFilter, *, at_most: int) -> int:
+        """Return how many jobs match; no more than `at_most` are counted."""
+        return int(self._rows("count_found", {**_filter(wanted), "limit": at_most})[0][0])
 
     def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:
         """Return the checkpoints of those jobs' current runs."""
@@ -277,13 +274,16 @@ class SqliteStore:
         rows = self._rows("load_plan", {"pipeline": pipeline, "digest": digest})
         return Plan.from_document(json.loads(rows[0][0])) if rows else None
 
-    def pause_queue(self, queue: str, *, by: str, now: Instant) -> bool:
+    def pause_queue(
+        self, queue: str, *, by: str, now: Instant, audit: AuditEntry | None = None
+    ) -> bool:
         """Stop claims from a queue; False when it was paused already."""
-        return self._count("pause_queue", {"queue": queue, "by": by, "now": now}) == 1
+        values = {"queue": queue, "by": by, "now": now}
+        return done_and_recorded(self._sql, "pause_queue", values, audit)
 
-    def resume_queue(self, queue: str) -> bool:
+    def resume_queue(self, queue: str, *, audit: AuditEntry | None = None) -> bool:
         """Let claims from a queue go on; False when it was not paused."""
-        resumed = self._count("resume_queue", {"queue": queue}) == 1
+        resumed = done_and_recorded(self._sql, "resume_queue", {"queue": queue}, audit)
         self._database.wake()
         return resumed
 
@@ -373,3 +373,8 @@ class SqliteStore:
     def _count(self, statement: str, values: dict[str, Any]) -> int:
         text = SQL[statement]
         return self._database.write(lambda cursor: cursor.execute(text, values).rowcount)
+
+
+def _filter(wanted: JobFilter) -> dict[str, Any]:
+    states = json.dumps(wanted.states) if wanted.states else None
+    return {**wanted._asdict(), "states": states}

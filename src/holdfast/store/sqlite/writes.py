@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from holdfast.core.decision import Decision, Kind
 from holdfast.core.ids import JobId
 from holdfast.core.job import MOST_URGENT, priorities_from
 from holdfast.core.plan import Route
 from holdfast.errors import UnknownJob
-from holdfast.store.burial import burials, concerns_letter, records_of_returns, returns
+from holdfast.store.burial import burials, is_more_than_a_row, records, returns
 from holdfast.store.contract import NewJob, Twin
 from holdfast.store.outbox import any_publishes, messages_of
 from holdfast.store.rows import twin_from_row
@@ -20,8 +20,13 @@ from holdfast.store.sqlite.rows import (
     checkpoint_values,
     complete_values,
     ledger_values,
+    retry_values,
 )
 from holdfast.store.sqlite.statements import SQL
+
+_COMPLETE: Final = SQL["complete"]
+_RETRY: Final = SQL["retry"]
+_APPLY: Final = SQL["apply"]
 
 
 def lanes(
@@ -85,33 +90,34 @@ def insert_rerun(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
 
 def apply(cursor: sqlite3.Cursor, decisions: Sequence[Decision]) -> set[JobId]:
     """Write what still fits its row, then the history and checkpoints of just that."""
-    any_change, complete = SQL["apply"], SQL["complete"]
-    execute = cursor.execute
     applied = [
-        decision
-        for decision in decisions
-        if (
-            execute(complete, complete_values(decision))
-            if decision.entry.kind is Kind.COMPLETED
-            else execute(any_change, apply_values(decision))
-        ).rowcount
-        == 1
+        decision for decision in decisions if cursor.execute(*_change(decision)).rowcount == 1
     ]
     cursor.executemany(SQL["apply_ledger"], [ledger_values(decision) for decision in applied])
     cursor.executemany(
         SQL["apply_checkpoint"],
         [checkpoint_values(decision) for decision in applied if decision.checkpoint is not None],
     )
-    _move_letters(cursor, [decision for decision in applied if concerns_letter(decision)])
+    _move_letters(cursor, [decision for decision in applied if is_more_than_a_row(decision)])
     if any_publishes(applied):
         cursor.execute(SQL["outbox_insert"], messages_of(applied)).fetchall()
     return {decision.job_id for decision in applied}
 
 
+def _change(decision: Decision) -> tuple[str, tuple[Any, ...]]:
+    """Return the statement that changes the job's row, and what it binds."""
+    kind = decision.entry.kind
+    if kind is Kind.COMPLETED:
+        return _COMPLETE, complete_values(decision)
+    if kind is Kind.RETRIED:
+        return _RETRY, retry_values(decision)
+    return _APPLY, apply_values(decision)
+
+
 def _move_letters(cursor: sqlite3.Cursor, applied: Sequence[Decision]) -> None:
-    """Write the dead letters of jobs that ended for good or were sent back."""
+    """Write the dead letters of jobs that ended for good or were sent back, and who asked."""
     if not applied:
         return
     cursor.executemany(SQL["bury"], burials(applied))
     cursor.executemany(SQL["unbury"], returns(applied))
-    cursor.executemany(SQL["audit_record"], records_of_returns(applied))
+    cursor.executemany(SQL["audit_record"], records(applied))

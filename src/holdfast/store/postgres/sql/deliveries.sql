@@ -11,5 +11,11 @@ select @delivery_columns@
    and (%(error_class)s::text is null or delivery.error_class = %(error_class)s)
    and (%(created_since)s::bigint is null or delivery.created_at >= %(created_since)s)
    and (%(created_until)s::bigint is null or delivery.created_at < %(created_until)s)
+   and (%(owner)s::text is null or exists (
+         select from holdfast.job
+          where job.id = case when delivery.job_id ~ '^[0-9a-f-]{36}$'
+                              then delivery.job_id::uuid end
+            and job.owner = %(owner)s
+       ))
  order by delivery.id desc
  limit %(limit)s

@@ -1,4 +1,5 @@
 -- outbox_again: store messages and wake the relays; one stored already is published once more.
+-- A relay that has one already, and would mark it for what it sent before, loses its lease.
 with added as (
     insert into holdfast.outbox as message (
         id, aggregate_id, message_type, payload, trace, created_at, run_at
@@ -11,8 +12,9 @@ with added as (
        set status = 'pending',
            processed_at = null,
            retry_count = 0,
-           run_at = excluded.run_at
-     where message.status <> 'pending'
+           run_at = excluded.run_at,
+           holder = null,
+           lease_until = null
     returning id
 )
 select id, pg_notify('holdfast_outbox', '') from added

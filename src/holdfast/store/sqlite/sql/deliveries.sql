@@ -11,5 +11,9 @@ select @delivery_columns@
    and (:error_class is null or delivery.error_class = :error_class)
    and (:created_since is null or delivery.created_at >= :created_since)
    and (:created_until is null or delivery.created_at < :created_until)
+   and (:owner is null or exists (
+         select 1 from holdfast_job as job
+          where job.id = delivery.job_id and job.owner = :owner
+       ))
  order by delivery.id desc
  limit :limit

@@ -1,19 +1,27 @@
 -- letter_groups: the causes for which dead letters wait, the one with most letters first.
-with waiting as (
-    select letter.*,
-           row_number() over (
-               partition by letter.fingerprint, letter.pipeline
-               order by letter.last_failure_at desc, letter.id desc
-           ) as place
-      from holdfast_dead_letter as letter
-     where letter.state in ('open', 'triaged', 'remediated')
+-- It reads all that wait. The latest letter is found by what sorts like its time and its id, so
+-- that many letters are counted without being put in order.
+with grouped as (
+    select fingerprint,
+           max(error_class) as error_class,
+           max(stage) as stage,
+           json_group_array(distinct pipeline) as pipelines,
+           count(*) as letters,
+           sum(case when deaths > 1 and retryable = 0 and previous_class = error_class
+                    then 1 else 0 end) as escalated,
+           min(first_failure_at) as first_failure_at,
+           max(last_failure_at) as last_failure_at,
+           substr(max(printf('%020d', last_failure_at) || id), 21) as latest
+      from holdfast_dead_letter
+     where state in ('open', 'triaged', 'remediated')
+       and (:owner is null or owner = :owner)
+     group by fingerprint
+     order by count(*) desc, max(last_failure_at) desc, fingerprint
+     limit :limit
 )
-select fingerprint, max(error_class), max(stage), pipeline, count(*),
-       sum(case when deaths > 1 and retryable = 0 and previous_class = error_class
-                then 1 else 0 end),
-       min(first_failure_at), max(last_failure_at),
-       max(case when place = 1 then id end), max(case when place = 1 then message end)
-  from waiting
- group by fingerprint, pipeline
- order by count(*) desc, max(last_failure_at) desc, fingerprint, pipeline
- limit :limit
+select grouped.fingerprint, grouped.error_class, grouped.stage, grouped.pipelines, grouped.letters,
+       grouped.escalated, grouped.first_failure_at, grouped.last_failure_at, letter.id,
+       letter.message
+  from grouped
+  join holdfast_dead_letter as letter on letter.id = grouped.latest
+ order by grouped.letters desc, grouped.last_failure_at desc, grouped.fingerprint

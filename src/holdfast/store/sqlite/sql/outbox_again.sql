@@ -1,4 +1,5 @@
 -- outbox_again: store messages; one stored already is published once more.
+-- A relay that has one already, and would mark it for what it sent before, loses its lease.
 insert into holdfast_outbox (
     id, aggregate_id, message_type, payload, trace, created_at, run_at
 )
@@ -10,6 +11,7 @@ on conflict (id) do update
    set status = 'pending',
        processed_at = null,
        retry_count = 0,
-       run_at = excluded.run_at
- where holdfast_outbox.status <> 'pending'
+       run_at = excluded.run_at,
+       holder = null,
+       lease_until = null
 returning id

@@ -1,0 +1,2 @@
+-- drain_asked: a row when a worker was told to end; uses the key of id.
+select 1 from holdfast.worker where id = %(id)s and drain_asked_at is not null

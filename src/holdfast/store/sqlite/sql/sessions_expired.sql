@@ -1,0 +1,2 @@
+-- sessions_expired: forget sessions that would be over by now; uses ended_session_expires.
+delete from holdfast_ended_session where expires_at <= :now

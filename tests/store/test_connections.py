@@ -1,0 +1,38 @@
+"""Connections of a PostgreSQL store: none is left open by whoever closes them."""
+
+import pytest
+
+from holdfast.store.postgres.connection import Connections
+
+
+@pytest.fixture
+def connections(postgres_url: str) -> Connections:
+    return Connections(postgres_url, name="test", size=2)
+
+
+def test_a_connection_that_is_lent_as_the_others_are_closed_is_closed_when_it_comes_back(
+    connections: Connections,
+) -> None:
+    with connections.borrowed() as lent:
+        with connections.borrowed() as idle:
+            pass
+        connections.close()
+        assert (idle.closed, lent.closed) == (True, False)
+        assert lent.execute("select 1").fetchone() == (1,)
+
+    assert lent.closed
+
+
+def test_whoever_asks_for_a_connection_after_closing_has_one_that_is_kept(
+    connections: Connections,
+) -> None:
+    with connections.borrowed():
+        pass
+    connections.close()
+    with connections.borrowed() as first:
+        pass
+    with connections.borrowed() as second:
+        pass
+
+    assert second is first
+    connections.close()

@@ -1,0 +1,108 @@
+"""A worker of an earlier version goes on with its own statements while the schema moves on."""
+
+import psycopg
+import pytest
+
+from holdfast.store import migrate as runner
+from holdfast.store.contract import Store
+from holdfast.store.postgres import migrations as postgres_migrations
+from holdfast.store.postgres.connection import Connections
+from holdfast.store.postgres.migrations import PostgresDialect
+from holdfast.store.sqlite.connection import Database
+from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect
+from holdfast.testing.conformance.samples import NOW, PLAN, next_id
+from tests.store.conftest import by_hand
+
+BEFORE_THE_SURFACES = 3
+
+RECORD_WORKER = (
+    "insert into {worker} (id, host, pid, started_at, seen_at, queues, concurrency, state)"
+    " values ('w1', 'host', 1, 1, 1, '[]', 4, 'running')"
+    " on conflict (id) do update set seen_at = excluded.seen_at, state = excluded.state"
+)
+INSERT_JOB = (
+    "insert into {job} (id, pipeline, plan, queue, priority, owner, version, payload, created_at,"
+    " stage, run_at, updated_at)"
+    " values ('%(id)s', 'letters', '%(plan)s', 'default', 1, 'ada', 1, '1', %(now)s, 'draft',"
+    " %(now)s, %(now)s)"
+)
+CANCEL = (
+    "update {job} set state = 'cancelled', finished_at = %(now)s, revision = 1 where id = '%(id)s'"
+)
+ENTER = (
+    "insert into {ledger} (job_id, revision, kind, at, state, stage, attempt)"
+    " values ('%(id)s', 1, 'cancelled', %(now)s, 'cancelled', 'draft', 0)"
+)
+START_REPLAY = (
+    "insert into {replay} (id, name, asked_by, created_at, updated_at, state, from_start, canary,"
+    " every_us, stop_after) values ('%(id)s', 'outage', 'ada', 1, 1, 'done', 0, 0, 0, 0)"
+)
+RECORD = (
+    "insert into {audit} (at, done_by, action, subject_kind, subject)"
+    " values (1, 'ada', 'tried', 'thing', '%(id)s')"
+)
+
+
+@pytest.fixture
+def old_database(empty_database_url: str) -> str:
+    """A database as the version before the surfaces left it."""
+    if empty_database_url.startswith("sqlite:"):
+        database = Database(empty_database_url)
+        runner.migrate(SqliteDialect(database, lambda: 0), MIGRATIONS[:BEFORE_THE_SURFACES])
+        database.close()
+    else:
+        with Connections(empty_database_url, name="test", size=1).connect() as connection:
+            known = postgres_migrations.MIGRATIONS[:BEFORE_THE_SURFACES]
+            runner.migrate(PostgresDialect(connection), known)
+    return empty_database_url
+
+
+def old_worker(url: str) -> str:
+    """Does what a worker of that version does, by its statements; returns the job it cancelled."""
+    values = {"id": next_id(), "now": NOW, "plan": PLAN.digest}
+    for statement in (INSERT_JOB, CANCEL, ENTER, START_REPLAY, RECORD, RECORD_WORKER):
+        by_hand(url, statement % values)
+    return values["id"]
+
+
+def test_an_old_worker_goes_on_after_the_schema_has_moved(old_database, open_store) -> None:
+    first = old_worker(old_database)
+    store: Store = open_store(old_database)
+    store.migrate()
+    store.save_plan(PLAN, now=NOW)
+    second = old_worker(old_database)
+
+    jobs = store.get([first, second])
+    assert {job.state.value for job in jobs.values()} == {"cancelled"}
+    assert [len(store.ledger(job_id)) for job_id in (first, second)] == [1, 1]
+    assert [store.replays.get(one).owner for one in (first, second)] == [None, None]
+    assert len(store.audit.latest(subject_kind="thing")) == 2
+    [worker] = store.workers()
+    assert (worker.drain_asked_at, worker.drain_asked_by) == (None, None)
+    assert store.verify(now=NOW) == []
+
+
+def test_an_old_worker_that_reports_itself_leaves_alone_that_it_was_told_to_end(
+    old_database, open_store
+) -> None:
+    old_worker(old_database)
+    store: Store = open_store(old_database)
+    store.migrate()
+    by_hand(old_database, "update {worker} set drain_asked_at = 7, drain_asked_by = 'ada'")
+    by_hand(old_database, RECORD_WORKER)
+
+    assert store.drains.asked("w1")
+
+
+def test_the_schema_moves_on_while_somebody_reads_and_writes_jobs(
+    empty_postgres_url: str, open_store
+) -> None:
+    with Connections(empty_postgres_url, name="test", size=1).connect() as connection:
+        known = postgres_migrations.MIGRATIONS[:BEFORE_THE_SURFACES]
+        runner.migrate(PostgresDialect(connection), known)
+    with psycopg.connect(empty_postgres_url) as idle:
+        # A transaction that has read and written, and holds no lock on a table that is altered.
+        idle.execute("select count(*) from holdfast.plan")
+        store: Store = open_store(empty_postgres_url)
+        assert len(store.migrate()) == len(postgres_migrations.MIGRATIONS) - BEFORE_THE_SURFACES
+    store.check_schema()
