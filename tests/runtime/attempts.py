@@ -14,7 +14,7 @@ from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.outcome import event_of
 from holdfast.runtime.stage import BoundStage
 from holdfast.testing.clock import START
-from tests.core.test_lifecycle import a_job
+from tests.core.lifecycle_table import a_job
 
 PATIENCE_S = 20.0
 

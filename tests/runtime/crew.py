@@ -98,6 +98,9 @@ class HandLane:
     def load(self) -> int:
         return len(self.waiting)
 
+    def stuck(self) -> int:
+        return 0
+
     def start(self, attempts: Sequence[Attempt]) -> None:
         self.waiting.extend(attempts)
 
@@ -106,7 +109,7 @@ class HandLane:
         self.stopped.append((attempt, fate))
 
     def release_pending(self) -> None:
-        raise NotImplementedError
+        raise AssertionError("a crew is never drained: its attempts run when a test says so")
 
     def close(self) -> int:
         return 0
@@ -183,6 +186,7 @@ class Crew:
             breakers=self.breakers,
             callback_key=app.callback_tokens.key,
         )
+        self.told_to_end: list[str] = []
         self.keeper = Keeper(
             self.store,
             holder=self.id,
@@ -191,6 +195,7 @@ class Crew:
             lease_us=LEASE_US,
             stop_attempt=self.lane.stop,
             describe=self._describe,
+            told_to_end=lambda: self.told_to_end.append(self.id),
         )
         settler = Settler(
             self.store, plans=PlanCache(self.store), chance=self.chance, announcer=app.announcer
@@ -208,8 +213,8 @@ class Crew:
     def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
         return self.claimer.runs(pipeline, stage, now=now)
 
-    def heed_breakers(self) -> None:
-        self.breakers.wake.set()
+    def heed_breakers(self, now: Instant) -> None:
+        self.breakers.heed(now)
 
     def start(self, leased: Any) -> None:
         self.claimer.start(leased)

@@ -10,8 +10,8 @@ from holdfast.core.plan import Plan, StagePlan
 from holdfast.core.retry import Retry
 from holdfast.errors import StoreUnavailable
 from holdfast.runtime.claimer import AGAIN_US
-from holdfast.runtime.clock import monotonic_s, sleep_s
-from holdfast.runtime.pace import PREFETCH_S, Pace
+from holdfast.runtime.pace import PREFETCH_US
+from holdfast.runtime.shares import REST_US
 from holdfast.testing import Script, failing
 from tests.runtime.crew import LEASE_US, Crew, pipeline_of
 
@@ -308,28 +308,15 @@ def test_a_lease_is_as_long_as_it_was_asked_for(open_app):
     assert (row.lease_until, row.holder) == (app.clock.now() + LEASE_US, "w1")
 
 
-def test_the_pace_is_what_ended_in_the_last_moments():
-    pace = Pace()
-
-    assert pace.per_second() == 0
-    began_s = monotonic_s()
-    pace.note(100)
-    while monotonic_s() - began_s < PREFETCH_S:
-        sleep_s(PREFETCH_S / 5)
-    rate = pace.per_second()
-    assert 0 < rate <= 100 / PREFETCH_S
-    assert pace.per_second() == rate
-
-
 def test_fast_lanes_are_filled_ahead(open_app):
     app = open_app(pipeline_of(Script(then=1)))
     crew = Crew(app, limit=1)
     for _ in range(10):
         app.submit("p")
+    crew.claim()
+    assert crew.lane.load() == 1
     crew.claimer.freed(1_000_000, requeued=False)
-    began_s = monotonic_s()
-    while monotonic_s() - began_s < PREFETCH_S:
-        sleep_s(PREFETCH_S / 5)
+    crew.clock.advance(PREFETCH_US / SECOND_US)
     crew.claim()
 
     assert crew.lane.load() == 10
@@ -358,3 +345,21 @@ def test_nothing_runs_before_it_is_due(open_app, clock):
     clock.advance(0.000001)
     crew.claim()
     assert [attempt.job.id for attempt in crew.lane.waiting] == [job.id]
+
+
+def test_a_pipeline_without_due_jobs_is_not_looked_for_at_every_turn_of_a_busy_one(open_app):
+    app = open_app(*(pipeline_of(Script(then=1), name=name) for name in ("busy", "idle")))
+    crew = Crew(app, limit=20)
+    for _ in range(17):
+        app.submit("busy")
+    crew.claim()
+    app.submit("busy")
+    crew.claim()
+    assert crew.lane.load() == 18
+
+    app.submit("idle")
+    crew.claim()
+    assert crew.lane.load() == 18
+    crew.clock.advance(REST_US / SECOND_US)
+    crew.claim()
+    assert crew.lane.load() == 19

@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -105,16 +105,13 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def open_app(database_url: str, clock: ManualClock) -> Iterator[Callable[..., Holdfast]]:
-    opened: list[Holdfast] = []
+    with ExitStack() as opened:
 
-    def make(*providers, **options) -> Holdfast:
-        given = {"courier": OPTIONS, "clock": clock, **options}
-        opened.append(Holdfast(database_url, providers=providers, **given))
-        return opened[-1]
+        def make(*providers, **options) -> Holdfast:
+            given = {"courier": OPTIONS, "clock": clock, **options}
+            return opened.enter_context(Holdfast(database_url, providers=providers, **given))
 
-    yield make
-    for app in opened:
-        app.close()
+        yield make
 
 
 def deliver(app: Holdfast, count: int = 1, **options) -> list[Delivery]:

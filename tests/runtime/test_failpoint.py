@@ -75,5 +75,5 @@ def test_points_stand_at_both_sides_of_every_effect():
     }
     assert effects == {
         *("claim", "run", "apply", "announce", "renew", "sweep", "purge"),
-        *("send", "mark", "publish", "outbox.mark"),
+        *("send", "mark", "publish", "outbox.mark", "settle"),
     }

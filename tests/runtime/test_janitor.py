@@ -1,10 +1,11 @@
 """What is old goes by itself, without hurry, and nothing that is wrong with it stops a worker."""
 
 import logging
+import threading
 
 import pytest
 
-from holdfast import JobFilter, Submit
+from holdfast import Holdfast, JobFilter, Submit
 from holdfast.core.instant import SECOND_US
 from holdfast.core.retention import DAY_S, Retention
 from holdfast.errors import StoreUnavailable
@@ -204,3 +205,36 @@ def _until(holds):
     while not holds():
         assert monotonic_s() < until_s
         sleep_s(0.02)
+
+
+def test_after_every_walk_it_does_the_chores_and_one_that_fails_stops_no_other(app, caplog):
+    done = []
+
+    def fails():
+        done.append("fails")
+        raise OSError("the disk is gone")
+
+    cleaner = Janitor(
+        app.store,
+        retention=Retention(),
+        chance=Chance(1),
+        chores=[fails, lambda: done.append("works")],
+    )
+    walk(app, cleaner)
+    walk(app, cleaner)
+
+    assert done == ["fails", "works"] * 2
+    assert "a chore failed" in caplog.text
+
+
+def test_a_worker_does_the_chores_of_its_application(database_url):
+    did = threading.Event()
+    pipeline = pipeline_of(Script(then=1))
+    with Holdfast(database_url, pipelines=[pipeline], chores=[did.set]) as app:
+        worker = app.worker()
+        worker.start()
+        try:
+            assert did.wait(30)
+        finally:
+            worker.request_stop()
+            worker.drain()

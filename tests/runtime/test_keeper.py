@@ -109,6 +109,18 @@ def test_each_worker_reports_itself_alive(app):
     assert (worker.id, worker.seen_at) == ("w1", crew.clock.now())
 
 
+def test_a_worker_that_is_told_to_end_hears_of_it_when_it_reports_itself(app):
+    crew, other = Crew(app), Crew(app, name="w2")
+    crew.renew()
+    other.renew()
+    app.drain_worker("w1", by="ada", reason="new machine")
+    assert (crew.told_to_end, other.told_to_end) == ([], [])
+
+    crew.renew()
+    other.renew()
+    assert (crew.told_to_end, other.told_to_end) == (["w1"], [])
+
+
 @pytest.mark.parametrize("error", [None, ValueError("anything")])
 def test_attempts_are_stopped_when_no_lease_could_be_renewed_for_a_lease(app, error, caplog):
     job = app.submit("p")
@@ -122,6 +134,7 @@ def test_attempts_are_stopped_when_no_lease_could_be_renewed_for_a_lease(app, er
         lease_us=1,
         stop_attempt=crew.lane.stop,
         describe=crew._describe,
+        told_to_end=lambda: None,
     )
     crew.store.refuse("renew", error)
     with pytest.raises((StoreUnavailable, ValueError)):
@@ -155,6 +168,7 @@ def test_renewals_that_fail_make_the_worker_unhealthy_and_success_heals_it(app):
         lease_us=LEASE_US,
         stop_attempt=crew.lane.stop,
         describe=crew._describe,
+        told_to_end=lambda: None,
     )
     keeper._renewed_at_s -= 21
     assert not keeper.healthy()

@@ -10,7 +10,7 @@ from holdfast.core.event import DeadlinePassed, Done, Failed, Interrupted
 from holdfast.core.failure import STAGE_TIMEOUT
 from holdfast.core.instant import Instant
 from holdfast.runtime.attempt import Fate
-from holdfast.runtime.lanes.loop_lane import ABANDON_S, BLOCKED_S, LoopLane
+from holdfast.runtime.lanes.loop_lane import ABANDON_S, BLOCKED_S, TICK_US, LoopLane
 from holdfast.testing.clock import START, ManualClock
 from tests.runtime.attempts import PATIENCE_S, Desk, attempt_of
 
@@ -286,3 +286,11 @@ def test_closing_tells_how_many_handlers_could_not_be_ended(desk):
     lane.stop(attempt, Fate.SHUT_DOWN)
 
     assert lane.close() == 1
+
+
+def test_a_look_at_a_lane_that_was_closed_does_no_harm(desk):
+    clock = ManualClock()
+    lane = LoopLane(limit=1, clock=clock, report=desk.report, report_late=desk.report_late)
+    lane.close()
+
+    assert lane.tick(clock.now()) == clock.now() + TICK_US

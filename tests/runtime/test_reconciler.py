@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -28,16 +29,13 @@ def mailbox(clock: ManualClock) -> Mailbox:
 
 @pytest.fixture
 def open_app(database_url: str, clock: ManualClock) -> Iterator[Callable[..., Holdfast]]:
-    opened: list[Holdfast] = []
+    with ExitStack() as opened:
 
-    def make(*providers, **options) -> Holdfast:
-        given = {"courier": OPTIONS, "clock": clock, **options}
-        opened.append(Holdfast(database_url, providers=providers, **given))
-        return opened[-1]
+        def make(*providers, **options) -> Holdfast:
+            given = {"courier": OPTIONS, "clock": clock, **options}
+            return opened.enter_context(Holdfast(database_url, providers=providers, **given))
 
-    yield make
-    for app in opened:
-        app.close()
+        yield make
 
 
 def reconciler_of(app: Holdfast, options: CourierOptions = OPTIONS) -> Reconciler:

@@ -111,6 +111,12 @@ def events(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.event for record in caplog.records if hasattr(record, "event")]
 
 
+def test_what_nobody_sets_is_as_operators_expect_it():
+    options = RelayOptions()
+
+    assert (options.batch_size, options.poll_interval, options.stale_threshold) == (50, 5.0, 60.0)
+
+
 def test_messages_are_published_and_marked_batch_by_batch(bench: Bench):
     sent = bench.publish(1, 2, 3, 4)
 

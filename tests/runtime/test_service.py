@@ -61,8 +61,9 @@ def wait_until(condition: Callable[[], bool]) -> None:
 def test_a_service_that_wants_the_next_turn_at_once_gets_it(supervisor):
     service = Turns(lambda number, now: now if number < 50 else FAR_FUTURE)
     supervisor.start(service)
-
     service.wait_for(50)
+
+    assert service.count == 50
 
 
 def test_a_service_sleeps_as_long_as_it_asked(supervisor):
@@ -79,8 +80,9 @@ def test_a_sleeping_service_can_be_woken(supervisor):
     supervisor.start(service)
     service.wait_for(1)
     service.wake.set()
-
     service.wait_for(2)
+
+    assert service.count == 2
 
 
 def test_a_wake_during_a_turn_is_not_lost(supervisor):
@@ -91,8 +93,9 @@ def test_a_wake_during_a_turn_is_not_lost(supervisor):
 
     service = Turns(act)
     supervisor.start(service)
-
     service.wait_for(2)
+
+    assert service.count == 2
 
 
 @pytest.mark.parametrize("error", [StoreUnavailable("x://", reason="gone"), ValueError("bug")])

@@ -8,15 +8,22 @@ import pytest
 
 from holdfast import JobState, Pipeline, Retry, UsageError, WorkerOptions
 from holdfast.core.decision import Kind
-from holdfast.errors import InvalidValue
+from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
 from holdfast.runtime.clock import monotonic_s, sleep_s
 from holdfast.testing import Script, failing
 from tests.runtime.attempts import PATIENCE_S
 from tests.runtime.crew import pipeline_of
 from tests.runtime.process_handlers import pipeline as processes
+from tests.store.conftest import script_by_hand
 
 # Nothing here waits for a poll: what is due is announced, or looked up.
 QUICK = {"poll": 60, "sweep": 0.05, "lease": 20, "grace": PATIENCE_S}
+
+
+DROP_FIGURES = {
+    "sqlite": "drop table holdfast_tally;",
+    "postgresql": "drop table holdfast.tally;",
+}
 
 
 @pytest.fixture
@@ -324,3 +331,70 @@ def test_a_worker_serves_the_queues_it_is_told_to(open_real):
 
     assert elsewhere.get().state is JobState.QUEUED
     assert app.workers()[0].queues == '["slow"]'
+
+
+def test_a_worker_drained_from_outside_finishes_what_it_runs_takes_no_more_and_ends(open_real):
+    begun, go_on = threading.Event(), threading.Event()
+    slow = Pipeline("slow")
+
+    @slow.stage
+    def wait(job) -> str:
+        begun.set()
+        assert go_on.wait(PATIENCE_S)
+        return "done"
+
+    app = open_real(slow)
+    running = app.submit("slow")
+    worker = app.worker(options=WorkerOptions(**{**QUICK, "lease": 1, "concurrency": 1}))
+    ended: list[int] = []
+    thread = threading.Thread(target=lambda: ended.append(worker.run(handle_signals=False)))
+    thread.start()
+    assert begun.wait(PATIENCE_S)
+    waiting = app.submit("slow")
+
+    told = app.drain_worker(worker.id, by="ada", reason="new machine")
+    again = app.drain_worker(worker.id, by="bob")
+    wait_until(lambda: worker.stop_requested)
+    go_on.set()
+    thread.join(PATIENCE_S)
+
+    assert ended == [0]
+    assert (told.drain_asked_by, again.drain_asked_by) == ("ada", "ada")
+    assert running.get().state is JobState.COMPLETE
+    assert waiting.get().state is JobState.QUEUED
+    [row] = app.workers()
+    assert row.state == "stopped"
+    [entry] = app.audit(subject_kind="worker")
+    assert (entry.subject, entry.done_by, entry.reason) == (worker.id, "ada", "new machine")
+    app.store.record_worker(row._replace(id="w9"))
+    with pytest.raises(ConflictError, match="has stopped"):
+        app.drain_worker("w9", by="ada")
+
+
+def test_a_worker_that_is_not_on_record_cannot_be_drained(open_real):
+    with pytest.raises(UnknownWorker, match="holdfast workers list"):
+        open_real().drain_worker("nobody", by="ada")
+
+
+def test_a_worker_adds_its_figures_when_it_ends(open_real):
+    app = open_real(pipeline_of(Script(then=1)))
+    job = app.submit("p")
+    with working(app):
+        job.wait(PATIENCE_S)
+
+    other = open_real()
+    events = {row.event for row in other.activity(since=3600)}
+    assert "completed" in events
+
+
+def test_jobs_run_to_their_end_though_figures_cannot_be_stored(open_real, database_url):
+    app = open_real(pipeline_of(Script(then=1)))
+    app.store.migrate()
+    script_by_hand(database_url, DROP_FIGURES[database_url.partition(":")[0]])
+    job = app.submit("p")
+    with working(app) as worker:
+        job.wait(PATIENCE_S)
+        status = worker.drain()
+
+    assert job.get().state is JobState.COMPLETE
+    assert status == 0

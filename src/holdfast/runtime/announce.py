@@ -11,7 +11,8 @@ from holdfast.core.dead_letter import DeadLetter
 from holdfast.core.decision import Decision, Kind
 from holdfast.core.ids import JobId
 from holdfast.core.job import Job
-from holdfast.runtime import failpoint
+from holdfast.core.trace_context import read
+from holdfast.runtime import failpoint, signals
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
 
@@ -19,12 +20,12 @@ _LEVELS: Final = {
     Kind.ADVANCED: logging.DEBUG,
     Kind.COMPLETED: logging.DEBUG,
     Kind.SUSPENDED: logging.DEBUG,
+    Kind.RETRIED: logging.INFO,
     Kind.SNOOZED: logging.INFO,
     Kind.INTERRUPTED: logging.INFO,
     Kind.HELD: logging.INFO,
     Kind.CANCELLED: logging.INFO,
     Kind.REVIVED: logging.INFO,
-    Kind.RETRIED: logging.WARNING,
     Kind.LATE: logging.WARNING,
     Kind.EXPIRED: logging.ERROR,
     Kind.FAILED: logging.ERROR,
@@ -40,6 +41,8 @@ class Applied(NamedTuple):
 
 Subscriber = Callable[[Applied], None]
 Escalated = Callable[[Collection[JobId]], Sequence[DeadLetter]]
+BreakerOf = Callable[[Job], str | None]
+"""How the breaker of the upstream stands that a job's stage calls, if it calls one."""
 
 
 def _nothing(_: Collection[JobId]) -> Sequence[DeadLetter]:
@@ -52,6 +55,8 @@ class Announcer:
     def __init__(self, escalated: Escalated = _nothing) -> None:
         self._subscribers: tuple[Subscriber, ...] = ()
         self._escalated = escalated
+        self.breaker_of: BreakerOf = lambda _: None
+        """Set by a worker, which knows."""
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` after each applied decision of this process; returns the undoing."""
@@ -74,7 +79,7 @@ class Announcer:
                 again.append(item)
             level = _LEVELS[item.decision.entry.kind]
             if level >= lowest:
-                LOGGER.log(level, "job %s", item.decision.entry.kind.value, extra=facts(item))
+                LOGGER.log(level, "job %s", item.decision.entry.kind.value, extra=self._facts(item))
             for subscriber in self._subscribers:
                 try:
                     subscriber(item)
@@ -93,19 +98,43 @@ class Announcer:
             LOGGER.exception("it cannot be told which dead letters are escalated")
             return
         for letter in escalated:
+            signals.ESCALATIONS.tell(signals.Escalated(letter))
             LOGGER.critical(
                 "dead letter escalated: replayed, and failed again for the same reason",
                 extra={
-                    **facts(jobs[JobId(letter.id)]),
+                    **self._facts(jobs[JobId(letter.id)]),
                     "event": "escalated",
                     "deaths": letter.deaths,
                     "fingerprint": letter.fingerprint,
                 },
             )
 
+    def _facts(self, applied: Applied) -> dict[str, Any]:
+        return facts(applied, breaker=self.breaker_of(applied.job))
 
-def facts(applied: Applied) -> dict[str, Any]:
-    """Return the fields of a log line about an applied decision."""
+
+def log_begun(jobs: Iterable[Job]) -> None:
+    """Write a line, at debug level, about each attempt that begins."""
+    if not LOGGER.isEnabledFor(logging.DEBUG):
+        return
+    for job in jobs:
+        known = {
+            "event": "processing",
+            "job_id": job.id,
+            "pipeline": job.pipeline,
+            "stage": job.stage,
+            "status": job.state.value,
+            "attempt": job.attempt,
+            "worker": job.holder,
+        }
+        LOGGER.debug("job processing", extra=known)
+
+
+def facts(applied: Applied, *, breaker: str | None = None) -> dict[str, Any]:
+    """Return the fields of a log line about an applied decision.
+
+    A field of which there is nothing to say is there all the same, and empty.
+    """
     entry, change = applied.decision.entry, applied.decision.change
     known: dict[str, Any] = {
         "event": entry.kind.value,
@@ -114,13 +143,16 @@ def facts(applied: Applied) -> dict[str, Any]:
         "stage": entry.stage,
         "status": change.state.value,
         "attempt": entry.attempt,
+        "duration_ms": None,
+        "error_code": entry.error_class,
+        "gateway_status": entry.http_status,
+        "breaker": breaker,
     }
     if entry.started_at is not None and entry.holder is not None:
         known["duration_ms"] = round((entry.at - entry.started_at) / 1000, 3)
-    if entry.error_class is not None:
-        known["error_code"] = entry.error_class
-    if entry.http_status is not None:
-        known["gateway_status"] = entry.http_status
+    context = read(applied.job.trace)
+    if context is not None:
+        known["trace_id"] = context.trace_id
     if entry.detail is not None:
         known["detail"] = json.loads(entry.detail)
     return known

@@ -10,7 +10,8 @@ from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID, uuid5
 
-from holdfast.core import deadline
+from holdfast import tracing
+from holdfast.core import deadline, trace_context
 from holdfast.core.callback import Claim, sign
 from holdfast.core.document import decode
 from holdfast.core.event import Event
@@ -202,6 +203,15 @@ class JobContext:
         return self._attempt.job.trace
 
     @property
+    def trace_headers(self) -> dict[str, str]:
+        """The headers by which a call of the handler carries the trace on; empty without one."""
+        found = tracing.headers()
+        if found:
+            return found
+        context = trace_context.read(self._attempt.job.trace)
+        return {} if context is None else context.headers()
+
+    @property
     def created_at(self) -> datetime:
         """When the job was submitted."""
         return to_datetime(self._attempt.job.created_at)
@@ -301,7 +311,7 @@ class JobContext:
             message_type=message_type,
             payload=payload,
             aggregate_id=job.id if aggregate_id is None else aggregate_id,
-            trace=job.trace,
+            trace=tracing.current() or job.trace,
         )
         attempt.messages.append(message)
         return message.id
@@ -311,6 +321,11 @@ class JobContext:
         """The same text for every attempt of this stage: send it where an upstream dedupes."""
         job = self._attempt.job
         return f"{job.id}:{job.run}:{job.stage}"
+
+
+def attempt_of(job: JobContext) -> Attempt:
+    """Return the attempt that a handler sees as a job."""
+    return job._attempt  # noqa: SLF001 - for what runs handlers, and no handler
 
 
 _UNREAD: Final = object()

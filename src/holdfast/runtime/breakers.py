@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -17,26 +16,30 @@ from holdfast.core.breaker import (
     admission,
     decide_breaker,
 )
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, later
+from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, later, to_rfc3339
 from holdfast.core.job import WorkerId
 from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.errors import UnavailableError, UsageError
 from holdfast.runtime.clock import Chance
+from holdfast.runtime.gate_moves import LOGGER, WORDS, log_move
 from holdfast.runtime.probe import Probing
 from holdfast.runtime.stage import BoundStage, UpstreamTerms
 from holdfast.runtime.watch import Permit, Watch
 from holdfast.store.audit import ENGINE, AuditEntry
 from holdfast.store.contract import Store
 
-LOGGER: Final = logging.getLogger("holdfast.breaker")
 TRIES: Final = 16
 QUIET_US: Final = SECOND_US
 """How often upstreams are read while all is well."""
 BUSY_US: Final = 200_000
 """How often they are read and written while something is wrong."""
+SPARE_US: Final = 50_000
+"""How long what failed after news were told waits to be told with the rest: an upstream that fails
+every call would otherwise have its row written by every worker for each of them."""
+OLD_US: Final = 5 * SECOND_US // 2
+"""What was read longer ago was not read in its turn: the store was away meanwhile."""
 FLEET_US: Final = 5 * SECOND_US
 ALIVE_US: Final = 60 * SECOND_US
-_WORDS: Final = {Gate.OPEN: "opened", Gate.HALF_OPEN: "half-opened", Gate.CLOSED: "closed"}
 
 
 class Move(NamedTuple):
@@ -93,6 +96,7 @@ class Breakers:
         self._changed = changed
         self._fleet = 1
         self._fleet_at = Instant(0)
+        self._told_at = Instant(0)
         self._probes = {
             name: Probing(watch.terms.probe, over=self.wake.set)
             for name, watch in self.watches.items()
@@ -103,21 +107,40 @@ class Breakers:
         """Return the watch over the upstream that a stage calls."""
         return None if bound.upstream is None else self.watches[bound.upstream.name]
 
+    def standing(self, name: str) -> str:
+        """Return how the breaker of an upstream stands, as far as this worker knows."""
+        state = self.watches[name].state
+        return (state.forced or state.gate).value
+
+    def heed(self, now: Instant) -> None:
+        """Look soon, because there is something to tell."""
+        if not 0 <= now - self._told_at < SPARE_US:
+            self.wake.set()
+
     def tick(self, now: Instant) -> Instant:
         """Read all upstreams, then write what was seen of those that something is wrong with."""
         if not self.watches:
             return FAR_FUTURE
         self.refresh(now)
+        news = any(watch.has_news() for watch in self.watches.values())
         for watch in self.watches.values():
             self._report(watch, now)
             self._probe(watch, now)
+        if news:
+            self._told_at = now
+            return later(now, SPARE_US)
         busy = any(self._is_busy(watch, now) for watch in self.watches.values())
         spread = 0.75 + self._chance.roll() / 2
         return later(now, int((BUSY_US if busy else QUIET_US) * spread))
 
-    def refresh(self, now: Instant) -> None:
+    def catch_up(self, now: Instant, *, store: Store) -> None:
+        """Read the upstreams by `store` if that is overdue: nothing may be claimed before."""
+        if any(now - watch.read_at > OLD_US for watch in self.watches.values()):
+            self.refresh(now, store=store)
+
+    def refresh(self, now: Instant, *, store: Store | None = None) -> None:
         """Read every upstream of this worker."""
-        known = {state.name: state for state in self._store.upstreams.all()}
+        known = {state.name: state for state in (store or self._store).upstreams.all()}
         moved = [
             watch.learn(known.get(name, UpstreamState(name)), now=now)
             for name, watch in self.watches.items()
@@ -240,7 +263,7 @@ class Breakers:
             written = rows.save(after, now=now, audit=_audit(before, after, now))
             if written is not None:
                 if watch.learn(written, now=now):
-                    _log(before, written)
+                    log_move(before, written)
                     self._changed()
                 return Move(before, written)
             before = rows.get(watch.terms.name)
@@ -274,29 +297,6 @@ def terms_of(stages: Iterable[CallsUpstream]) -> list[UpstreamTerms]:
 def _audit(before: UpstreamState, after: UpstreamState, now: Instant) -> list[AuditEntry]:
     if before.gate is after.gate:
         return []
-    detail = {"generation": after.generation, "open_until": after.open_until}
-    return [AuditEntry(now, ENGINE, _WORDS[after.gate], "upstream", after.name, None, detail)]
-
-
-def _log(before: UpstreamState, after: UpstreamState) -> None:
-    facts = {
-        "upstream": after.name,
-        "breaker": after.gate.value,
-        "generation": after.generation,
-        "open_until": after.open_until,
-        "paused_until": after.paused_until,
-    }
-    if before.gate is not after.gate:
-        word = _WORDS[after.gate]
-        level = logging.WARNING if after.gate is Gate.OPEN else logging.INFO
-        LOGGER.log(
-            level,
-            "the breaker of %s has %s",
-            after.name,
-            word,
-            extra={"event": f"breaker_{after.gate.value}", **facts},
-        )
-    elif before.paused_until != after.paused_until:
-        LOGGER.warning(
-            "%s asked to be left alone", after.name, extra={"event": "rate_limited", **facts}
-        )
+    until = None if after.open_until is None else to_rfc3339(after.open_until)
+    detail = {"generation": after.generation, "open_until": until}
+    return [AuditEntry(now, ENGINE, WORDS[after.gate], "upstream", after.name, None, detail)]

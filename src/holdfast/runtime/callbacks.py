@@ -1,15 +1,21 @@
-"""The key that signs the tokens of callbacks, shared by all programs on a database."""
+"""Callbacks: the key that signs their tokens, and replies that count once."""
 
 from __future__ import annotations
 
+import logging
 import threading
+from contextlib import suppress
 from typing import Final
 
 from holdfast.core.callback import Claim, read
+from holdfast.core.decision import Decision
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.secrecy import keep_secret
 from holdfast.store.contract import Store
 
+LOGGER: Final = logging.getLogger("holdfast.consumer")
+REPLIES: Final = "replies"
+"""The consumer under whose name replies are noted, whichever way they come."""
 _KEY: Final = "callback"
 _WORDS: Final = 4
 
@@ -38,3 +44,34 @@ class CallbackTokens:
                 keep_secret([text])
                 self._key = bytes.fromhex(text)
             return self._key
+
+
+class HandledBefore(Exception):
+    """The reply was noted by somebody else since it was looked for."""
+
+
+def was_handled(store: Store, message_id: str) -> bool:
+    """Tell whether a reply has had its effect, and log that it came again."""
+    if not store.inbox.has(REPLIES, message_id):
+        return False
+    facts = {"event": "duplicate", "consumer": REPLIES, "message_id": message_id}
+    LOGGER.info("message %s was handled before", message_id, extra=facts)
+    return True
+
+
+def write_once(decision: Decision, *, message_id: str, store: Store, clock: Clock) -> bool:
+    """Apply a decision and note the reply that led to it, both or neither; False when it is stale.
+
+    Raises `HandledBefore` when the reply is noted already.
+    """
+    with suppress(_Stale), store.transaction() as connection:
+        if not store.inbox.take(REPLIES, message_id, now=clock.now(), connection=connection):
+            raise HandledBefore(message_id)
+        if not store.apply([decision], connection=connection):
+            raise _Stale
+        return True
+    return False
+
+
+class _Stale(Exception):
+    """The job has moved on, so that the note must not stay either."""

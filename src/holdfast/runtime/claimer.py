@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final, NamedTuple
 
-from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.core.instant import Instant, later
 from holdfast.core.job import MOST_URGENT, PRIORITIES, Job, WorkerId
 from holdfast.core.plan import Plan, Route
 from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
+from holdfast.runtime.announce import log_begun
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.breakers import Allowance, Breakers
 from holdfast.runtime.clock import Chance
@@ -23,11 +25,13 @@ from holdfast.runtime.pace import Pace
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.shares import Share, Shares, is_shared
 from holdfast.runtime.stage import BoundStage, LaneKind
-from holdfast.runtime.watch import Permit
+from holdfast.runtime.watch import Permit, Watch
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
-BATCH: Final = 500
+BATCH: Final = 250
+"""Few enough that a lane gets its next jobs while it still has some: with more, handlers wait for
+one long claim, and it for them."""
 AGAIN_US: Final = 20_000
 _LESS_URGENT: Final = [priority for priority in PRIORITIES if priority != MOST_URGENT]
 FIRSTS: Final = [first for each in _LESS_URGENT for first in (*[MOST_URGENT] * 9, each)]
@@ -126,14 +130,13 @@ class Claimer:
         return ended
 
     def _fill_lanes(self, now: Instant) -> Instant:
-        if self._claim_in_doubt:
-            self._adopt(now)
+        self._catch_up(now)
         self._short_of_room = False
         self._passed_over.clear()
         self._crowded.clear()
         more = False
         for kind, lane in self._lanes.items():
-            room = self._room(lane)
+            room = self._room(lane, now)
             routes: Sequence[Route] = self._routes[kind]
             allowances = self._breakers.allowances(now, places=lane.limit)
             if allowances and room > 0:
@@ -142,20 +145,36 @@ class Claimer:
             if room <= 0:
                 self._short_of_room = True
                 continue
-            first = next(self._firsts[kind])
-            for share in self._divided(kind, lane, routes, room):
-                limit = min(share.limit, room, BATCH)
-                if first != MOST_URGENT:
-                    # A turn, not the whole lane: what is urgent must not wait for slow handlers.
-                    limit = min(limit, max(lane.limit // 10, 1) + self._pace.prefetch())
-                jobs = self._claim(share.routes, limit=limit, first=first, now=now)
-                room -= len(jobs)
-                more = more or len(jobs) == limit
+            more = self._claim_shares(kind, routes, room, now) or more
         if more:
             return now
         if self._short_of_room:
             return later(now, self._poll_us)
         return self._next_turn(now)
+
+    def _claim_shares(
+        self, kind: LaneKind, routes: Sequence[Route], room: int, now: Instant
+    ) -> bool:
+        """Claim what the crowds of a lane may have; tell whether there may be more of some."""
+        lane = self._lanes[kind]
+        first = next(self._firsts[kind])
+        full, none_due = False, []
+        for share in self._divided(kind, lane, routes, room=room, now=now):
+            limit = min(share.limit, room, BATCH)
+            if first != MOST_URGENT:
+                # A turn, not the whole lane: what is urgent must not wait for slow handlers.
+                limit = min(limit, max(lane.limit // 10, 1) + self._pace.prefetch(now))
+            if limit <= 0:
+                self._short_of_room = True
+                break
+            jobs = self._claim(share.routes, limit=limit, first=first, now=now)
+            room -= len(jobs)
+            full = full or len(jobs) == limit
+            if not jobs:
+                none_due.append(share)
+        if full and none_due:
+            self._shares[kind].let_rest(none_due, now)
+        return full
 
     def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
         """Tell whether this worker has a handler for a stage, and may call its upstream freely."""
@@ -167,11 +186,12 @@ class Claimer:
     def start(self, leased: Iterable[Leased]) -> None:
         """Hand leased jobs to their lanes, in one call per lane."""
         by_lane: dict[LaneKind, list[Attempt]] = {}
+        watched: Counter[Watch] = Counter()
         for job, plan, checkpoints, permit in leased:
             bound = self._handlers[job.pipeline, job.stage]
             watch = None if bound.upstream is None else self._breakers.watch_of(bound)
             if watch is not None:
-                watch.add()
+                watched[watch] += 1
             attempt = Attempt(
                 job,
                 plan=plan,
@@ -182,10 +202,13 @@ class Claimer:
                 callback_key=self._callback_key,
             )
             self._in_flight.add(attempt)
-            if bound.lane in self._shares:
-                self._shares[bound.lane].note_start(job)
             by_lane.setdefault(bound.lane, []).append(attempt)
+        for watch, attempts_of_it in watched.items():
+            watch.add(attempts_of_it)
         for kind, attempts in by_lane.items():
+            if kind in self._shares:
+                self._shares[kind].note_starts(attempt.job for attempt in attempts)
+            log_begun(attempt.job for attempt in attempts)
             self._lanes[kind].start(attempts)
 
     def _claim_allowed(
@@ -231,22 +254,23 @@ class Claimer:
         name = self._upstream_of(route)
         return name is None or name not in allowances or allowances[name].and_the_rest
 
-    def _room(self, lane: Lane) -> int:
+    def _room(self, lane: Lane, now: Instant) -> int:
         """Return how many jobs to claim for a lane; none while only few places are free."""
-        prefetch = self._pace.prefetch()
+        prefetch = self._pace.prefetch(now)
         room = lane.limit + prefetch - lane.load()
         return room if room > prefetch // 2 else 0
 
     def _divided(
-        self, kind: LaneKind, lane: Lane, routes: Sequence[Route], room: int
+        self, kind: LaneKind, lane: Lane, routes: Sequence[Route], *, room: int, now: Instant
     ) -> Sequence[Share]:
         """Return the claims to make for a lane, without routes that have their share already."""
         shares = self._shares.get(kind)
         if shares is None:
             return (Share(routes, room),)
         held = (attempt.job for attempt in self._in_flight.all() if attempt.bound.lane is kind)
-        divided = shares.divide(routes, held, places=lane.limit, room=room)
-        self._crowded.update(set(routes).difference(*(share.routes for share in divided)))
+        awake = shares.awake(routes, now)
+        divided = shares.divide(awake, held, places=lane.limit, room=room, now=now)
+        self._crowded.update(set(awake).difference(*(share.routes for share in divided)))
         return divided
 
     def _claim(
@@ -276,6 +300,12 @@ class Claimer:
         self._dispatch(jobs, permits)
         self._claim_in_doubt = False
         return jobs
+
+    def _catch_up(self, now: Instant) -> None:
+        """Do what an outage of the store has left to be done before anything is claimed."""
+        if self._claim_in_doubt:
+            self._adopt(now)
+        self._breakers.catch_up(now, store=self._store)
 
     def _adopt(self, now: Instant) -> None:
         """Run the jobs of a claim whose reply was lost: they are leased to this very worker.
@@ -349,6 +379,3 @@ class Claimer:
             return poll_at
         # A job that is due and was not claimed is locked or past its deadline: not now, then.
         return min(poll_at, due_at if due_at > now else later(now, AGAIN_US))
-
-
-DEFAULT_POLL_US: Final = SECOND_US

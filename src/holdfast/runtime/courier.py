@@ -226,15 +226,16 @@ class Courier:
         except Exception:
             LOGGER.exception("an errand failed", extra={"delivery_id": delivery.id})
         finally:
-            if watch is not None and watch.leave(ticket, _evidence(event), self._clock.now()):
-                self._heed_breakers()
+            now = self._clock.now()
+            if watch is not None and watch.leave(ticket, _evidence(event), now):
+                self._heed_breakers(now)
             with self._lock:
                 self._running[bound.name].pop(delivery.id, None)
             self.wake.set()
 
-    def _heed_breakers(self) -> None:
+    def _heed_breakers(self, now: Instant) -> None:
         if self._breakers is not None:
-            self._breakers.wake.set()
+            self._breakers.heed(now)
 
     def _watch_of(self, bound: BoundProvider) -> Watch | None:
         if self._breakers is None or bound.upstream is None:

@@ -10,6 +10,7 @@ from holdfast.core.instant import SECOND_US
 from holdfast.core.promise import Promise
 from holdfast.core.retry import Retry
 from holdfast.errors import InvalidPolicy
+from holdfast.runtime.ranges import Number, Whole, check_ranges
 
 MOST_PLACES: Final = 1_000
 _CALLS_PER_LEASE: Final = 2
@@ -41,18 +42,18 @@ class CourierOptions:
     """How many of them at a time, for each provider and worker; 0 turns it off."""
 
     def __post_init__(self) -> None:
-        number, whole = (int, float), (int,)
-        for name, kinds, low, high in (
-            ("timeout", number, 0.05, 3_600),
-            ("lease", number, 0.1, 86_400),
-            ("concurrency", whole, 1, MOST_PLACES),
-            ("reconcile_every", number, 0.1, 86_400),
-            ("reconcile_batch", whole, 0, MOST_PLACES),
-        ):
-            value = getattr(self, name)
-            if type(value) not in kinds or not low <= value <= high:
-                kind = "a whole number" if kinds is whole else "a number"
-                raise _invalid(name, value, f"{kind} from {low} to {high}")
+        check_ranges(
+            "CourierOptions",
+            self,
+            {
+                "timeout": Number(0.05, 3_600),
+                "lease": Number(0.1, 86_400),
+                "concurrency": Whole(1, MOST_PLACES),
+                "reconcile_every": Number(0.1, 86_400),
+                "reconcile_batch": Whole(0, MOST_PLACES),
+            },
+            error=InvalidPolicy,
+        )
         if self.lease < _CALLS_PER_LEASE * self.timeout:
             # A call that begins at the end of its time has to be over within the lease.
             raise _invalid("lease", self.lease, f"at least {_CALLS_PER_LEASE} times the timeout")

@@ -27,7 +27,8 @@ from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.errors import RetryLater, UnavailableError
 from holdfast.runtime import failpoint
 from holdfast.runtime.clock import Chance, Clock, sleep_s
-from holdfast.runtime.provider import BoundProvider, Evidence
+from holdfast.runtime.provider import BoundProvider, Evidence, LooksUp
+from holdfast.runtime.spans import delivery_span
 from holdfast.runtime.told import facts, tell
 from holdfast.store.contract import Store
 
@@ -94,9 +95,10 @@ class Errands:
             # This process stood still: others may take the delivery while the call is under way.
             return HandedBack(since)
         try:
-            evidence = bound.provider.send(
-                json.loads(begun.message), token=begun.token, timeout_s=timeout_us / SECOND_US
-            )
+            with delivery_span(begun):
+                evidence = bound.provider.send(
+                    json.loads(begun.message), token=begun.token, timeout_s=timeout_us / SECOND_US
+                )
             return Accepted(_id_of(evidence))
         except RetryLater as postponed:
             return HandedBack(since, later(self._clock.now(), postponed.after_us))
@@ -141,9 +143,12 @@ class Errands:
 
 
 def looked_up(delivery: Delivery, bound: BoundProvider) -> LookedUp:
-    """Ask the provider about a delivery; whatever it raises, it has not said."""
+    """Ask the provider about a delivery; if it cannot be asked, or raises, it has not said."""
+    provider = bound.provider
+    if not isinstance(provider, LooksUp):
+        return LookedUp(Finding.UNAVAILABLE)
     try:
-        evidence = bound.provider.lookup(
+        evidence = provider.lookup(
             token=delivery.token,
             notification_id=delivery.notification_id,
             timeout_s=bound.terms.timeout_us / SECOND_US,

@@ -21,6 +21,9 @@ VARIABLE: Final = "HOLDFAST_FAILPOINTS"
 OF_DELIVERIES: Final = ("send.before", "send.after", "mark.before", "mark.after")
 """Those that only a worker with providers reaches."""
 
+OF_CONSUMERS: Final = ("settle.before", "settle.after")
+"""Those that a consumer reaches, between what a message caused and what the broker hears of it."""
+
 POINTS: Final = (
     "claim.before",
     "claim.after",
@@ -39,6 +42,7 @@ POINTS: Final = (
     "publish.after",
     "outbox.mark.before",
     "outbox.mark.after",
+    *OF_CONSUMERS,
     "purge.before",
     "purge.after",
 )

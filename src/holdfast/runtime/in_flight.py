@@ -16,6 +16,9 @@ class InFlight:
     def __len__(self) -> int:
         return len(self._attempts)
 
+    def __contains__(self, job_id: JobId) -> bool:
+        return job_id in self._attempts
+
     def add(self, attempt: Attempt) -> None:
         """Hold an attempt, in place of an earlier one of the same job."""
         self._attempts[attempt.job.id] = attempt

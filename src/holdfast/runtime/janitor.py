@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from holdfast.core.instant import SECOND_US, Instant, later
@@ -24,6 +24,10 @@ SLOW_S: Final = 0.1
 FEWEST: Final = 10
 IDLE_PER_FRUITLESS: Final = 9
 """How many pauses a walk is followed by for each batch that removed nothing."""
+
+
+Chore = Callable[[], object]
+"""Something that workers do about once a minute, in parts short enough for that."""
 
 
 class Walk:
@@ -77,16 +81,25 @@ class Janitor:
     """Walks through the store again and again, in every worker.
 
     It never holds up claims: a batch is short, and others get at least as much time after it. Rows
-    that somebody else removes, or has locked, are passed over.
+    that somebody else removes, or has locked, are passed over. After each walk it does the chores
+    of the application; one that fails is logged, and done again next time.
     """
 
     name = "janitor"
 
-    def __init__(self, store: Store, *, retention: Retention, chance: Chance) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        retention: Retention,
+        chance: Chance,
+        chores: Sequence[Chore] = (),
+    ) -> None:
         self.wake = threading.Event()
         self._store = store
         self._retention = retention
         self._chance = chance
+        self._chores = tuple(chores)
         self._walk: Walk | None = None
 
     def tick(self, now: Instant) -> Instant:
@@ -100,9 +113,17 @@ class Janitor:
         removed = +walk.removed
         if removed:
             LOGGER.info("removed what was old", extra={"event": "purged", **removed})
+        self._do_chores()
         # A long walk past rows that stay is not begun again at once.
         idle_us = int(walk.fruitless * IDLE_PER_FRUITLESS * PAUSE_S * SECOND_US)
         return later(now, int(max(EVERY_US, idle_us) * (0.75 + self._chance.roll() / 2)))
+
+    def _do_chores(self) -> None:
+        for chore in self._chores:
+            try:
+                chore()
+            except Exception:
+                LOGGER.exception("a chore failed", extra={"event": "chore_failed"})
 
 
 def purge(walk: Walk, *, told: Callable[[Batch], object] | None = None) -> dict[str, int]:

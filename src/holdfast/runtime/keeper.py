@@ -41,6 +41,7 @@ class Keeper:
         lease_us: int,
         stop_attempt: Callable[[Attempt, Fate], None],
         describe: Callable[[Instant], WorkerRow],
+        told_to_end: Callable[[], None],
     ) -> None:
         self.wake = threading.Event()
         self._store = store
@@ -50,6 +51,7 @@ class Keeper:
         self._lease_us = lease_us
         self._stop_attempt = stop_attempt
         self._describe = describe
+        self._told_to_end = told_to_end
         self._renewed_at_s = monotonic_s()
 
     def healthy(self) -> bool:
@@ -73,6 +75,8 @@ class Keeper:
     def _renew(self, held: dict[Lease, Attempt], *, now: Instant) -> None:
         failpoint.reach("renew.before")
         self._store.record_worker(self._describe(now))
+        if self._store.drains.asked(self._holder):
+            self._told_to_end()
         if not held:
             return
         renewed = self._store.renew(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -21,15 +20,14 @@ from holdfast.core.breaker import (
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.evidence import BUCKETS
 from holdfast.core.instant import SECOND_US, Instant, later, to_datetime
-from holdfast.core.upstream import Gate, UpstreamState
+from holdfast.core.upstream import UpstreamState
 from holdfast.errors import CircuitOpen
 from holdfast.runtime.clock import Chance
+from holdfast.runtime.gate_moves import log_move
 
-LOGGER: Final = logging.getLogger("holdfast.breaker")
 HERE: Final = "here"
 """The one worker there is."""
 NEVER: Final = -1
-_WORDS: Final = {Gate.OPEN: "opened", Gate.HALF_OPEN: "half-opened", Gate.CLOSED: "closed"}
 
 
 class Trial(NamedTuple):
@@ -97,7 +95,8 @@ class LocalBreaker:
                 if self.plain or self._chance.roll() < admitted.share:
                     ticket = self.generation
             after = self.state
-        _announce(before, after)
+        # Without the lock, because a handler of logs may make calls itself.
+        log_move(before, after)
         if ticket is None:
             raise self.refusal(now)
         return ticket
@@ -123,9 +122,9 @@ class LocalBreaker:
             wait_s=None if until is None else max(until - now, 0) / SECOND_US,
         )
 
-    def refuses_until(self, now: Instant) -> bool:
-        """Tell whether it is certain that no call is let through before `now`."""
-        return admission(self.state, self._policy, now).admits is Admits.NOTHING
+    def refuses_at(self, then: Instant) -> bool:
+        """Tell whether it is certain that no call is let through at `then`, nor before."""
+        return admission(self.state, self._policy, then).admits is Admits.NOTHING
 
     def fine(self, ticket: Ticket) -> None:
         """Note that the upstream answered a call."""
@@ -167,7 +166,7 @@ class LocalBreaker:
             before = self.state
             self._move(event, self._now())
             after = self.state
-        _announce(before, after)
+        log_move(before, after)
 
     def _tell(self, ticket: Ticket, *, failed: int) -> None:
         """Tell the machine of calls: the fine ones so far, then those that failed."""
@@ -182,7 +181,7 @@ class LocalBreaker:
             self._move(Observed(HERE, self.generation, runs, 1, earlier), now)
             self._tell_at = self._calls_to_minimum()
             after = self.state
-        _announce(before, after)
+        log_move(before, after)
 
     def _calls_to_minimum(self) -> int:
         """Return how many calls a rate still needs to mean something; `NEVER` when it does."""
@@ -216,26 +215,3 @@ class LocalBreaker:
         elif decided.paused_until != before.paused_until:
             self.plain = False
         return True
-
-
-def _announce(before: UpstreamState, after: UpstreamState) -> None:
-    """Log a move; without the lock, because a handler of logs may make calls itself."""
-    facts = {
-        "upstream": after.name,
-        "breaker": after.gate.value,
-        "generation": after.generation,
-        "open_until": after.open_until,
-        "paused_until": after.paused_until,
-    }
-    if before.gate is not after.gate:
-        LOGGER.log(
-            logging.WARNING if after.gate is Gate.OPEN else logging.INFO,
-            "the breaker of %s has %s",
-            after.name,
-            _WORDS[after.gate],
-            extra={"event": f"breaker_{after.gate.value}", **facts},
-        )
-    elif before.paused_until != after.paused_until and after.paused_until is not None:
-        LOGGER.warning(
-            "%s asked to be left alone", after.name, extra={"event": "rate_limited", **facts}
-        )

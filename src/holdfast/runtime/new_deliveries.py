@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
-from holdfast.core.delivery import Asked, Delivery, DeliveryState, token_of
+from holdfast.core.delivery import Asked, Delivery, intent
 from holdfast.core.document import decode, encode
 from holdfast.core.ids import IdSequence
 from holdfast.core.instant import Instant
@@ -23,12 +23,18 @@ class NewDeliveries:
         self._ids = IdSequence()
 
     def of(
-        self, asked: Asked, *, now: Instant, job_id: str | None = None, stage: str | None = None
+        self,
+        asked: Asked,
+        *,
+        now: Instant,
+        job_id: str | None = None,
+        stage: str | None = None,
+        trace: str | None = None,
     ) -> list[Delivery]:
         """Return a delivery for each recipient, or raise when one can never be sent."""
         bound = self._providers.chosen(asked.provider)
         return [
-            self._row(bound, asked, number, now=now, job_id=job_id, stage=stage)
+            self._row(bound, asked, number, now=now, job_id=job_id, stage=stage, trace=trace)
             for number in range(len(asked.recipients))
         ]
 
@@ -41,41 +47,21 @@ class NewDeliveries:
         now: Instant,
         job_id: str | None,
         stage: str | None,
+        trace: str | None,
     ) -> Delivery:
         recipient, message, required = asked.recipients[number]
         document = cast("dict[str, Any]", decode(message))
         whole = encode(bound.addressed(document, recipient), what="message")
-        token = token_of(
+        return intent(
+            self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
             subject=asked.subject,
             recipient=recipient,
             version=asked.version,
             provider=bound.name,
-        )
-        return Delivery(
-            id=self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
-            subject=asked.subject,
-            recipient=recipient,
-            version=asked.version,
-            provider=bound.name,
-            token=token,
             message=whole,
-            created_at=now,
+            now=now,
             job_id=job_id,
             stage=stage,
             required=required,
-            state=DeliveryState.INTENT,
-            revision=0,
-            run_at=now,
-            holder=None,
-            lease_until=None,
-            attempts=0,
-            lookups=0,
-            began_at=None,
-            notification_id=None,
-            notified_at=None,
-            error_class=None,
-            error=None,
-            checked_at=None,
-            job_told=False,
-            updated_at=now,
+            trace=trace,
         )

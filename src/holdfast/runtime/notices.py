@@ -79,7 +79,7 @@ class Notices:
             # The job is another worker's, or has ended: what is decided here will not be written.
             return event
         try:
-            made = self._made.of(asked, now=now, job_id=job.id, stage=job.stage)
+            made = self._made.of(asked, now=now, job_id=job.id, stage=job.stage, trace=job.trace)
         except UsageError as error:
             return Failed(classify(error, (), now=now))
         required = {delivery.recipient: delivery.required for delivery in made}
@@ -88,8 +88,8 @@ class Notices:
         if anothers is not None:
             return Snoozed(ANOTHERS_US, f"job {anothers} waits for the same deliveries")
         standing = [
-            self._asked_again(delivery, job, required=required[delivery.recipient], now=now)
-            for delivery in stored
+            self._asked_again(delivery, job, wanted, now=now)
+            for delivery, wanted in zip(stored, made, strict=True)
         ]
         self._changed()
         wanted = [delivery for delivery in standing if required[delivery.recipient]]
@@ -128,10 +128,10 @@ class Notices:
         return None
 
     def _asked_again(
-        self, delivery: Delivery, job: Job, *, required: bool, now: Instant
+        self, delivery: Delivery, job: Job, wanted: Delivery, *, now: Instant
     ) -> Delivery:
         """Let a delivery that was there before be this stage's, and revive one that had failed."""
-        event = AskedAgain(job.id, job.stage, required)
+        event = AskedAgain(job.id, job.stage, wanted.required)
         for _ in range(TRIES):
             bound = self._providers.get(delivery.provider)
             if bound is None:
@@ -142,7 +142,8 @@ class Notices:
             written = self._store.deliveries.apply([decided])
             if written:
                 return written[delivery.id]
-            delivery = self._store.deliveries.get(delivery.id) or delivery
+            # It was moved, or removed because it was old.
+            (delivery,) = self._store.deliveries.ensure([wanted])
         return delivery
 
     def _tell(self, job_id: str, now: Instant) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast.runtime.clock import monotonic_s
+from holdfast.core.instant import SECOND_US, Instant
 
 PREFETCH_MOST: Final = 1_000
-PREFETCH_S: Final = 0.05
+PREFETCH_US: Final = 50_000
 """How much work, by the pace of late, is leased ahead of a free place: enough to keep the lanes
 busy during one claim, little enough that other workers get their share."""
 
@@ -16,7 +16,7 @@ class Pace:
     """How many attempts end per second, of late."""
 
     def __init__(self) -> None:
-        self._since_s = monotonic_s()
+        self._since: Instant | None = None
         self._count = 0
         self._per_second = 0.0
 
@@ -24,15 +24,17 @@ class Pace:
         """Count attempts that ended."""
         self._count += count
 
-    def per_second(self) -> float:
+    def per_second(self, now: Instant) -> float:
         """Return the pace, measured over at least 50 ms."""
-        elapsed_s = monotonic_s() - self._since_s
-        if elapsed_s >= PREFETCH_S:
-            self._per_second = self._count / elapsed_s
-            self._since_s += elapsed_s
+        if self._since is None or now < self._since:
+            self._since = now
+        elapsed_us = now - self._since
+        if elapsed_us >= PREFETCH_US:
+            self._per_second = self._count * SECOND_US / elapsed_us
+            self._since = now
             self._count = 0
         return self._per_second
 
-    def prefetch(self) -> int:
+    def prefetch(self, now: Instant) -> int:
         """Return how many jobs to lease ahead."""
-        return min(int(self.per_second() * PREFETCH_S), PREFETCH_MOST)
+        return min(int(self.per_second(now) * PREFETCH_US / SECOND_US), PREFETCH_MOST)

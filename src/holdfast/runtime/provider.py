@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from holdfast.core.delivery import Terms
 from holdfast.core.promise import Promise
@@ -29,8 +29,9 @@ class Provider(Protocol):
     that attempts are counted once. What is raised is classified like the exceptions of handlers;
     `outcome_known` of the failure says whether the message may have been accepted all the same.
 
-    It may have more: `check(message)` raises when a message can never be sent, before anything is
-    stored; `addressed_by` names the field of a message that holds the recipient; `upstream` is the
+    One whose promise has a `lookup_lag` has a `lookup` too, as `LooksUp` says. It may have more:
+    `check(message)` raises when a message can never be sent, before anything is stored;
+    `addressed_by` names the field of a message that holds the recipient; `upstream` is the
     `Upstream` whose breaker guards the calls.
     """
 
@@ -45,13 +46,15 @@ class Provider(Protocol):
         """
         ...
 
+
+@runtime_checkable
+class LooksUp(Protocol):
+    """A provider that can be asked what became of a message."""
+
     def lookup(
         self, *, token: str, notification_id: str | None, timeout_s: float
     ) -> Evidence | None:
-        """Return what the provider knows of an earlier `send`, or None when it knows nothing.
-
-        Called only where the promise says that it can look up.
-        """
+        """Return what the provider knows of an earlier `send`, or None when it knows nothing."""
         ...
 
 
@@ -62,6 +65,12 @@ class BoundProvider:
     provider: Provider
     terms: Terms
     upstream: UpstreamTerms | None = None
+
+    def __post_init__(self) -> None:
+        if self.provider.promise.lookup_lag is not None and not isinstance(self.provider, LooksUp):
+            raise UsageError(
+                f"provider {self.name!r} promises lookups (lookup_lag) and has no method lookup"
+            )
 
     @property
     def name(self) -> str:

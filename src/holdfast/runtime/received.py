@@ -24,6 +24,12 @@ class Received(NamedTuple):
     sequence: str | None = None
     """Of two messages about one subject the later one has the higher sequence."""
     trace: str | None = None
+    correlation_id: str | None = None
+    """What it answers or how it is to be answered, as its producer says."""
+    reply_to: str | None = None
+    """The queue in which its producer awaits the answer."""
     deliveries: int = 1
     """How often the broker has handed it out, this time included, as far as it says."""
     headers: Mapping[str, Any] = _NONE
+    unreadable: str | None = None
+    """Of a dead letter whose body is no JSON: that body, as text; then there is no payload."""

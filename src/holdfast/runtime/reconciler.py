@@ -11,6 +11,7 @@ from holdfast.core.delivery import Delivery, DeliveryState
 from holdfast.core.delivery_event import Finding, Reconciled
 from holdfast.core.delivery_lifecycle import breaks_order, decide_delivery
 from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.runtime import signals
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.courier import Start, in_thread
 from holdfast.runtime.courier_options import CourierOptions
@@ -92,6 +93,7 @@ class Checks:
     def _count_missing(self, provider: str) -> None:
         self._missing[provider] = self._missing.get(provider, 0) + 1
         if self.doubts(provider):
+            signals.DOUBTS.tell(signals.MarksDoubted(provider, self._missing[provider]))
             LOGGER.critical(
                 "%s knows nothing of %d deliveries in a row that were marked as sent; "
                 "no more marks are taken back until it finds one",

@@ -29,6 +29,7 @@ from holdfast.core.retry import Retry
 from holdfast.errors import InvalidValue, UnavailableError, UsageError
 from holdfast.runtime import failpoint
 from holdfast.runtime.clock import Chance, Clock
+from holdfast.runtime.ranges import Number, Whole, check_ranges
 from holdfast.runtime.transport import Transport
 from holdfast.store.contract import Store
 
@@ -55,20 +56,17 @@ class RelayOptions:
     """After which another relay takes over what this one has leased."""
 
     def __post_init__(self) -> None:
-        whole, number = (int,), (int, float)
-        for field, kinds, low, high in (
-            ("batch_size", whole, 1, 10_000),
-            ("poll_interval", number, 0.01, 3_600),
-            ("stale_threshold", number, 0.01, 30 * 86_400),
-            ("publish_timeout", number, 0.1, 3_600),
-            ("lease", number, 0.1, 86_400),
-        ):
-            value = getattr(self, field)
-            if type(value) not in kinds or not low <= value <= high:
-                kind = "a whole number" if kinds is whole else "a number"
-                raise InvalidValue(
-                    "relay", field=field, value=value, limit=f"{kind} from {low} to {high}"
-                )
+        check_ranges(
+            "relay",
+            self,
+            {
+                "batch_size": Whole(1, 10_000),
+                "poll_interval": Number(0.01, 3_600),
+                "stale_threshold": Number(0.01, 30 * 86_400),
+                "publish_timeout": Number(0.1, 3_600),
+                "lease": Number(0.1, 86_400),
+            },
+        )
         if self.lease <= self.publish_timeout:
             raise InvalidValue(
                 "relay",

@@ -68,7 +68,7 @@ class Crew(Protocol):
         """Take note of attempts that ended."""
         ...
 
-    def heed_breakers(self) -> None:
+    def heed_breakers(self, now: Instant) -> None:
         """Tell the fleet soon what was seen of an upstream."""
         ...
 
@@ -120,13 +120,14 @@ class Reporter:
             LOGGER.exception("the outcome cannot be read", extra={"job_id": attempt.job.id})
             event = Failed(BUG)
         if attempt.watch is not None and attempt.watch.leave(attempt.ticket, event, now):
-            self._crew.heed_breakers()
+            self._crew.heed_breakers(now)
         if event is None:
             self._drop(attempt, "its lease was lost")
             self._crew.freed(1, requeued=False)
             return
         self._outcomes.append(Outcome(attempt, event, now))
         if self._idle:
+            self._idle = False  # one of those that end meanwhile is enough to wake it
             self.wake.set()
 
     def report_late(self, attempt: Attempt, value: Any) -> None:  # noqa: ANN401

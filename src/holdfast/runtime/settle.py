@@ -73,11 +73,24 @@ class Settler:
         self._announcer.announce(decided[job_id] for job_id in applied)
         return len(applied)
 
-    def settle(self, job_id: JobId, make: Callable[[Job], Event], *, now: Instant) -> Settled:
-        """Read a job, decide and apply, again and again while others change it meanwhile."""
+    def settle(
+        self,
+        job_id: JobId,
+        make: Callable[[Job], Event],
+        *,
+        now: Instant,
+        write: Callable[[Decision], bool] | None = None,
+        owner: str | None = None,
+    ) -> Settled:
+        """Read a job, decide and apply, again and again while others change it meanwhile.
+
+        `write` applies a decision, with more in the same commit, and tells whether it still fits.
+        With `owner` a job of somebody else's is as unknown as one that is not there.
+        """
+        write = write or self._write
         seen: Job | None = None
         for number in range(TRIES):
-            job = self._store.get([job_id]).get(job_id)
+            job = self._store.get([job_id], owner=owner).get(job_id)
             if job is None:
                 raise UnknownJob(job_id)
             if seen is not None and job.revision == seen.revision:
@@ -90,10 +103,13 @@ class Settler:
             decision = decide(job, make(job), plan, now, self._chance.roll())
             if isinstance(decision, Ignored):
                 return Settled(job, decision)
-            if self._store.apply([decision]):
+            if write(decision):
                 self._announcer.announce([Applied(job, decision)])
                 return Settled(evolve(job, decision), None)
         raise self._never_at_rest(job_id, seen)
+
+    def _write(self, decision: Decision) -> bool:
+        return bool(self._store.apply([decision]))
 
     def _never_at_rest(self, job_id: JobId, seen: Job | None) -> HoldfastError:
         job = self._store.get([job_id]).get(job_id)

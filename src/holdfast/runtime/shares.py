@@ -6,12 +6,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from holdfast.core.instant import Instant, later
 from holdfast.core.job import Job
 from holdfast.core.plan import Route
 from holdfast.runtime.pace import Pace
 
 KEPT: Final = 10
 """Of so many places that the others leave to a crowd, one is kept free for them."""
+REST_US: Final = 50_000
+"""How long a crowd without due jobs is not looked for while another keeps the lane busy."""
+
+_Crowd = tuple[str, str]
+"""Queue and pipeline: jobs that have both in common share their fate."""
 
 
 class Share(NamedTuple):
@@ -19,13 +25,6 @@ class Share(NamedTuple):
 
     routes: Sequence[Route]
     limit: int
-
-
-class _Crowd(NamedTuple):
-    """Jobs that share their fate: of one queue and one pipeline."""
-
-    queue: str
-    pipeline: str
 
 
 def is_shared(routes: Sequence[Route], places: int) -> bool:
@@ -45,20 +44,31 @@ class Shares:
         self._paces = {_crowd_of(route): Pace() for route in routes}
         self._held: Counter[_Crowd] = Counter()
         self._started: Counter[_Crowd] = Counter()
+        self._rests_until: dict[_Crowd, Instant] = {}
 
-    def note_start(self, job: Job) -> None:
-        """Count a job that was handed to the lane."""
-        self._started[_Crowd(job.queue, job.pipeline)] += 1
+    def note_starts(self, jobs: Iterable[Job]) -> None:
+        """Count jobs that were handed to the lane."""
+        self._started.update((job.queue, job.pipeline) for job in jobs)
+
+    def let_rest(self, shares: Iterable[Share], now: Instant) -> None:
+        """Do not look for the crowds of these shares for a while."""
+        rests_until = later(now, REST_US)
+        for share in shares:
+            self._rests_until.update((_crowd_of(route), rests_until) for route in share.routes)
+
+    def awake(self, routes: Sequence[Route], now: Instant) -> list[Route]:
+        """Return the routes of crowds that do not rest."""
+        return [route for route in routes if self._rests_until.get(_crowd_of(route), now) <= now]
 
     def divide(
-        self, routes: Sequence[Route], held: Iterable[Job], *, places: int, room: int
+        self, routes: Sequence[Route], held: Iterable[Job], *, places: int, room: int, now: Instant
     ) -> list[Share]:
         """Return the claims to make for `room` more jobs.
 
         Routes that have their share are left out; crowds that may have about as much as each other
         are looked for together.
         """
-        left = self._left(Counter(_Crowd(job.queue, job.pipeline) for job in held), places)
+        left = self._left(Counter((job.queue, job.pipeline) for job in held), places, now)
         wanted: dict[_Crowd, list[Route]] = {}
         for route in routes:
             crowd = _crowd_of(route)
@@ -72,12 +82,12 @@ class Shares:
             shares.append(Share([route for crowd in together for route in wanted[crowd]], limit))
         return shares
 
-    def _left(self, held: Counter[_Crowd], places: int) -> Mapping[_Crowd, int]:
+    def _left(self, held: Counter[_Crowd], places: int, now: Instant) -> Mapping[_Crowd, int]:
         """Return how many more jobs each crowd may have leased."""
         ahead: dict[_Crowd, int] = {}
         for crowd, pace in self._paces.items():
             pace.note(max(self._held[crowd] + self._started.pop(crowd, 0) - held[crowd], 0))
-            ahead[crowd] = pace.prefetch()
+            ahead[crowd] = pace.prefetch(now)
         self._held = held
         running = {crowd: max(held[crowd] - ahead[crowd], 0) for crowd in ahead}
         taken = sum(running.values())
@@ -89,4 +99,4 @@ class Shares:
 
 
 def _crowd_of(route: Route) -> _Crowd:
-    return _Crowd(route.queue, route.pipeline)
+    return route.queue, route.pipeline

@@ -24,6 +24,7 @@ from holdfast.core.delivery_event import (
 )
 from holdfast.core.delivery_lifecycle import breaks_order
 from holdfast.core.redaction import mask_recipient
+from holdfast.runtime import signals
 
 LOGGER: Final = logging.getLogger("holdfast.delivery")
 
@@ -34,7 +35,8 @@ def masked(recipient: str) -> str:
 
 
 def tell(before: Delivery, event: DeliveryEvent, after: Delivery) -> None:
-    """Write the line about a change that was written, if it is worth one."""
+    """Tell of a change that was written, with a line where it is worth one."""
+    signals.DELIVERIES.tell(signals.DeliveryChanged(before, event, after))
     if breaks_order(before, after):
         LOGGER.critical(
             "a delivery was marked as sent, and the provider knows nothing of it",

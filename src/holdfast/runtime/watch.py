@@ -6,23 +6,31 @@ import threading
 from collections import deque
 from typing import Final, NamedTuple
 
-from holdfast.core.breaker import Admits, RateLimited, TrialEnded, admission, evidence_of
+from holdfast.core.breaker import (
+    Admission,
+    Admits,
+    RateLimited,
+    TrialEnded,
+    admission,
+    evidence_of,
+    pause_us_of,
+)
 from holdfast.core.breaker_policy import BreakerMode
 from holdfast.core.event import Done, Event, Failed, Held, Suspended
-from holdfast.core.evidence import BUCKETS, MEMORY_US
+from holdfast.core.evidence import BUCKETS, MEMORY_US, most_calls
 from holdfast.core.failure import CIRCUIT_OPEN
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.upstream import UpstreamState
+from holdfast.runtime import signals
 from holdfast.runtime.clock import Chance
 from holdfast.runtime.stage import UpstreamTerms
 
-MOST_RUNS: Final = 16
-"""How many of the latest calls are told in their order; those before them as one sum."""
+SUMMED: Final = 2
+"""How many of the oldest runs are put together when no rule needs their order any more."""
 STALE_US: Final = 30 * SECOND_US
 """For how long what was last read of an upstream is believed while the store cannot be reached."""
 RETRY_FLOOR_PER_S: Final = 1.0
 MOST_RETRIES_SAVED: Final = 10.0
-_TOO_MANY_REQUESTS: Final = 429
 
 
 class Permit(NamedTuple):
@@ -38,6 +46,8 @@ class Ticket(NamedTuple):
 
     generation: int
     permit: Permit | None
+    at: Instant = Instant(0)
+    """When the call began."""
 
 
 class Watch:
@@ -58,6 +68,8 @@ class Watch:
         self._chance = chance
         self._lock = threading.Lock()
         self._runs: list[tuple[int, int]] = []
+        self._calls = 0
+        self._calls_in_order = 0 if terms.breaker is None else most_calls(terms.breaker)
         span_s = None if terms.breaker is None else terms.breaker.over_seconds
         self._bucket_us = (MEMORY_US if span_s is None else int(span_s * SECOND_US)) // BUCKETS
         self._earlier: deque[tuple[Instant, int]] = deque(maxlen=BUCKETS + 1)
@@ -71,29 +83,27 @@ class Watch:
                 return False
             before, self.state, self.read_at = self.state, state, now
             if state.generation != self._generation:
-                self._runs.clear()
+                self._take_runs()
                 self._earlier.clear()
                 self._generation = state.generation
         return before.generation != state.generation or before.paused_until != state.paused_until
 
-    def add(self) -> None:
-        """Count an attempt that is handed to a lane."""
+    def add(self, attempts: int = 1) -> None:
+        """Count attempts that are handed to a lane."""
         with self._lock:
-            self.in_flight += 1
+            self.in_flight += attempts
 
     def restricted(self, now: Instant) -> bool:
         """Tell whether not everything is let through."""
-        admits, _ = self._admits(now)
-        return admits is not Admits.ALL or (
-            admission(self.state, self.terms.breaker, now).share < 1.0
-        )
+        admitted = self._admission(now)
+        return admitted.admits is not Admits.ALL or admitted.share < 1.0
 
     def held(self, now: Instant) -> bool:
         """Tell whether jobs of this upstream stay in their queue."""
-        admits, rate_limited = self._admits(now)
-        if admits is Admits.ALL:
+        admitted = self._admission(now)
+        if admitted.admits is Admits.ALL:
             return False
-        return rate_limited or self.mode is BreakerMode.HOLD
+        return admitted.rate_limited or self.mode is BreakerMode.HOLD
 
     @property
     def mode(self) -> BreakerMode:
@@ -104,19 +114,22 @@ class Watch:
     def enter(self, attempt: int, permit: Permit | None, now: Instant) -> Ticket | Event:
         """Let a call begin, or return what becomes of the attempt of that number instead."""
         state = self.state
-        admitted = admission(state, self.terms.breaker, now)
-        admits, rate_limited = self._admits(now)
-        if admits is Admits.TRIALS and permit is not None and _is_valid(permit, state, now):
-            return Ticket(state.generation, permit)
-        if admits is not Admits.ALL:
-            return self._refuse(rate_limited=rate_limited, until=admitted.until, now=now)
+        admitted = self._admission(now)
+        if admitted.admits is not Admits.ALL:
+            on_trial = admitted.admits is Admits.TRIALS
+            if on_trial and permit is not None and _is_valid(permit, state, now):
+                return Ticket(state.generation, permit, now)
+            return self._refuse(admitted, now)
         if self._budget is not None and not self._budget.allows(attempt, now):
             wait_us = int(SECOND_US * (0.5 + self._chance.roll()))
             return Held(self.terms.name, "RETRY_BUDGET", later(now, wait_us))
-        return Ticket(state.generation, None)
+        return Ticket(state.generation, None, now)
 
     def leave(self, ticket: Ticket | None, event: Event | None, at: Instant) -> bool:
         """Note how a call ended; True when the store should hear of it soon."""
+        if signals.CALLS and ticket is not None:
+            took_us = max(at - ticket.at, 0)
+            signals.CALLS.tell(signals.CallEnded(self.terms.name, took_us, _verdict(event)))
         with self._lock:
             self.in_flight -= 1
             if ticket is None:
@@ -137,17 +150,23 @@ class Watch:
         with self._lock:
             self.trials.append(TrialEnded(permit.generation, permit.number, None))
 
+    def retries_left(self) -> float | None:
+        """Return which share of the retries that may be saved up is left; None without a limit."""
+        return None if self._budget is None else self._budget.left()
+
     def take_runs(self) -> tuple[tuple[int, int], ...]:
         """Return how calls have ended since this was last asked, in order."""
         with self._lock:
-            runs, self._runs = tuple(self._runs), []
+            return tuple(self._take_runs())
+
+    def _take_runs(self) -> list[tuple[int, int]]:
+        runs, self._runs, self._calls = self._runs, [], 0
         return runs
 
     def put_aside(self, now: Instant) -> None:
         """Keep the fine calls of late for when they are evidence beside failures."""
         with self._lock:
-            fine = sum(count for count, _ in self._runs)
-            self._runs = []
+            fine = sum(count for count, _ in self._take_runs())
             if not fine:
                 return
             if self._earlier and now - self._earlier[-1][0] < self._bucket_us:
@@ -167,6 +186,10 @@ class Watch:
         """Tell whether a call has failed since the runs were last taken."""
         return any(failed for _, failed in self._runs)
 
+    def has_news(self) -> bool:
+        """Tell whether there is something that the fleet should hear of soon."""
+        return self.paused_until is not None or bool(self.trials) or self.has_failures()
+
     def take_trials(self) -> list[TrialEnded]:
         """Return the trials that have ended since this was last asked."""
         with self._lock:
@@ -179,46 +202,51 @@ class Watch:
             until, self.paused_until = self.paused_until, None
         return None if until is None else RateLimited(until)
 
-    def _admits(self, now: Instant) -> tuple[Admits, bool]:
-        """Return what is let through, and whether the upstream itself asked for that."""
-        if self.terms.breaker is not None and now - self.read_at > STALE_US:
-            return Admits.NOTHING, False
+    def _admission(self, now: Instant) -> Admission:
+        """Return what is let through, as far as this worker knows and may believe."""
         admitted = admission(self.state, self.terms.breaker, now)
+        if self.terms.breaker is not None and now - self.read_at > STALE_US:
+            return admitted._replace(admits=Admits.NOTHING, rate_limited=False)
         if self.paused_until is not None and self.paused_until > now:
-            return Admits.NOTHING, True
-        return admitted.admits, admitted.rate_limited
+            return admitted._replace(admits=Admits.NOTHING, rate_limited=True)
+        return admitted
 
-    def _refuse(self, *, rate_limited: bool, until: Instant | None, now: Instant) -> Event:
+    def _refuse(self, admitted: Admission, now: Instant) -> Event:
         name = self.terms.name
-        if rate_limited:
+        if admitted.rate_limited:
             return Held(name, "RATE_LIMITED")
         if self.mode is BreakerMode.FAIL_FAST:
             return Failed(CIRCUIT_OPEN)
         if self.mode is BreakerMode.NOTICE:
             # Spread, so that what was put off together does not return together.
             spread_us = int(SECOND_US * (1 + self._chance.roll()))
-            return Held(name, CIRCUIT_OPEN.error_class, later(max(until or now, now), spread_us))
+            return Held(
+                name, CIRCUIT_OPEN.error_class, later(max(admitted.until or now, now), spread_us)
+            )
         return Held(name, CIRCUIT_OPEN.error_class)
 
     def _note_rate_limit(self, event: Event | None, at: Instant) -> bool:
         if not isinstance(event, Failed):
             return False
-        failure = event.failure
-        if failure.retry_after_us is None or failure.http_status != _TOO_MANY_REQUESTS:
+        pause_us = pause_us_of(event.failure)
+        if pause_us is None:
             return False
-        self.paused_until = max(later(at, failure.retry_after_us), self.paused_until or at)
+        self.paused_until = max(later(at, pause_us), self.paused_until or at)
         return True
 
     def _add(self, *, fine: bool) -> None:
+        """Note a call: those that rules count in their order, what went before them as a sum."""
         runs = self._runs
+        self._calls += 1
         last = runs[-1] if runs else None
         if last is not None and (last[1] == 0) == fine and (last[0] == 0) == (not fine):
             runs[-1] = (last[0] + fine, last[1] + (not fine))
             return
         runs.append((1, 0) if fine else (0, 1))
-        if len(runs) > MOST_RUNS:
-            first, second = runs[0], runs[1]
-            runs[:2] = [(first[0] + second[0], first[1] + second[1])]
+        if len(runs) > SUMMED:
+            first, second = runs[:SUMMED]
+            if self._calls - sum(first) - sum(second) >= self._calls_in_order:
+                runs[:SUMMED] = [(first[0] + second[0], first[1] + second[1])]
 
 
 class RetryBudget:
@@ -232,6 +260,10 @@ class RetryBudget:
         self._saved = MOST_RETRIES_SAVED
         self._floor_at: Instant | None = None
         self._lock = threading.Lock()
+
+    def left(self) -> float:
+        """Return how much is saved, of all that may be."""
+        return self._saved / MOST_RETRIES_SAVED
 
     def allows(self, attempt: int, now: Instant) -> bool:
         """Tell whether an attempt may begin; a first one always may, and saves for retries."""
@@ -254,7 +286,7 @@ def _is_valid(permit: Permit, state: UpstreamState, now: Instant) -> bool:
 
 def _verdict(event: Event | None) -> bool | None:
     """Return whether an outcome speaks for the upstream, against it, or not at all."""
-    if isinstance(event, Done | Suspended):
+    if isinstance(event, (Done, Suspended)):
         return True
     if not isinstance(event, Failed):
         return None

@@ -9,26 +9,26 @@ import queue
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import FrameType
 from typing import Final
 
 from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import WorkerId
+from holdfast.core.job import Job, WorkerId
 from holdfast.core.retention import Retention
-from holdfast.errors import InvalidValue, UnavailableError
+from holdfast.errors import UnavailableError
 from holdfast.runtime.announce import Announcer
 from holdfast.runtime.attempt import Attempt, Fate
 from holdfast.runtime.breakers import Breakers
-from holdfast.runtime.claimer import Claimer, Leased
+from holdfast.runtime.claimer import Claimer
 from holdfast.runtime.clock import Chance, Clock, StoreClock, monotonic_s, sleep_s
 from holdfast.runtime.courier import Courier
+from holdfast.runtime.crew import WorkersCrew
 from holdfast.runtime.dispatch import Dispatch
 from holdfast.runtime.ear import Ear
 from holdfast.runtime.in_flight import InFlight
-from holdfast.runtime.janitor import Janitor
+from holdfast.runtime.janitor import Chore, Janitor
 from holdfast.runtime.keeper import FORGET_AFTER_US, Keeper
 from holdfast.runtime.lanes.contract import Lane
 from holdfast.runtime.lanes.loop_lane import LoopLane
@@ -36,11 +36,14 @@ from holdfast.runtime.lanes.process_lane import ProcessLane
 from holdfast.runtime.lanes.thread_lane import ThreadLane
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.reporter import Reporter
+from holdfast.runtime.roster import OF_THIS_PROCESS, Member
 from holdfast.runtime.service import Service, Supervisor
 from holdfast.runtime.settle import Settler
 from holdfast.runtime.stage import BoundStage, LaneKind
 from holdfast.runtime.sweeper import Sweeper
+from holdfast.runtime.tally import Counter, Tallying
 from holdfast.runtime.watchdog import Watchdog
+from holdfast.runtime.worker_options import WorkerOptions
 from holdfast.store.contract import Store, WorkerRow
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
@@ -49,40 +52,11 @@ POLL_S: Final = 0.02
 WATCHDOG_LEASES: Final = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerOptions:
-    """How a worker behaves. Times are in seconds."""
-
-    concurrency: int = 10
-    """How many attempts run at a time on the loop, and as many again in threads."""
-    processes: int = 2
-    """How many attempts run at a time in child processes."""
-    lease: float = 30.0
-    poll: float = 1.0
-    sweep: float = 1.0
-    grace: float = 30.0
-    """How long running attempts may go on after the worker was told to stop."""
-
-    def __post_init__(self) -> None:
-        whole, number = (int,), (int, float)
-        for field, kinds, low, high in (
-            ("concurrency", whole, 1, 10_000),
-            ("processes", whole, 1, 256),
-            ("lease", number, 0.1, 86_400),
-            ("poll", number, 0.01, 3_600),
-            ("sweep", number, 0.01, 3_600),
-            ("grace", number, 0, 86_400),
-        ):
-            value = getattr(self, field)
-            if type(value) not in kinds or not low <= value <= high:
-                kind = "a whole number" if kinds is whole else "a number"
-                raise InvalidValue(
-                    "worker", field=field, value=value, limit=f"{kind} from {low} to {high}"
-                )
-
-
 class Worker:
     """Runs until stopped; see `run`."""
+
+    _claimer_kind: type[Claimer] = Claimer
+    claimer: Claimer
 
     def __init__(
         self,
@@ -93,14 +67,19 @@ class Worker:
         clock: Clock,
         chance: Chance,
         announcer: Announcer,
+        counter: Counter,
         options: WorkerOptions,
         retention: Retention,
         callback_key: Callable[[], bytes],
         dispatch: Dispatch | None = None,
+        chores: Sequence[Chore] = (),
     ) -> None:
         self.id = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{chance.bits(32):08x}")
         self._options = options
+        self._lease_us = int(options.lease * SECOND_US)
         self._retention = retention
+        self._chores = tuple(chores)
+        self._counter = counter
         self._callback_key = callback_key
         self._dispatch = dispatch or Dispatch()
         self._queues = tuple(queues)
@@ -128,31 +107,17 @@ class Worker:
         self._build(announcer)
 
     def _build(self, announcer: Announcer) -> None:
-        options, lease_us = self._options, int(self._options.lease * SECOND_US)
         stores = self._stores
-        self._reporter = Reporter(
-            stores["reporter"],
-            clock=self._clock,
-            chance=self._chance,
-            announcer=announcer,
-            in_flight=self._in_flight,
-            lease_us=lease_us,
-            crew=_Crew(self),
-            notices=self._dispatch.notices(
-                stores["reporter"],
-                chance=self._chance,
-                announcer=announcer,
-                changed=self._wake_courier,
-            ),
-        )
+        self._reporter = self._make_reporter(announcer)
         self._keeper = Keeper(
             stores["keeper"],
             holder=self.id,
             in_flight=self._in_flight,
             clock=self._clock,
-            lease_us=lease_us,
+            lease_us=self._lease_us,
             stop_attempt=self._stop_attempt,
             describe=self._describe,
+            told_to_end=self._end_as_told,
         )
         self._lanes = self._make_lanes()
         self.breakers = Breakers(
@@ -162,7 +127,8 @@ class Worker:
             chance=self._chance,
             changed=self._wake_claimer,
         )
-        self.claimer = Claimer(
+        announcer.breaker_of = self._breaker_of
+        self.claimer = self._claimer_kind(
             stores["claimer"],
             holder=self.id,
             lanes=self._lanes,
@@ -171,32 +137,49 @@ class Worker:
             plans=self._plans,
             in_flight=self._in_flight,
             chance=self._chance,
-            lease_us=lease_us,
-            poll_us=int(options.poll * SECOND_US),
+            lease_us=self._lease_us,
+            poll_us=int(self._options.poll * SECOND_US),
             healthy=self._keeper.healthy,
             breakers=self.breakers,
             callback_key=self._callback_key,
         )
-        settler = Settler(
-            stores["sweeper"],
-            plans=PlanCache(stores["sweeper"]),
+        self._sweeper = self._make_sweeper(announcer)
+        self._janitor = Janitor(
+            stores["janitor"], retention=self._retention, chance=self._chance, chores=self._chores
+        )
+        self._tallying = Tallying(stores["tally"], self._counter)
+        self._ear = Ear(stores["claimer"].listen(), heard=self.claimer.wake)
+        self._courier = self._make_courier(announcer)
+
+    def _make_reporter(self, announcer: Announcer) -> Reporter:
+        store = self._stores["reporter"]
+        return Reporter(
+            store,
+            clock=self._clock,
             chance=self._chance,
             announcer=announcer,
+            in_flight=self._in_flight,
+            lease_us=self._lease_us,
+            crew=WorkersCrew(self),
+            notices=self._dispatch.notices(
+                store, chance=self._chance, announcer=announcer, changed=self._wake_courier
+            ),
         )
-        self._sweeper = Sweeper(
-            stores["sweeper"],
+
+    def _make_sweeper(self, announcer: Announcer) -> Sweeper:
+        store = self._stores["sweeper"]
+        settler = Settler(store, plans=PlanCache(store), chance=self._chance, announcer=announcer)
+        return Sweeper(
+            store,
             settler=settler,
             chance=self._chance,
             clock=self._clock,
-            every_us=int(options.sweep * SECOND_US),
-            lease_us=lease_us,
+            every_us=int(self._options.sweep * SECOND_US),
+            lease_us=self._lease_us,
             knows=lambda route: (
                 route.queue in self._queues and (route.pipeline, route.stage) in self._handlers
             ),
         )
-        self._janitor = Janitor(stores["janitor"], retention=self._retention, chance=self._chance)
-        self._ear = Ear(stores["claimer"].listen(), heard=self.claimer.wake)
-        self._courier = self._make_courier(announcer)
 
     def _make_courier(self, announcer: Announcer) -> Courier | None:
         """Make the courier, where there are providers."""
@@ -213,6 +196,12 @@ class Worker:
             poll_us=int(self._options.poll * SECOND_US),
             breakers=self.breakers,
         )
+
+    def _breaker_of(self, job: Job) -> str | None:
+        bound = self._handlers.get((job.pipeline, job.stage))
+        if bound is None or bound.upstream is None:
+            return None
+        return self.breakers.standing(bound.upstream.name)
 
     def _wake_courier(self) -> None:
         if self._courier is not None:
@@ -267,6 +256,8 @@ class Worker:
         self.breakers.refresh(self._started_at)
         for service in self._services():
             self._supervisor.start(service)
+        member = Member(self._lanes, self.breakers.watches, self._reporter.pending)
+        OF_THIS_PROCESS.join(self.id, member)
         LOGGER.info(
             "worker started",
             extra={"event": "started", "worker": self.id, "queues": list(self._queues)},
@@ -274,21 +265,26 @@ class Worker:
 
     def _services(self) -> list[Service]:
         services: list[Service] = [self._keeper, self._reporter, self.claimer, self._sweeper]
-        services += [self._ear, self._janitor]
-        if self._courier is not None:
-            store = self._stores["reconciler"]
-            services.append(self._courier)
-            services.append(
-                self._dispatch.reconciler(store, clock=self._clock, chance=self._chance)
-            )
+        services += [self._ear, self._janitor, self._tallying, *self._courier_services()]
         if self.breakers.watches:
             services.append(self.breakers)
         services.extend(
             lane for lane in self._lanes.values() if isinstance(lane, LoopLane | ThreadLane)
         )
-        patience_s = max(WATCHDOG_LEASES * self._options.lease, 60.0)
-        services.append(Watchdog(self._supervisor, patience_s=patience_s, on_fatal=self.abort))
+        services.append(self._watchdog())
         return services
+
+    def _courier_services(self) -> list[Service]:
+        """Return what makes deliveries and compares them with what providers know."""
+        if self._courier is None:
+            return []
+        store = self._stores["reconciler"]
+        reconciler = self._dispatch.reconciler(store, clock=self._clock, chance=self._chance)
+        return [self._courier, reconciler]
+
+    def _watchdog(self) -> Watchdog:
+        patience_s = max(WATCHDOG_LEASES * self._options.lease, 60.0)
+        return Watchdog(self._supervisor, patience_s=patience_s, on_fatal=self.abort)
 
     def request_stop(self) -> None:
         """Ask the worker to end; a second call asks it to hurry. Safe in a signal handler."""
@@ -297,6 +293,21 @@ class Worker:
         self.claimer.draining = True
         self._stop_requested = True
         self._noticed.put(None)
+
+    @property
+    def stop_requested(self) -> bool:
+        """Whether it was asked to end, by a signal, from outside, or because it cannot go on.
+
+        Whoever started it with `start` looks here, and then calls `drain`.
+        """
+        return self._stop_requested
+
+    def _end_as_told(self) -> None:
+        """End because somebody said so from outside; asked again and again, it does not hurry."""
+        if self._stop_requested:
+            return
+        LOGGER.info("worker was told to end", extra={"event": "drain_asked", "worker": self.id})
+        self.request_stop()
 
     def abort(self, why: str) -> None:
         """End the worker because it cannot go on; what it held is handed back where possible."""
@@ -328,6 +339,7 @@ class Worker:
         return self._end()
 
     def _end(self) -> int:
+        OF_THIS_PROCESS.leave(self.id)
         stuck = sum(lane.close() for lane in self._lanes.values())
         left = self._under_way()
         if self._courier is not None:
@@ -339,6 +351,8 @@ class Worker:
             # Else its connection is in use, and a database that does not answer it has no answer
             # for this either.
             self._record_end()
+        if self._tallying.name not in hanging:
+            self._counter.flush_last(self._stores["tally"])
         for store in self._stores.values():
             store.close()
         clean = not (stuck or left or self._fatal)
@@ -388,25 +402,6 @@ class Worker:
         self.request_stop()
 
 
-class _Crew:
-    """Lets the reporter speak to the claimer, which is made after it."""
-
-    def __init__(self, worker: Worker) -> None:
-        self._worker = worker
-
-    def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
-        return self._worker.claimer.runs(pipeline, stage, now=now)
-
-    def start(self, leased: Iterable[Leased]) -> None:
-        self._worker.claimer.start(leased)
-
-    def freed(self, count: int, *, requeued: bool) -> None:
-        self._worker.claimer.freed(count, requeued=requeued)
-
-    def heed_breakers(self) -> None:
-        self._worker.breakers.wake.set()
-
-
 _RESERVED: Final = (
     "claimer",
     "reporter",
@@ -416,4 +411,5 @@ _RESERVED: Final = (
     "janitor",
     "courier",
     "reconciler",
+    "tally",
 )

@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any, Final
 
+from holdfast import tracing
 from holdfast.classify import classify
 from holdfast.core.delivery import Asked, AskedOf
 from holdfast.core.event import Done, Event, Failed, Interrupted, Snoozed, Suspended
@@ -51,6 +52,7 @@ def request_of(attempt: Attempt, *, now: Instant) -> bytes:
             "checkpoints": dict(attempt.checkpoints),
             "time_left_s": None if ends_at_s is None else ends_at_s - monotonic_s(),
             "now": now,
+            "trace": tracing.current() or attempt.job.trace,
             "callback_key": None if attempt.callback_key is None else attempt.callback_key().hex(),
             # The child writes the failure, so it has to know what may not be in it.
             "secrets": OF_THIS_PROCESS.values,
@@ -165,7 +167,9 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
         attempt.ends_at_s = monotonic_s() + request["time_left_s"]
     value, error = None, None
     try:
-        value = Context().run(bound.call, JobContext(attempt))
+        value = Context().run(
+            tracing.call_within, request["trace"], bound.call, JobContext(attempt)
+        )
     except BaseException as raised:  # noqa: BLE001 - whatever ended the handler is reported
         error = raised
     return _reply_of(event_of(attempt, value, error, now=now))

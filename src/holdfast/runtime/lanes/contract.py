@@ -22,6 +22,10 @@ class Lane(Protocol):
         """Return how many attempts run or wait here."""
         ...
 
+    def stuck(self) -> int:
+        """Return how many handlers run on although their attempts were given up."""
+        ...
+
     def start(self, attempts: Sequence[Attempt]) -> None:
         """Take attempts over; returns at once."""
         ...

@@ -63,6 +63,9 @@ class LoopLane:
     def load(self) -> int:
         return self._load
 
+    def stuck(self) -> int:
+        return len(self._abandoned)
+
     def start(self, attempts: Sequence[Attempt]) -> None:
         with self._lock:
             self._load += len(attempts)
@@ -85,7 +88,11 @@ class LoopLane:
             if ends_at_s is not None and clock_s > ends_at_s + ABANDON_S:
                 attempt.fate = attempt.fate or Fate.TIMED_OUT
                 self._give_up(attempt)
-        self._loop.call_soon_threadsafe(self._answer)
+        with self._lock:
+            # A worker closes its lanes before it ends the threads that look after them.
+            if self._loop.is_closed():
+                return later(now, TICK_US)
+            self._loop.call_soon_threadsafe(self._answer)
         blocked_s = clock_s - self._answered_s
         if blocked_s > BLOCKED_S and not self._warned:
             self._warned = True
@@ -103,7 +110,8 @@ class LoopLane:
         left = len(self._running) + len(self._abandoned)
         if self._thread.is_alive():
             return max(left, 1)
-        self._loop.close()
+        with self._lock:
+            self._loop.close()
         return left
 
     def _serve(self) -> None:
@@ -161,6 +169,8 @@ class LoopLane:
         # The task holds the attempt: without this only the cycle collector would free them.
         attempt.handle = attempt.task = None
         self._end(attempt, value, error)
+        # Likewise: what was raised holds this frame.
+        error = None
         if self._pending:
             self._fill()
 

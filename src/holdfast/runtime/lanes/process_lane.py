@@ -14,13 +14,16 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
+from holdfast import tracing
 from holdfast.core.event import Failed
 from holdfast.core.failure import WORKER_CRASH, Failure
+from holdfast.core.instant import Instant
 from holdfast.runtime import failpoint
 from holdfast.runtime.attempt import Attempt, Fate, Report
 from holdfast.runtime.clock import Clock, monotonic_s
 from holdfast.runtime.lanes.child import GROUP_SIGNALS, event_from, request_of
 from holdfast.runtime.outcome import RemoteOutcome
+from holdfast.runtime.spans import attempt_span
 
 POLL_S: Final = 0.05
 JOIN_S: Final = 2.0
@@ -81,6 +84,9 @@ class ProcessLane:
 
     def load(self) -> int:
         return self._load
+
+    def stuck(self) -> int:
+        return 0  # a child is killed
 
     def start(self, attempts: Sequence[Attempt]) -> None:
         with self._lock:
@@ -146,6 +152,12 @@ class ProcessLane:
         attempt.begin(now)
         if attempt.refusal is not None:
             return RemoteOutcome(attempt.refusal)
+        if not tracing.enabled():
+            return self._ask(child, attempt, now)
+        with attempt_span(attempt):
+            return self._ask(child, attempt, now)
+
+    def _ask(self, child: _Child, attempt: Attempt, now: Instant) -> RemoteOutcome:
         failpoint.reach("run.before")
         child.connection.send_bytes(request_of(attempt, now=now))
         while not child.connection.poll(POLL_S):

@@ -53,6 +53,9 @@ class ThreadLane:
         """How many threads still run a handler whose attempt was given up."""
         return self._abandoned
 
+    def stuck(self) -> int:
+        return self._abandoned
+
     def start(self, attempts: Sequence[Attempt]) -> None:
         with self._lock:
             self._load += len(attempts)
@@ -145,6 +148,8 @@ class ThreadLane:
             self._end(attempt, value, error)
         elif error is None:
             self._report_late(attempt, value)
+        # What was raised holds this frame: without this only the cycle collector would free both.
+        error = None
         return not given_up
 
     def _end(self, attempt: Attempt, value: Any, error: BaseException | None) -> None:  # noqa: ANN401

@@ -1,0 +1,81 @@
+"""A worker in a process of somebody else's: it is told which jobs are due, and runs those."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from holdfast.core.ids import JobId
+from holdfast.core.plan import Route
+from holdfast.errors import UnavailableError
+from holdfast.runtime.clock import monotonic_s, sleep_s
+from holdfast.runtime.hired_claimer import NONE_YET, HiredClaimer, Rest, Taken
+from holdfast.runtime.lanes.loop_lane import LoopLane
+from holdfast.runtime.lanes.thread_lane import ThreadLane
+from holdfast.runtime.service import Service
+from holdfast.runtime.worker import Worker
+
+LOGGER: Final = logging.getLogger("holdfast.worker")
+LOOK_S: Final = 0.2
+"""How often a wait looks whether it still has a reason."""
+AWAY_S: Final = 0.5
+"""How long to wait for a store that is away before asking it again."""
+
+
+class HiredWorker(Worker):
+    """Keeps leases and reports outcomes; looking for jobs and sweeping are left to a herald."""
+
+    _claimer_kind = HiredClaimer
+    claimer: HiredClaimer
+
+    def run_due(
+        self,
+        route: Route,
+        job_ids: Sequence[JobId],
+        *,
+        within_s: float,
+        leave_the_rest: Callable[[], bool] = lambda: False,
+    ) -> int:
+        """Run those of the jobs that are due; return how many, once all are decided.
+
+        After `within_s` seconds, or once it is to leave the rest, it returns earlier: what runs by
+        then goes on under its lease, and what has not begun stays due.
+        """
+        ends_at_s = monotonic_s() + within_s
+        left = list(job_ids)
+        ran = 0
+        while not self._stop_requested and monotonic_s() < ends_at_s and not leave_the_rest():
+            mark = self.claimer.mark()
+            taken = self._take(route, left) if left else NONE_YET
+            ran += taken.leased
+            del left[: len(left) if taken.rest is Rest.LEFT else taken.asked]
+            if taken.asked:
+                continue
+            if not left and not any(job_id in self._in_flight for job_id in job_ids):
+                break
+            self.claimer.wait_past(mark, min(LOOK_S, max(ends_at_s - monotonic_s(), 0.0)))
+        return ran
+
+    def _take(self, route: Route, left: Sequence[JobId]) -> Taken:
+        try:
+            return self.claimer.take(route, left, now=self._clock.now())
+        except UnavailableError as error:
+            LOGGER.warning("jobs that are due wait for the store: %s", error)
+            sleep_s(AWAY_S)
+            return NONE_YET
+
+    def _services(self) -> list[Service]:
+        services: list[Service] = [self._keeper, self._reporter, self.claimer, self._tallying]
+        if self.breakers.watches:
+            services.append(self.breakers)
+        services.extend(
+            lane for lane in self._lanes.values() if isinstance(lane, LoopLane | ThreadLane)
+        )
+        services.append(self._watchdog())
+        return services
+
+    @property
+    def ended(self) -> bool:
+        """Whether it was told to stop, or could not go on."""
+        return self._stop_requested

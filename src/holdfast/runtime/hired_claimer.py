@@ -1,0 +1,129 @@
+"""Leases the jobs it is told of, and no others."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, Final, NamedTuple
+
+from holdfast.core.ids import JobId
+from holdfast.core.instant import Instant, later
+from holdfast.core.job import Job
+from holdfast.core.plan import Route
+from holdfast.runtime import failpoint
+from holdfast.runtime.claimer import BATCH, Claimer
+from holdfast.runtime.watch import Permit
+
+
+class Rest(Enum):
+    """What is to be done about the jobs that a take has not asked for."""
+
+    LATER = "later"
+    """There is no room for them yet."""
+    LEFT = "left"
+    """They are not to be run now; the store says when."""
+
+
+class Taken(NamedTuple):
+    """How far a take came: how many of the jobs given it asked for, and what of the others."""
+
+    asked: int
+    rest: Rest = Rest.LATER
+    leased: int = 0
+    """How many of those asked for were due, and run now."""
+
+
+NONE_YET: Final = Taken(0)
+_NONE: Final = Taken(0, Rest.LEFT)
+
+
+class HiredClaimer(Claimer):
+    """Claims by ids, as many as the lane has room for and their upstream lets through."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - those of a claimer
+        super().__init__(*args, **kwargs)
+        self._news = threading.Condition()
+        self._freed = 0
+
+    def tick(self, now: Instant) -> Instant:
+        """Look after a claim whose reply was lost; otherwise wait to be told."""
+        with self._turn:
+            if self._claim_in_doubt and self._healthy():
+                self._adopt(now)
+        return later(now, self._poll_us)
+
+    def freed(self, count: int, *, requeued: bool) -> None:
+        """Note that attempts ended, and wake who waits for that."""
+        super().freed(count, requeued=requeued)
+        with self._news:
+            self._freed += count
+            self._news.notify_all()
+
+    def mark(self) -> int:
+        """Return how many attempts have ended so far, for `wait_past`."""
+        return self._freed
+
+    def wait_past(self, mark: int, timeout_s: float) -> None:
+        """Wait until an attempt ends that had not ended at `mark`, for a while at most."""
+        with self._news:
+            self._news.wait_for(lambda: self._freed != mark, timeout_s)
+
+    def knows(self, route: Route) -> bool:
+        """Tell whether this worker has a handler for the jobs of a route."""
+        return (route.pipeline, route.stage) in self._handlers
+
+    def take(self, route: Route, job_ids: Sequence[JobId], *, now: Instant) -> Taken:
+        """Lease and start the first of the given jobs, as many as may run now."""
+        with self._turn:
+            if self.draining:
+                return _NONE
+            if not self._healthy():
+                return NONE_YET
+            self._catch_up(now)
+            lane = self._lanes[self._handlers[route.pipeline, route.stage].lane]
+            room = min(self._room(lane, now), BATCH, len(job_ids))
+            if room <= 0:
+                return NONE_YET
+            upstream = self._upstream_of(route)
+            allowance = self._breakers.allowances(now, places=lane.limit).get(upstream or "")
+            if upstream is None or allowance is None:
+                return self._lease(route, job_ids[:room], now)
+            if allowance.by_permit:
+                tried = self._try(upstream, route, job_ids[:room], now)
+                if not allowance.and_the_rest:
+                    return tried
+                return self._lease(route, job_ids[tried.asked : room], now, before=tried)
+            free = allowance.limit - self._breakers.watches[upstream].in_flight
+            if allowance.limit <= 0:
+                return _NONE
+            return self._lease(route, job_ids[: min(room, free)], now) if free > 0 else NONE_YET
+
+    def _try(self, upstream: str, route: Route, job_ids: Sequence[JobId], now: Instant) -> Taken:
+        """Lease a job for each trial call that this worker gets a permit for."""
+        permits = self._breakers.ask_permits(upstream, len(job_ids), store=self._store, now=now)
+        if not permits:
+            return _NONE
+        leased = self._leased(route, job_ids[: len(permits)], now, permits)
+        self._breakers.give_back(upstream, permits[len(leased) :])
+        return Taken(len(permits), Rest.LEFT, len(leased))
+
+    def _lease(
+        self, route: Route, job_ids: Sequence[JobId], now: Instant, *, before: Taken = NONE_YET
+    ) -> Taken:
+        leased = self._leased(route, job_ids, now)
+        return Taken(before.asked + len(job_ids), leased=before.leased + len(leased))
+
+    def _leased(
+        self, route: Route, job_ids: Sequence[JobId], now: Instant, permits: Sequence[Permit] = ()
+    ) -> list[Job]:
+        failpoint.reach("claim.before")
+        self._claim_in_doubt = True
+        jobs = self._store.due.claim(
+            job_ids, route=route, holder=self._holder, lease_us=self._lease_us, now=now
+        )
+        failpoint.reach("claim.after")
+        self._dispatch(jobs, permits)
+        # A claim that was repeated after a lost reply comes back short, too.
+        self._claim_in_doubt = len(jobs) < len(job_ids)
+        return jobs
