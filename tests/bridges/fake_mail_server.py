@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import ssl
 from collections.abc import Callable, Iterator
@@ -64,8 +65,10 @@ def mail_server(
         ledger.logins.append(data.password)
         return AuthResult(success=data.password == PASSWORD.encode(), handled=False)
 
+    sessions: list[SMTP] = []
+
     def factory() -> SMTP:
-        return SMTP(
+        session = SMTP(
             ledger,
             hostname=LOOPBACK,
             authenticator=authenticate,
@@ -73,6 +76,16 @@ def mail_server(
             tls_context=trusted_tls().server if starttls else None,
             require_starttls=starttls,
         )
+        sessions.append(session)
+        return session
+
+    async def hang_up() -> None:
+        for session in sessions:
+            if session.transport is not None:
+                session.transport.abort()
+        # A transport closes its socket in the turn after it was told to.
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
 
     class Served(Controller):
         def factory(self) -> SMTP:
@@ -88,6 +101,7 @@ def mail_server(
     try:
         yield controller.port
     finally:
+        asyncio.run_coroutine_threadsafe(hang_up(), controller.loop).result(10)
         controller.stop()
 
 

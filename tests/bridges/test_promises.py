@@ -12,7 +12,7 @@ from holdfast.bridges.resend import Resend
 from holdfast.bridges.smtp import Smtp
 from holdfast.bridges.webhook import Webhook
 from holdfast.core.promise import Promise
-from holdfast.runtime.provider import Provider
+from holdfast.runtime.provider import LooksUp, Provider
 from tests.bridges.fake_receiver import SECRET
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "providers.md"
@@ -52,10 +52,12 @@ def test_a_provider_has_what_the_engine_asks_for(name):
 
     assert isinstance(provider.name, str)
     assert isinstance(provider.promise, Promise)
-    for method in ("send", "lookup"):
-        asked = inspect.signature(getattr(Provider, method)).parameters
-        offered = inspect.signature(getattr(type(provider), method)).parameters
-        assert list(offered) == list(asked)
+    looks_up = provider.promise.lookup_lag is not None
+    for asked in [Provider.send, *[LooksUp.lookup] * looks_up]:
+        offered = getattr(type(provider), asked.__name__)
+        assert list(inspect.signature(offered).parameters) == list(
+            inspect.signature(asked).parameters
+        )
 
 
 @pytest.mark.parametrize("name", PROVIDERS)

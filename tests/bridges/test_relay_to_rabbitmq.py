@@ -58,14 +58,16 @@ class Bench:
         self.app = Holdfast(url, pipelines=[grade])
         self.cleanup = ExitStack()
 
-    def relay(self, broker_url: str | None = None, **options) -> None:
+    def relay(
+        self, broker_url: str | None = None, *, timing: RelayOptions = QUICK, **options
+    ) -> None:
         transport = RabbitMq(
             broker_url or self.broker_url,
             exchange=self.exchange,
             queues=[self.queue],
             **{"confirm_timeout": 1.0, **options},
         )
-        relay = self.app.relay(transport, options=QUICK)
+        relay = self.app.relay(transport, options=timing)
         relay.start()
         self.cleanup.callback(relay.stop)
 
@@ -165,16 +167,34 @@ def test_a_message_that_no_queue_wants_stays_pending_and_is_cried_out(bench: Ben
     assert sorted(bench.received()) == sorted([lost, fine])
 
 
-@pytest.mark.parametrize("gone", ["exchange", "queue"])
+def test_a_relay_is_woken_by_a_message_long_before_it_would_look(bench: Bench):
+    bench.relay(timing=RelayOptions(poll_interval=3600))
+    bench.published(bench.app.publish("grading.request", 0))
+
+    began = time.monotonic()
+    with bench.app.store.transaction() as connection:
+        sent = bench.app.publish("grading.request", 1, connection=connection)
+    bench.published(sent, bench.app.publish("grading.request", 2))
+
+    assert time.monotonic() - began < PATIENCE_S
+
+
+@pytest.mark.parametrize("gone", ["exchange", "queue", "binding"])
 def test_what_was_deleted_is_declared_again_and_nothing_is_lost(bench: Bench, gone):
+    async def unbind(channel):
+        queue = await channel.get_queue(bench.queue.name)
+        await queue.unbind(bench.exchange, routing_key="grading.#")
+
     bench.relay()
     first = bench.app.publish("grading.request", 1)
     bench.published(first)
     assert bench.received() == [first]
     if gone == "exchange":
         delete(bench.broker_url, exchanges=(bench.exchange,))
-    else:
+    elif gone == "queue":
         delete(bench.broker_url, queues=(bench.queue.name,))
+    else:
+        on_channel(bench.broker_url, unbind)
 
     second = bench.app.publish("grading.request", 2)
 

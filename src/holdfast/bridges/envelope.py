@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from holdfast.core import trace_context
 from holdfast.core.instant import to_rfc3339
 from holdfast.core.outbox import OutboxMessage
 
 PREFIX: Final = "cloudEvents:"
 CONTENT_TYPE: Final = "application/json"
 VERSION: Final = "1.0"
-TRACE: Final = "traceparent"
 _SEQUENCE_DIGITS: Final = 20
-_TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
 def headers_of(message: OutboxMessage, *, source: str) -> dict[str, str]:
@@ -30,9 +28,9 @@ def headers_of(message: OutboxMessage, *, source: str) -> dict[str, str]:
         # By it a consumer can tell which of two messages about one subject is the later one.
         f"{PREFIX}sequence": f"{message.position:0{_SEQUENCE_DIGITS}d}",
     }
-    if message.trace is not None and _TRACEPARENT.fullmatch(message.trace):
-        headers[TRACE] = message.trace
-        headers[f"{PREFIX}{TRACE}"] = message.trace
+    context = trace_context.read(message.trace)
+    for name, value in ({} if context is None else context.headers()).items():
+        headers[name] = headers[f"{PREFIX}{name}"] = value
     return headers
 
 
@@ -53,5 +51,10 @@ def time_of(headers: Mapping[str, Any]) -> datetime | None:
 
 def trace_of(headers: Mapping[str, Any]) -> str | None:
     """Return the trace context that the message carries, if it is one."""
-    value = headers.get(TRACE) or attribute(headers, TRACE)
-    return value if isinstance(value, str) and _TRACEPARENT.fullmatch(value) else None
+    given = {
+        name: headers.get(name) or attribute(headers, name)
+        for name in (trace_context.PARENT, trace_context.STATE)
+    }
+    texts = {name: value for name, value in given.items() if isinstance(value, str)}
+    context = trace_context.from_headers(texts)
+    return None if context is None else context.text

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import httpx2
 
+from holdfast import tracing
 from holdfast.bridges.deadline import Deadline
 from holdfast.bridges.network import OneCall
 from holdfast.classify import ProviderError, Verdict
@@ -81,13 +82,13 @@ def call(
 
     `deadline` limits the whole call. `hidden` are headers with secrets. A success whose body
     breaks off is a broken connection; of any other answer the status is enough. Without
-    `needs_body` a success is taken by its status alone.
+    `needs_body` a success is taken by its status alone. The trace that is under way is carried on.
     """
     transport = OneCall(deadline=deadline, tls=tls or _usual_tls(), hidden=hidden, admit=admit)
     # The deadline is the timeout.
     with httpx2.Client(transport=transport, trust_env=False, timeout=None) as client:
         request = client.build_request(
-            method, url, headers=_HEADERS | dict(headers), content=content
+            method, url, headers=_HEADERS | tracing.headers() | dict(headers), content=content
         )
         response = client.send(request, stream=True)
         try:

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from typing import Any, Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+from holdfast.bridges.correlation import RESULT_FIELD, TOKEN_FIELD
 from holdfast.bridges.rabbitmq_letters import attempts_of, failure_of, queue_of
 from holdfast.core.dead_letter import MESSAGE, DeadLetter, LetterState
+from holdfast.core.failure import ErrorClass
 from holdfast.core.fingerprint import fingerprint
 from holdfast.core.instant import Instant
 from holdfast.core.job import DEFAULT_OWNER
+from holdfast.errors import GiveUp, UsageError
 from holdfast.runtime.clock import Clock
 from holdfast.runtime.received import Received
 from holdfast.store.contract import Store
@@ -53,6 +56,45 @@ def submitted(submit: Callable[..., object]) -> Callable[[Received], None]:
         submit(received.payload, key=received.id, key_alone=True, trace=received.trace)
 
     return handle
+
+
+def replied(resume: Callable[..., object]) -> Callable[[Received], None]:
+    """Return what gives the stage that a message answers its result, once.
+
+    A reply that is refused is given up at once: no other delivery of it could be taken.
+    """
+
+    def handle(received: Received) -> None:
+        token, result = reply_of(received)
+        try:
+            resume(token, result, message_id=received.id)
+        except UsageError as error:
+            raise GiveUp(ErrorClass.INVALID, str(error)) from error
+
+    return handle
+
+
+def reply_of(received: Received) -> tuple[str, object]:
+    """Return the callback token and the result that a reply carries.
+
+    They are the fields `callback_token` and `result` of its payload, or its correlation id and the
+    payload as a whole.
+    """
+    payload = received.payload
+    token = payload.get(TOKEN_FIELD) if isinstance(payload, dict) else None
+    if isinstance(token, str):
+        if RESULT_FIELD not in payload:
+            # A request carries the token as well, and must not answer itself.
+            why = f"the reply carries no result: its payload has no field {RESULT_FIELD!r}"
+            raise GiveUp(ErrorClass.INVALID, why)
+        return token, payload[RESULT_FIELD]
+    if received.correlation_id is not None:
+        return received.correlation_id, payload
+    raise GiveUp(
+        ErrorClass.INVALID,
+        f"the reply carries no callback token: its payload has no field {TOKEN_FIELD!r}, "
+        "and it has no correlation id",
+    )
 
 
 def buried(store: Store, *, clock: Clock, queue: str) -> Callable[[Received], None]:
@@ -123,13 +165,14 @@ def _letter_id(message_id: str) -> str:
 
 
 def _document(received: Received) -> str:
-    return json.dumps(
-        {
-            "message_id": received.id,
-            "message_type": received.type,
-            "aggregate_id": received.subject,
-            "trace": received.trace,
-            "payload": received.payload,
-        },
-        ensure_ascii=False,
-    )
+    told: dict[str, Any] = {
+        "message_id": received.id,
+        "message_type": received.type,
+        "aggregate_id": received.subject,
+        "trace": received.trace,
+    }
+    if received.unreadable is None:
+        told["payload"] = received.payload
+    else:
+        told["unreadable"] = received.unreadable
+    return json.dumps(told, ensure_ascii=False)

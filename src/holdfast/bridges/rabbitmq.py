@@ -24,6 +24,7 @@ from aio_pika.exceptions import (
     PublishError,
 )
 
+from holdfast.bridges.correlation import correlation_of
 from holdfast.bridges.envelope import CONTENT_TYPE, headers_of
 from holdfast.bridges.loop_thread import LoopThread
 from holdfast.bridges.rabbitmq_topology import (
@@ -87,7 +88,8 @@ class RabbitMq:
     """A transport to the exchange `exchange`; messages are routed by their types.
 
     `queues` are declared with the exchange, which is enough where the relay starts before the
-    consumers. `source` says in every message where it comes from.
+    consumers. `source` says in every message where it comes from. `reply_to` is the queue in which
+    replies are awaited: those that answer a message with a callback token are told of it.
     """
 
     name = "rabbitmq"
@@ -99,6 +101,7 @@ class RabbitMq:
         exchange: str = EXCHANGE,
         queues: Sequence[Queue] = (),
         source: str = SOURCE,
+        reply_to: str | None = None,
         confirm_timeout: float = CONFIRM_S,
         connect_timeout: float = CONNECT_S,
         max_message_bytes: int = MOST_BYTES,
@@ -109,6 +112,7 @@ class RabbitMq:
         self._exchange_name = checked("RabbitMq", "exchange", exchange)
         self._queues = tuple(queues)
         self._source = checked("RabbitMq", "source", source)
+        self._reply_to = None if reply_to is None else checked("RabbitMq", "reply_to", reply_to)
         self._confirm_s = confirm_timeout
         self._connect_s = connect_timeout
         self._most_bytes = max_message_bytes
@@ -247,10 +251,13 @@ class RabbitMq:
 
     def _packed(self, message: OutboxMessage, body: bytes) -> aio_pika.Message:
         headers: dict[str, Any] = {**headers_of(message, source=self._source)}
+        correlation = correlation_of(message.payload)
         return aio_pika.Message(
             body,
             message_id=message.id,
             type=message.message_type,
+            correlation_id=None if correlation is None else correlation.id,
+            reply_to=self._reply_to if correlation is not None and correlation.asks else None,
             content_type=CONTENT_TYPE,
             content_encoding="utf-8",
             delivery_mode=aio_pika.DeliveryMode.PERSISTENT,

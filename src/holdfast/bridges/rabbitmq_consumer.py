@@ -15,16 +15,16 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
 from aio_pika.exceptions import AMQPError
 
-from holdfast.bridges.envelope import attribute, time_of, trace_of
 from holdfast.bridges.loop_thread import LoopThread
 from holdfast.bridges.rabbitmq import CONNECT_S, checked_url, location_of
-from holdfast.bridges.rabbitmq_letters import DELIVERIES, headers_of_letter
+from holdfast.bridges.rabbitmq_letters import headers_of_letter
+from holdfast.bridges.rabbitmq_received import deliveries_of, unearthed, unpacked
 from holdfast.bridges.rabbitmq_topology import (
     EXCHANGE,
     Queue,
@@ -34,7 +34,6 @@ from holdfast.bridges.rabbitmq_topology import (
     declare_queue,
 )
 from holdfast.classify import classify, is_failure
-from holdfast.core.document import decode
 from holdfast.core.failure import PAYLOAD_INVALID, Category, ErrorClass, Failure
 from holdfast.core.instant import Instant
 from holdfast.core.redaction import secrets_in_url
@@ -45,6 +44,7 @@ from holdfast.errors import (
     UnavailableError,
     UsageError,
 )
+from holdfast.runtime import failpoint
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.received import Received
 from holdfast.secrecy import keep_secret, redacted
@@ -72,8 +72,9 @@ class RabbitMqConsumer:
 
     What `handle` raises is judged like the exception of a handler: what may pass is tried again
     until the queue's delivery limit, what cannot succeed is a dead letter at once. While the store
-    is away messages are kept and tried again, at no cost. With `of_dead_letters` it is the queue's
-    dead letters that are consumed, which are tried again for ever.
+    is away messages are kept and tried again, at no cost. With `of_replies` a message needs no id
+    of its own where it says what it answers. With `of_dead_letters` it is the queue's dead letters
+    that are consumed, which are tried again for ever.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class RabbitMqConsumer:
         chance: Chance,
         exchange: str = EXCHANGE,
         prefetch: int = PREFETCH,
+        of_replies: bool = False,
         of_dead_letters: bool = False,
     ) -> None:
         given: object = prefetch
@@ -96,6 +98,7 @@ class RabbitMqConsumer:
         keep_secret(secrets_in_url(url))
         self.location = location_of(url)
         self._queue = queue
+        self._of_replies = of_replies
         self._of_dead_letters = of_dead_letters
         self.consumes = queue.dead_queue if of_dead_letters else queue.name
         self._handle = handle
@@ -237,10 +240,10 @@ class RabbitMqConsumer:
         with suppress(UnavailableError, *_UNREACHABLE):
             failure = await self._handled(channel, message)
             if failure is None:
-                await message.ack()
+                await _settle(message)
             elif self._of_dead_letters or self._may_pass(message, failure):
                 self._tell_failure(message, failure, again=True)
-                pause_s = PAUSES_S[min(_deliveries(message), len(PAUSES_S)) - 1]
+                pause_s = PAUSES_S[min(deliveries_of(message), len(PAUSES_S)) - 1]
                 await asyncio.sleep(pause_s * (0.5 + self._chance.roll() / 2))
                 await message.nack(requeue=True)
             else:
@@ -248,14 +251,14 @@ class RabbitMqConsumer:
                 await self._bury(channel, message, failure)
 
     def _may_pass(self, message: AbstractIncomingMessage, failure: Failure) -> bool:
-        return failure.retryable and _deliveries(message) <= self._queue.delivery_limit
+        return failure.retryable and deliveries_of(message) <= self._queue.delivery_limit
 
     async def _handled(
         self, channel: AbstractChannel, message: AbstractIncomingMessage
     ) -> Failure | None:
         """Return why a message cannot be handled, or None once it is."""
         try:
-            received = unpacked(message)
+            received = self._read(message)
         except InvalidDocument as error:
             return _invalid(str(error))
         loop, tries = asyncio.get_running_loop(), 0
@@ -272,6 +275,11 @@ class RabbitMqConsumer:
                 raise raised
         return None if raised is None else _judged(raised, now=self._clock.now())
 
+    def _read(self, message: AbstractIncomingMessage) -> Received:
+        if self._of_dead_letters:
+            return unearthed(message)
+        return unpacked(message, is_reply=self._of_replies)
+
     async def _bury(
         self, channel: AbstractChannel, message: AbstractIncomingMessage, failure: Failure
     ) -> None:
@@ -281,8 +289,9 @@ class RabbitMqConsumer:
         """
         letter = aio_pika.Message(
             message.body,
-            message_id=message.message_id,
+            message_id=unearthed(message).id,
             type=message.type,
+            correlation_id=message.correlation_id,
             content_type=message.content_type,
             content_encoding=message.content_encoding,
             delivery_mode=aio_pika.DeliveryMode.PERSISTENT,
@@ -290,14 +299,14 @@ class RabbitMqConsumer:
             headers=headers_of_letter(
                 message.headers,
                 failure,
-                attempts=_deliveries(message),
+                attempts=deliveries_of(message),
                 queue=self._queue.name,
                 now=self._clock.now(),
             ),
         )
         exchange = await channel.get_exchange(dead_exchange(self._exchange), ensure=False)
         await exchange.publish(letter, routing_key=self._queue.name, mandatory=True)
-        await message.ack()
+        await _settle(message)
 
     def _tell_outage(self, error: BaseException) -> None:
         LOGGER.warning(
@@ -321,12 +330,19 @@ class RabbitMqConsumer:
                 "queue": self.consumes,
                 "message_id": message.message_id,
                 "error_class": failure.error_class,
-                "deliveries": _deliveries(message),
+                "deliveries": deliveries_of(message),
             },
         )
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self.request_stop()
+
+
+async def _settle(message: AbstractIncomingMessage) -> None:
+    """Tell the broker that a message has had its effect, which is committed by now."""
+    failpoint.reach("settle.before")
+    await message.ack()
+    failpoint.reach("settle.after")
 
 
 async def _either(*events: asyncio.Event) -> None:
@@ -351,43 +367,6 @@ def _judged(error: BaseException, *, now: Instant) -> Failure:
     if isinstance(error, RetryLater) or not is_failure(error):
         return _STOPPED
     return classify(error, (), now=now)
-
-
-def unpacked(message: AbstractIncomingMessage) -> Received:
-    """Return a message as its consumer sees it, or raise what is wrong with it."""
-    headers: dict[str, Any] = dict(message.headers)
-    message_id = message.message_id or attribute(headers, "id")
-    if not message_id:
-        raise InvalidDocument(
-            "message",
-            path="",
-            limit="one with a message_id, by which it is known again",
-            found="none",
-        )
-    try:
-        text = message.body.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidDocument(
-            "message", path="", limit="UTF-8", found=f"something else ({error.reason})"
-        ) from error
-    return Received(
-        id=message_id,
-        type=attribute(headers, "type") or message.type or message.routing_key or "",
-        subject=attribute(headers, "subject"),
-        payload=decode(text),
-        source=attribute(headers, "source"),
-        time=time_of(headers),
-        sequence=attribute(headers, "sequence"),
-        trace=trace_of(headers),
-        deliveries=_deliveries(message),
-        headers=headers,
-    )
-
-
-def _deliveries(message: AbstractIncomingMessage) -> int:
-    """Return how often the broker has handed the message out, this time included."""
-    count = message.headers.get(DELIVERIES)
-    return 1 + count if isinstance(count, int) else 1 + bool(message.redelivered)
 
 
 def _invalid(why: str) -> Failure:

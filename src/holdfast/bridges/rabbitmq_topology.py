@@ -65,6 +65,20 @@ def dead_exchange(exchange: str) -> str:
     return f"{exchange}.dead"
 
 
+def arguments_of(queue: Queue, *, exchange: str) -> dict[str, Any]:
+    """Return how a queue is made."""
+    return {
+        "x-queue-type": "quorum",
+        "x-delivery-limit": queue.delivery_limit,
+        "x-dead-letter-exchange": dead_exchange(exchange),
+        "x-dead-letter-routing-key": queue.name,
+        # A dead letter leaves the queue only when it is safe in the other one, which takes
+        # that the queue refuses new messages rather than drop old ones.
+        "x-dead-letter-strategy": "at-least-once",
+        "x-overflow": "reject-publish",
+    }
+
+
 async def declare_exchange(channel: AbstractChannel, name: str) -> AbstractExchange:
     """Declare the exchange that messages are published to, by their types."""
     try:
@@ -84,20 +98,7 @@ async def declare_queue(channel: AbstractChannel, exchange: str, queue: Queue) -
     unlimited = {"x-queue-type": "quorum", "x-delivery-limit": _FOR_EVER}
     letters = await _declare(channel, queue.dead_queue, unlimited)
     await letters.bind(dead, routing_key=queue.name)
-    declared = await _declare(
-        channel,
-        queue.name,
-        {
-            "x-queue-type": "quorum",
-            "x-delivery-limit": queue.delivery_limit,
-            "x-dead-letter-exchange": dead,
-            "x-dead-letter-routing-key": queue.name,
-            # A dead letter leaves the queue only when it is safe in the other one, which takes
-            # that the queue refuses new messages rather than drop old ones.
-            "x-dead-letter-strategy": "at-least-once",
-            "x-overflow": "reject-publish",
-        },
-    )
+    declared = await _declare(channel, queue.name, arguments_of(queue, exchange=exchange))
     for pattern in queue.types:
         await declared.bind(exchange, routing_key=pattern)
 

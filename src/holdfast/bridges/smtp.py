@@ -119,12 +119,6 @@ class Smtp:
             raise self._unsent(error) from error
         return Evidence(notification_id=message_id)
 
-    def lookup(
-        self, *, token: str, notification_id: str | None, timeout_s: float
-    ) -> Evidence | None:
-        """Never called: nobody can ask a mail server what it has sent."""
-        raise NotImplementedError
-
     def __repr__(self) -> str:
         return f"Smtp({self.name!r})"
 

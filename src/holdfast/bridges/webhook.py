@@ -96,12 +96,6 @@ class Webhook:
             raise judged_by_status(self.name, answer, answer.body.decode("utf-8", "replace"))
         return Evidence(notification_id=message_id)
 
-    def lookup(
-        self, *, token: str, notification_id: str | None, timeout_s: float
-    ) -> Evidence | None:
-        """Never called: a receiver cannot be asked what it has received."""
-        raise NotImplementedError
-
     def __repr__(self) -> str:
         return f"Webhook({self.name!r})"
 

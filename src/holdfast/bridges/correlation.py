@@ -1,0 +1,46 @@
+"""How a request says by whom and where it may be answered, in the way that AMQP has for it.
+
+The right to answer is the callback token, and it travels in the payload. Programs that answer by
+AMQP's own means look at the message's properties instead, so what the payload says stands there,
+too.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from holdfast.core.document import decode
+from holdfast.errors import InvalidDocument
+
+TOKEN_FIELD: Final = "callback_token"  # noqa: S105 - the name of a field
+RESULT_FIELD: Final = "result"
+LONGEST_ID: Final = 255
+"""How many bytes a property of AMQP may have."""
+
+
+class Correlation(NamedTuple):
+    """What a message belongs to."""
+
+    id: str
+    """The callback token, which a reply sends back."""
+    asks: bool
+    """Whether it is the request; else it is the reply."""
+
+
+def correlation_of(payload: str) -> Correlation | None:
+    """Return the correlation of a message by its payload; None where it has no token.
+
+    A token that is too long for a property travels in the payload alone.
+    """
+    if f'"{TOKEN_FIELD}"' not in payload:
+        return None
+    try:
+        document = decode(payload)
+    except InvalidDocument:
+        return None
+    if not isinstance(document, dict):
+        return None
+    token = document.get(TOKEN_FIELD)
+    if not isinstance(token, str) or not token or len(token.encode()) > LONGEST_ID:
+        return None
+    return Correlation(token, asks=RESULT_FIELD not in document)

@@ -1,0 +1,83 @@
+"""From a message as the broker hands it out to one as its consumer sees it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+from aio_pika.abc import AbstractIncomingMessage
+
+from holdfast.bridges.envelope import attribute, time_of, trace_of
+from holdfast.bridges.rabbitmq_letters import DELIVERIES
+from holdfast.core.document import decode
+from holdfast.core.failure import clean_text
+from holdfast.errors import InvalidDocument
+from holdfast.runtime.received import Received
+
+MOST_UNREADABLE: Final = 16_384
+"""How many characters are kept of a dead letter that is no JSON."""
+
+
+def unpacked(message: AbstractIncomingMessage, *, is_reply: bool = False) -> Received:
+    """Return a message as its consumer sees it, or raise what is wrong with it.
+
+    A reply without an id is known again by what it answers: there is one reply to each request.
+    """
+    message_id = _id_of(message)
+    if not message_id and is_reply and message.correlation_id:
+        message_id = hashlib.sha256(message.correlation_id.encode()).hexdigest()
+    if not message_id:
+        raise InvalidDocument(
+            "message",
+            path="",
+            limit="one with a message_id, by which it is known again",
+            found="none",
+        )
+    try:
+        text = message.body.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidDocument(
+            "message", path="", limit="UTF-8", found=f"something else ({error.reason})"
+        ) from error
+    return _received(message, message_id, payload=decode(text))
+
+
+def unearthed(message: AbstractIncomingMessage) -> Received:
+    """Return a dead letter, whatever it holds: nothing that is wrong with it may keep it back.
+
+    One without an id is known again by what it says.
+    """
+    try:
+        return unpacked(message)
+    except InvalidDocument:
+        message_id = _id_of(message) or hashlib.sha256(message.body).hexdigest()
+        text = clean_text(message.body.decode(errors="backslashreplace"), MOST_UNREADABLE)
+        return _received(message, message_id, payload=None)._replace(unreadable=text)
+
+
+def _id_of(message: AbstractIncomingMessage) -> str | None:
+    return message.message_id or attribute(dict(message.headers), "id")
+
+
+def _received(message: AbstractIncomingMessage, message_id: str, *, payload: object) -> Received:
+    headers: dict[str, Any] = dict(message.headers)
+    return Received(
+        id=message_id,
+        type=attribute(headers, "type") or message.type or message.routing_key or "",
+        subject=attribute(headers, "subject"),
+        payload=payload,
+        source=attribute(headers, "source"),
+        time=time_of(headers),
+        sequence=attribute(headers, "sequence"),
+        trace=trace_of(headers),
+        correlation_id=message.correlation_id or None,
+        reply_to=message.reply_to or None,
+        deliveries=deliveries_of(message),
+        headers=headers,
+    )
+
+
+def deliveries_of(message: AbstractIncomingMessage) -> int:
+    """Return how often the broker has handed the message out, this time included."""
+    count = message.headers.get(DELIVERIES)
+    return 1 + count if isinstance(count, int) else 1 + bool(message.redelivered)
