@@ -1,0 +1,280 @@
+"""Who may do what: every route under `/api` demands a role, before it reads anything.
+
+A route says so with one of the parameters `Reader`, `Submitter`, `Operator`, `ReaderOfAll` or
+`OperatorOfAll`, which is then the `Principal`. A route that says nothing cannot be made.
+`ReaderOrWalkIn`, `SubmitterOrWalkIn` and `OwnerOrOperator` also let people in who have no
+credentials, where that is switched on; whatever they are let see or do has to name their owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from functools import wraps
+from inspect import iscoroutinefunction
+from typing import Annotated, Any, Final, NamedTuple, cast
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Depends
+from fastapi.params import Form
+from fastapi.routing import APIRoute, iter_route_contexts
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from holdfast.api import walk_ins as walk_in_cookie
+from holdfast.api.doors import Visitor
+from holdfast.api.media_type import check_media_type
+from holdfast.api.principal import Principal, Role
+from holdfast.api.problems import Problem
+from holdfast.api.repeated import check_repeated, lists_of
+from holdfast.api.serving import serving_of
+from holdfast.api.session import COOKIE, CSRF_FIELD, CSRF_HEADER, Session
+from holdfast.errors import UsageError
+
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
+_FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
+
+
+class Needs(NamedTuple):
+    """What a route demands."""
+
+    role: Role
+    every_owner: bool = False
+    """Whether it takes one who may see the rows of every owner."""
+    of_own: Role | None = None
+    """The role that is enough for those who see one owner's rows, their own."""
+    walk_ins: bool = False
+    """Whether people without credentials are let in, to what is theirs."""
+
+
+def needs(
+    role: Role, *, every_owner: bool = False, of_own: Role | None = None, walk_ins: bool = False
+) -> Callable[..., Any]:
+    """Return a dependency that lets in whoever has the role, and is their `Principal`."""
+    demanded = Needs(role, every_owner, of_own, walk_ins)
+
+    async def admitted(request: Request) -> Principal:
+        principal = await principal_of(request, walk_ins=walk_ins)
+        check_role(principal, demanded)
+        return principal
+
+    admitted.needs = demanded  # type: ignore[attr-defined]
+    return admitted
+
+
+Reader = Annotated[Principal, Depends(needs(Role.READER))]
+Submitter = Annotated[Principal, Depends(needs(Role.SUBMITTER))]
+Operator = Annotated[Principal, Depends(needs(Role.OPERATOR))]
+ReaderOfAll = Annotated[Principal, Depends(needs(Role.READER, every_owner=True))]
+ReaderOrWalkIn = Annotated[Principal, Depends(needs(Role.READER, walk_ins=True))]
+SubmitterOrWalkIn = Annotated[Principal, Depends(needs(Role.SUBMITTER, walk_ins=True))]
+OwnerOrOperator = Annotated[
+    Principal, Depends(needs(Role.OPERATOR, of_own=Role.SUBMITTER, walk_ins=True))
+]
+OperatorOfAll = Annotated[Principal, Depends(needs(Role.OPERATOR, every_owner=True))]
+
+
+class GuardedRoute(APIRoute):
+    """A route that lets nobody in before it knows their role; one without a role is refused."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401 - what APIRoute takes
+        super().__init__(path, in_one_thread(endpoint), **given)
+        if needs_of(self) is None:
+            raise UsageError(
+                f"the route {path} demands no role; give it a parameter such as "
+                "`who: Reader` from holdfast.api.access"
+            )
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler, behind the checks of role, media type and query."""
+        handle = super().get_route_handler()
+        demanded = needs_of(self)
+        lists = lists_of(self.dependant)
+        body = self.body_field
+        takes_json = body is not None and not isinstance(body.field_info, Form)
+
+        async def guarded(request: Request) -> Response:
+            if demanded is not None:
+                who = await principal_of(request, walk_ins=demanded.walk_ins)
+                check_role(who, demanded)
+            if takes_json:
+                check_media_type(request)
+            check_repeated(request, lists)
+            response = await handle(request)
+            keep_walk_in(request, response)
+            return response
+
+        return guarded
+
+
+def in_one_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a plain function as one that is awaited while a thread runs it.
+
+    FastAPI would hand what it returns to a thread as well, and on a busy machine every change of
+    threads costs more than putting a page into JSON.
+    """
+    if iscoroutinefunction(endpoint):
+        return endpoint
+
+    @wraps(endpoint)
+    async def awaited(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - as the endpoint has it
+        return await run_in_threadpool(endpoint, *args, **given)
+
+    return awaited
+
+
+def guarded_router(noun: str) -> APIRouter:
+    """Return a router for `/api/<noun>`, all of whose routes demand a role."""
+    return APIRouter(prefix=f"/api/{noun}", tags=[noun], route_class=GuardedRoute)
+
+
+def needs_of(route: APIRoute) -> Needs | None:
+    """Return what a route demands, None when it demands nothing."""
+    for dependency in route.dependant.dependencies:
+        demanded = getattr(dependency.call, "needs", None)
+        if isinstance(demanded, Needs):
+            return demanded
+    return None
+
+
+def refuse_open_routes(routes: Iterable[BaseRoute]) -> None:
+    """Raise unless every route under `/api` demands a role."""
+    for path, route in api_routes(routes):
+        if not isinstance(route, GuardedRoute) or needs_of(route) is None:
+            raise UsageError(
+                f"{path} demands no role; make it with a router of "
+                "holdfast.api.access.guarded_router"
+            )
+
+
+def api_routes(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, BaseRoute]]:
+    """Yield the path of every route under `/api`, and the route as it was made."""
+    for context in iter_route_contexts(list(routes)):
+        path = context.path or ""
+        if path == "/api" or path.startswith("/api/"):
+            yield path, context.original_route
+
+
+def check_role(principal: Principal, demanded: Needs) -> None:
+    """Raise a problem unless the principal may do what a route does."""
+    least = demanded.role if principal.owner is None else demanded.of_own or demanded.role
+    if not principal.role.may(least):
+        raise Problem(
+            "role_missing",
+            f"this takes the role {least}, and {principal.name} is a {principal.role}; "
+            "use a token of that role",
+            role=principal.role,
+            needed=least,
+        )
+    if demanded.every_owner and principal.owner is not None:
+        raise Problem(
+            "scope_missing",
+            "this concerns the jobs of every owner, and your token is for one; "
+            "use a token that is for every owner",
+        )
+
+
+async def principal_of(request: Request, *, walk_ins: bool = False) -> Principal:
+    """Return whom a request comes from, or raise the problem that nobody knows.
+
+    A request that may change something has to come from where it claims to: with a session it
+    carries the session's token, without credentials it must not come from another site.
+    With `walk_ins` it may come from somebody without credentials.
+    """
+    return (await visitor_of(request, walk_ins=walk_ins)).principal
+
+
+async def visitor_of(request: Request, *, walk_ins: bool = False) -> Visitor:
+    """Return whom a request comes from, and their session; see `principal_of`."""
+    known = getattr(request.state, "visitor", None)
+    if known is not None:
+        return cast("Visitor", known)
+    visitor = await _identify(request, walk_ins=walk_ins)
+    request.state.visitor = visitor
+    return visitor
+
+
+async def _identify(request: Request, *, walk_ins: bool) -> Visitor:
+    doors = serving_of(request).doors
+    authorization = request.headers.get("authorization")
+    if authorization is not None:
+        scheme, _, secret = authorization.partition(" ")
+        visitor = None
+        if scheme.lower() == "bearer":
+            visitor = await run_in_threadpool(doors.bearer, secret.strip())
+        if visitor is None:
+            raise Problem(
+                "credentials_refused",
+                "the bearer token is unknown or was revoked; send a good one in the header "
+                "Authorization",
+                headers=_CHALLENGE,
+            )
+        return visitor
+    cookie = request.cookies.get(COOKIE)
+    if cookie is not None:
+        visitor = await run_in_threadpool(doors.guest, cookie)
+        if visitor is not None and visitor.session is not None:
+            await _check_form(request, visitor.session)
+            return visitor
+    visitor = await run_in_threadpool(doors.local, request)
+    if visitor is None and walk_ins and serving_of(request).options.walk_ins:
+        visitor = await run_in_threadpool(_walk_in, request)
+    if visitor is None:
+        raise Problem(
+            "credentials_missing",
+            "send a bearer token in the header Authorization, or sign in to the console; "
+            "an operator makes tokens with: holdfast tokens create",
+            headers=_CHALLENGE,
+        )
+    check_site(request)
+    return visitor
+
+
+def _walk_in(request: Request) -> Visitor:
+    """Return somebody without credentials: whom we know by a cookie, or somebody new."""
+    walk_ins = serving_of(request).walk_ins
+    somebody = walk_ins.read(request.cookies.get(walk_in_cookie.COOKIE, ""))
+    if somebody is None:
+        somebody, request.state.walk_in = walk_ins.new()
+    return Visitor(somebody)
+
+
+def keep_walk_in(request: Request, response: Response) -> None:
+    """Give somebody new the cookie by which they are known from now on."""
+    fresh = getattr(request.state, "walk_in", None)
+    if fresh is not None:
+        path, https = request.scope.get("root_path", ""), serving_of(request).options.https
+        walk_in_cookie.set_cookie(response, fresh, path=path, https=https)
+
+
+async def _check_form(request: Request, session: Session) -> None:
+    if request.method in SAFE:
+        return
+    check_site(request)
+    given = request.headers.get(CSRF_HEADER)
+    if given is None and request.headers.get("content-type", "").startswith(_FORMS):
+        field = (await request.form()).get(CSRF_FIELD)
+        given = field if isinstance(field, str) else None
+    sessions = serving_of(request).sessions
+    if given is None or not sessions.is_csrf_token(given, session):
+        raise Problem(
+            "csrf_refused",
+            f"a request with a session has to carry its token, in the header {CSRF_HEADER} or in "
+            f"the form field {CSRF_FIELD}; load the page again, then try again",
+        )
+
+
+def check_site(request: Request) -> None:
+    """Raise a problem when another site has a browser send a request that may change something."""
+    if request.method in SAFE:
+        return
+    fetched_from = request.headers.get("sec-fetch-site", "same-origin")
+    origin = request.headers.get("origin")
+    same_host = origin is None or urlsplit(origin).netloc == request.headers.get("host")
+    if fetched_from not in {"same-origin", "none"} or not same_host:
+        raise Problem(
+            "csrf_refused",
+            "another site sent this request; open the console itself and try again",
+        )

@@ -1,0 +1,204 @@
+"""The API put together: middleware from the outside in, then routes, each behind a role."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from holdfast.api.access import keep_walk_in, refuse_open_routes
+from holdfast.api.body_limit import BodyLimits
+from holdfast.api.doors import Doors
+from holdfast.api.error_problems import problem_of, problem_of_http, problem_of_validation
+from holdfast.api.faults import Faults, internal_error, log_fault
+from holdfast.api.headers import SecurityHeaders
+from holdfast.api.hosts import Hosts
+from holdfast.api.metering import Metering, metering_of
+from holdfast.api.methods import METHOD_NOT_ALLOWED, methods_at
+from holdfast.api.openapi import describe
+from holdfast.api.options import ApiOptions
+from holdfast.api.patience import Patience
+from holdfast.api.problems import Problem, answer
+from holdfast.api.queue_counts import QueueCounting
+from holdfast.api.readiness import Readiness
+from holdfast.api.replay_runner import BackgroundReplays, background_of
+from holdfast.api.request_id import RequestIds
+from holdfast.api.request_log import RequestLog
+from holdfast.api.routes import (
+    audit,
+    dead_letters,
+    deliveries,
+    exports,
+    health,
+    job_bulk,
+    jobs,
+    metrics,
+    outbox,
+    queues,
+    reference,
+    replays,
+    session,
+    stream,
+    tokens,
+    upstreams,
+    version,
+    workers,
+)
+from holdfast.api.serving import Serving
+from holdfast.api.session import Sessions
+from holdfast.api.walk_ins import WalkIns
+from holdfast.engine import Holdfast
+from holdfast.errors import HoldfastError
+
+NOUNS: Final = (
+    audit,
+    dead_letters,
+    deliveries,
+    exports,
+    health,
+    job_bulk,
+    jobs,
+    metrics,
+    outbox,
+    queues,
+    reference,
+    replays,
+    session,
+    stream,
+    tokens,
+    upstreams,
+    version,
+    workers,
+)
+"""What is served: the file of each noun, in `holdfast.api.routes`."""
+
+
+class Api(FastAPI):
+    """The HTTP API of an application; see `create_api`.
+
+    It takes further routes, but under `/api` only such that demand a role.
+    """
+
+    def include_router(self, router: APIRouter, **how: Any) -> None:  # noqa: ANN401 - as FastAPI has it
+        """Serve the routes of a router; see FastAPI."""
+        super().include_router(router, **how)
+        refuse_open_routes(self.routes)
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Refuse to serve anything while there is a route that anybody might call."""
+        refuse_open_routes(self.routes)
+        return super().build_middleware_stack()
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the description of the API, made once."""
+        if self.openapi_schema is None:
+            self.openapi_schema = describe(self)
+        return self.openapi_schema
+
+
+def create_api(app: Holdfast, *, options: ApiOptions | None = None) -> Api:
+    """Return the HTTP API of an application, to be served by itself or mounted in another.
+
+    Raises `UsageError` when it is to listen where others reach it and nobody has credentials.
+    """
+    given = options or ApiOptions()
+    sessions = Sessions(app, lasting_s=given.session_s)
+    serving = Serving(
+        engine=app,
+        options=given,
+        readiness=Readiness(),
+        sessions=sessions,
+        doors=Doors(app, given, sessions),
+        walk_ins=WalkIns(sessions, app.chance),
+        queues=QueueCounting(app),
+    )
+    api = Api(
+        title="holdfast",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=_lifespan,
+        generate_unique_id_function=_operation_id,
+        middleware=[
+            Middleware(RequestIds, fresh=lambda: _fresh_id(app)),
+            Middleware(SecurityHeaders, https=given.https),
+            Middleware(RequestLog),
+            Middleware(Faults),
+            Middleware(Hosts, options=given),
+            Middleware(BodyLimits, options=given),
+            Middleware(Patience, options=given),
+        ],
+    )
+    api.state.serving = serving
+    api.state.replays = BackgroundReplays(app)
+    api.state.metering = Metering(app)
+    api.add_exception_handler(Problem, _on_problem)
+    api.add_exception_handler(HoldfastError, _on_error)
+    api.add_exception_handler(HTTPException, _on_http)
+    api.add_exception_handler(RequestValidationError, _on_validation)
+    for noun in NOUNS:
+        api.include_router(noun.ROUTER)
+    return api
+
+
+@asynccontextmanager
+async def _lifespan(api: FastAPI) -> AsyncIterator[None]:
+    """Go on with what was handed over, as long as the API is served."""
+    background, metering = background_of(api), metering_of(api)
+    await run_in_threadpool(background.look)
+    await run_in_threadpool(metering.exposition)
+    try:
+        yield
+    finally:
+        await run_in_threadpool(background.stop)
+        metering.stop()
+
+
+def _operation_id(route: APIRoute) -> str:
+    return route.name
+
+
+def _fresh_id(app: Holdfast) -> str:
+    return f"{app.chance.bits(64):016x}{app.chance.bits(32):08x}"
+
+
+def _on_problem(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, Problem)  # noqa: S101 - registered for nothing else
+    return _answer(request, problem)
+
+
+def _on_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HoldfastError)  # noqa: S101 - as above
+    problem = problem_of(error)
+    if problem is None:
+        log_fault(request.scope, error)
+    return _answer(request, problem or internal_error())
+
+
+def _on_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - as above
+    if error.status_code == METHOD_NOT_ALLOWED:
+        error.headers = {"Allow": ", ".join(sorted(methods_at(request)))}
+    return _answer(request, problem_of_http(error))
+
+
+def _on_validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
+    return _answer(request, problem_of_validation(error))
+
+
+def _answer(request: Request, problem: Problem) -> Response:
+    response = answer(request, problem)
+    keep_walk_in(request, response)
+    return response

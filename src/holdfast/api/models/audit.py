@@ -1,0 +1,38 @@
+"""The record of who did what, as the API tells it."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel
+
+from holdfast.api.models.acting import Action
+from holdfast.core.instant import to_rfc3339
+from holdfast.store.audit import AuditEntry
+
+
+class AuditLine(Action):
+    """One action; `by` is `holdfast` where the engine acted by itself."""
+
+    id: int
+    subject_kind: str
+    subject: str
+
+    @classmethod
+    def of(cls, entry: AuditEntry) -> AuditLine:
+        """Return an entry of the record as it is told."""
+        return cls(
+            id=entry.id or 0,
+            at=to_rfc3339(entry.at),
+            by=entry.done_by,
+            action=entry.action,
+            subject_kind=entry.subject_kind,
+            subject=entry.subject,
+            reason=entry.reason,
+            detail=None if entry.detail is None else dict(entry.detail),
+        )
+
+
+class AuditPage(BaseModel):
+    """Some of the record, newest first."""
+
+    items: list[AuditLine]
+    next_cursor: str | None

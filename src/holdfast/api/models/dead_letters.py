@@ -1,0 +1,187 @@
+"""Dead letters as the API takes and tells them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from holdfast.api.models.acting import Action, Request
+from holdfast.api.models.moment import Moment
+from holdfast.api.models.texts import Text
+from holdfast.core.dead_letter import Cause, LetterState, Standing
+from holdfast.core.failure import Category, Severity
+from holdfast.core.instant import to_rfc3339
+from holdfast.core.job import JobState
+from holdfast.store.letters import LetterGroup
+
+
+class PayloadFacts(BaseModel):
+    """By what a payload can be recognised without being shown."""
+
+    sha256: str
+    """The beginning of its hash."""
+    bytes: int
+
+
+class Circumstances(BaseModel):
+    """The circumstances of a failure: ids and figures, and nothing of the payload."""
+
+    job_id: str
+    key: str | None
+    trace: str | None
+    rerun_of: str | None
+    version: int | None
+    pipeline: str
+    stage: str
+    attempts: int
+    deaths: int
+    http_status: int | None
+    worker: str | None
+    payload: PayloadFacts | None
+
+
+class DeadLetter(BaseModel):
+    """A dead letter."""
+
+    id: str
+    """The id of the letter and of its job."""
+    kind: str
+    standing: Standing
+    state: LetterState
+    escalated: bool
+    dismissed: bool
+    job_state: JobState | None
+    pipeline: str
+    stage: str
+    queue: str
+    owner: str
+    error_class: str
+    previous_class: str | None
+    category: Category
+    severity: Severity
+    retryable: bool
+    outcome_known: bool
+    http_status: int | None
+    attempts: int
+    deaths: int
+    first_failure_at: Moment
+    last_failure_at: Moment
+    message: str
+    exception_type: str
+    last_stack: str
+    sanitized_context: Circumstances
+    fingerprint: str
+    cause: Cause | None
+    evidence: str | None
+    note: str | None
+    replayed_at: Moment | None
+    resolved_at: Moment | None
+    updated_at: Moment
+    revision: int
+
+
+class LetterRecord(BaseModel):
+    """What a queue of dead messages keeps of each, under the names used there."""
+
+    request_id: str = Field(alias="requestId")
+    submission_id: str = Field(alias="submissionId")
+    failure_reason: str = Field(alias="failureReason")
+    attempts_made: int = Field(alias="attemptsMade")
+    last_error: str = Field(alias="lastError")
+    timestamp: Moment
+
+
+class LetterHistoryLine(BaseModel):
+    """One thing that happened to the job of a letter."""
+
+    at: Moment
+    event: str
+    stage: str
+    attempt: int
+    meta: dict[str, Any]
+
+
+class DeadLetterReport(DeadLetter):
+    """All that is known of a dead letter."""
+
+    attempts_allowed: int | None
+    """The budget of the failed stage; null when its plan is not stored."""
+    record: LetterRecord
+    actions: list[Action]
+    """What was done about it, newest first."""
+    history: list[LetterHistoryLine]
+    """What happened to its job, oldest first."""
+
+
+class DeadLetterPage(BaseModel):
+    """Some dead letters, newest first."""
+
+    items: list[DeadLetter]
+    next_cursor: str | None
+
+
+class DeadLetterGroup(BaseModel):
+    """Letters that wait for a person and have the same cause."""
+
+    fingerprint: str
+    error_class: str
+    stage: str
+    pipelines: list[str]
+    letters: int
+    escalated: int
+    first_failure_at: Moment
+    last_failure_at: Moment
+    sample_id: str
+    """The letter that died last."""
+    message: str
+    """What that letter says."""
+
+    @classmethod
+    def of(cls, group: LetterGroup) -> DeadLetterGroup:
+        """Return a group as it is told."""
+        return cls(
+            **{
+                **group._asdict(),
+                "pipelines": list(group.pipelines),
+                "first_failure_at": to_rfc3339(group.first_failure_at),
+                "last_failure_at": to_rfc3339(group.last_failure_at),
+            }
+        )
+
+
+class DeadLetterGroups(BaseModel):
+    """The causes for which letters wait, the one with most letters first."""
+
+    items: list[DeadLetterGroup]
+
+
+class Triage(Request):
+    """What kind of cause it is."""
+
+    cause: Cause = Field(strict=False)
+    note: Text | None = None
+
+
+class Remediation(Request):
+    """How it is known that the cause is gone."""
+
+    evidence: Text
+
+
+class LetterReplay(Request):
+    """Send the job of one letter back."""
+
+    reason: Text | None = None
+    from_start: bool = False
+    """Run all stages again, not only those from the failed one on."""
+    confirm_idempotent: bool = False
+    """Needed where the job has no idempotency key: repeating it does no harm."""
+
+
+class Resolution(Request):
+    """How it ended."""
+
+    note: Text
+    unreplayed: bool = False
+    """Close it although its job was not sent back and completed."""

@@ -1,0 +1,308 @@
+"""Jobs as the API takes and tells them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from holdfast.api.models.acting import Request
+from holdfast.api.models.moment import Moment, When, instant, told
+from holdfast.api.models.texts import Plain, Text
+from holdfast.api.models.whole import WHOLE
+from holdfast.api.paging import PageQuery
+from holdfast.classify import PublicCodes
+from holdfast.core.job import DEFAULT_PRIORITY, PRIORITIES, JobState
+from holdfast.store.contract import JobFilter
+from holdfast.submission import MAX_VERSION
+from holdfast.view import AttemptLine, HistoryLine, JobView
+
+LONGEST_S: Final = 10 * 365 * 24 * 3600.0
+MOST_AT_ONCE: Final = 1_000
+"""How many jobs one request may change; the answer says where to go on."""
+
+Seconds = Annotated[float, Field(ge=0, le=LONGEST_S, allow_inf_nan=False)]
+States = Annotated[list[Annotated[JobState, Field(strict=False)]], Field(max_length=len(JobState))]
+
+
+class Document(BaseModel):
+    """A part of an answer, described field by field."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class JobSubmission(Request):
+    """A job to be made; its key stands in the header `Idempotency-Key`."""
+
+    pipeline: Plain
+    payload: Any = None
+    """What the first stage gets: any JSON that the pipeline accepts."""
+    key_alone: bool = False
+    """The key alone decides whether the job is there already; the payload is not compared."""
+    version: Annotated[int, Field(ge=1, le=MAX_VERSION), WHOLE] = 1
+    rerun: bool = False
+    """Run the job of that key again, under a higher version."""
+    queue: Plain | None = None
+    priority: Annotated[int, Field(ge=min(PRIORITIES), le=max(PRIORITIES)), WHOLE] = (
+        DEFAULT_PRIORITY
+    )
+    """0 is first, 3 is last."""
+    delay: Seconds | None = None
+    """Seconds from now until it is due; not together with `run_at`."""
+    run_at: When | None = None
+    deadline: Seconds | None = None
+    """Seconds from now until it has failed by timeout; not together with `deadline_at`."""
+    deadline_at: When | None = None
+    owner: Plain | None = None
+    """Whose job it is; your own owner's unless your token is for every owner."""
+
+    @model_validator(mode="after")
+    def _one_way_to_say_when(self) -> JobSubmission:
+        if self.delay is not None and self.run_at is not None:
+            raise ValueError("give delay or run_at, not both")
+        if self.deadline is not None and self.deadline_at is not None:
+            raise ValueError("give deadline or deadline_at, not both")
+        return self
+
+
+class JobSummary(Document):
+    """A job as lists show it: everything but its documents."""
+
+    id: str
+    pipeline: str
+    state: JobState
+    label: str
+    """The state, or what time has made of it: due, scheduled, retrying, overdue."""
+    stage: str
+    attempt: int
+    queue: str
+    priority: int
+    owner: str
+    key: str | None
+    version: int
+    rerun_of: str | None
+    created_at: Moment
+    run_at: Moment | None
+    """When it is due; null unless it is queued."""
+    deadline_at: Moment | None
+    started_at: Moment | None
+    attempt_at: Moment | None
+    finished_at: Moment | None
+    updated_at: Moment
+    holder: str | None
+    """The worker that runs it."""
+    lease_until: Moment | None
+    snoozes: int
+    interruptions: int
+    retries: int
+    revision: int
+    error_class: str | None
+    """Of a job that failed."""
+
+    @classmethod
+    def of(cls, view: JobView) -> JobSummary:
+        """Return a job as lists show it."""
+        return cls(**_summary(view))
+
+
+class JobDocument(JobSummary):
+    """A job with its documents."""
+
+    plan: str
+    trace: str | None
+    payload: Any
+    result: Any
+    """What the last stage returned; null unless the job is complete."""
+    error: dict[str, Any] | None
+    """Why the job failed; null unless it did."""
+    error_code: str | None
+    """What users are told of the failure, where the job's pipeline has public codes."""
+    error_message: str | None
+    """The same in one line."""
+    late_result: Any
+    """What came after the deadline; it changes nothing."""
+
+    @classmethod
+    def of(cls, view: JobView, codes: PublicCodes | None = None) -> JobDocument:
+        """Return a job with its documents; `codes` are the public ones of its pipeline."""
+        public = None if codes is None or view.error is None else codes.of(view.error)
+        return cls(
+            **_summary(view),
+            plan=view.job.plan,
+            trace=view.job.trace,
+            payload=view.payload,
+            result=view.result,
+            error=view.error,
+            error_code=None if public is None else public.code,
+            error_message=None if public is None else public.message,
+            late_result=view.late_result,
+        )
+
+
+def _summary(view: JobView) -> dict[str, Any]:
+    job = view.job
+    error = view.error
+    return {
+        "id": job.id,
+        "pipeline": job.pipeline,
+        "state": job.state,
+        "label": view.label,
+        "stage": job.stage,
+        "attempt": job.attempt,
+        "queue": job.queue,
+        "priority": job.priority,
+        "owner": job.owner,
+        "key": job.key,
+        "version": job.version,
+        "rerun_of": job.rerun_of,
+        "created_at": told(job.created_at),
+        "run_at": told(job.run_at) if job.state is JobState.QUEUED else None,
+        "deadline_at": told(job.deadline_at),
+        "started_at": told(job.started_at),
+        "attempt_at": told(job.attempt_at),
+        "finished_at": told(job.finished_at),
+        "updated_at": told(job.updated_at),
+        "holder": job.holder,
+        "lease_until": told(job.lease_until),
+        "snoozes": job.snoozes,
+        "interruptions": job.interruptions,
+        "retries": job.retries,
+        "revision": job.revision,
+        "error_class": None if error is None else error.get("error_class"),
+    }
+
+
+class JobPage(Document):
+    """Some jobs, newest first."""
+
+    items: list[JobSummary]
+    next_cursor: str | None
+
+
+class JobEvent(Document):
+    """One thing that happened to a job."""
+
+    at: Moment
+    event: str
+    stage: str
+    attempt: int
+    meta: dict[str, Any]
+
+    @classmethod
+    def of(cls, line: HistoryLine) -> JobEvent:
+        """Return a line of a job's history."""
+        return cls(**line.to_document())
+
+
+class JobEvents(Document):
+    """All that happened to a job, oldest first."""
+
+    items: list[JobEvent]
+
+
+class JobAttempt(Document):
+    """One run of one stage under one lease."""
+
+    stage: str
+    attempt: int
+    worker: str
+    started_at: Moment
+    ended_at: Moment | None
+    """null while it runs."""
+    duration_ms: float | None
+    outcome: str
+    error_class: str | None
+    http_status: int | None
+
+    @classmethod
+    def of(cls, line: AttemptLine) -> JobAttempt:
+        """Return an attempt."""
+        return cls(**line.to_document())
+
+
+class JobAttempts(Document):
+    """Every attempt at a job's stages, oldest first."""
+
+    items: list[JobAttempt]
+
+
+class JobResults(Document):
+    """What the finished stages of a job's current run returned, by stage."""
+
+    results: dict[str, Any]
+
+
+class RetryRequest(Request):
+    """Why a job is sent back, and from where."""
+
+    reason: Text | None = None
+    from_start: bool = False
+    """From the first stage, not from the one that failed."""
+
+
+class JobSelection(Request):
+    """Which jobs; what is left out matches everything."""
+
+    state: States = Field(default=[])
+    pipeline: Plain | None = None
+    stage: Plain | None = None
+    queue: Plain | None = None
+    owner: Plain | None = None
+    key: Plain | None = None
+    error_class: Plain | None = None
+    created_since: When | None = None
+    created_until: When | None = None
+
+    def filter(self) -> JobFilter:
+        """Return the engine's filter."""
+        return JobFilter(
+            states=tuple(dict.fromkeys(self.state)),
+            pipeline=self.pipeline,
+            stage=self.stage,
+            queue=self.queue,
+            owner=self.owner,
+            key=self.key,
+            error_class=self.error_class,
+            created_since=instant(self.created_since),
+            created_until=instant(self.created_until),
+        )
+
+
+class JobQuery(PageQuery, JobSelection):
+    """Which jobs to list, and which page of them."""
+
+    model_config = ConfigDict(extra="forbid", strict=False)
+
+
+class BulkCancel(Request):
+    """Which jobs to end, and why."""
+
+    filter: JobSelection
+    everything: bool = False
+    """Said on purpose: the filter is empty, and every job that allows it is meant."""
+    reason: Text
+    dry_run: bool = False
+    """Only count."""
+    limit: Annotated[int, Field(ge=1, le=MOST_AT_ONCE), WHOLE] = MOST_AT_ONCE
+    cursor: Annotated[str, Field(max_length=512)] | None = None
+    """`next_cursor` of the answer before, with everything else as it was."""
+
+
+class BulkRetry(BulkCancel):
+    """Which jobs to send back, why, and from where."""
+
+    from_start: bool = False
+
+
+class BulkOutcome(Document):
+    """What became of a part of a bulk action, or with `dry_run` what would."""
+
+    action: str
+    dry_run: bool
+    matched: int
+    """Jobs that the filter matches and that allow the action: all with `dry_run`, else the part."""
+    at_least: bool
+    """There are more than `matched`; counting stopped there."""
+    changed: int
+    next_cursor: str | None
+    """Where to go on; null once all are done."""

@@ -1,0 +1,65 @@
+"""Upstreams and their breakers as the API takes and tells them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import BaseModel, Field
+
+from holdfast.api.models.acting import Action, Reasoned
+from holdfast.api.models.moment import Moment
+from holdfast.core.breaker import Admits
+from holdfast.core.upstream import Gate
+
+
+class Upstream(BaseModel):
+    """How an upstream stands."""
+
+    upstream: str
+    breaker: Gate
+    admits: Admits
+    share: float | None
+    """How much is let through, from 0 to 1; null where only a worker's policy tells."""
+    since: Moment | None
+    until: Moment | None
+    """When the next trial may be made, or the pause ends that the upstream asked for."""
+    paused_until: Moment | None
+    forced_by: str | None
+    forced_reason: str | None
+    generation: int
+    reopenings: int
+    trials: int
+    successes: int
+    recently_fine: int
+    recently_failed: int
+
+
+class Upstreams(BaseModel):
+    """Every upstream that stages call or that anything is known about, by name."""
+
+    items: list[Upstream]
+
+
+class UpstreamReport(Upstream):
+    """An upstream and what was done to it of late."""
+
+    actions: list[Action]
+
+
+class BreakerAction(StrEnum):
+    """What an operator does to a breaker."""
+
+    OPEN = "open"
+    """Let nothing through, whatever calls say, until it is closed or reset."""
+    CLOSE = "close"
+    """Let everything through, whatever calls say, until it is opened or reset."""
+    RESET = "reset"
+    """Let go of it and forget everything: it is closed, and moves by itself again."""
+    PROBE = "probe"
+    """Have the next trial made now: a cooldown, or a pause the upstream asked for, ends."""
+
+
+class BreakerOrder(Reasoned):
+    """What to do to the breaker of an upstream, and why."""
+
+    action: BreakerAction = Field(strict=False)

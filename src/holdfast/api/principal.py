@@ -1,0 +1,26 @@
+"""Who asks, and what they may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.core.role import Role
+
+__all__ = ["LOCAL", "Principal", "Role"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Whoever a request comes from: a name for the audit log, a role, and whose rows they see."""
+
+    name: str
+    role: Role
+    owner: str | None = None
+    """The only owner whose rows this principal sees; None for every owner's."""
+    walks_in: bool = False
+    """Whether it is somebody without credentials, whom only routes that say so let in."""
+
+
+LOCAL: Final = Principal(name="local", role=Role.OPERATOR)
+"""Everybody, while the API listens on loopback only and nobody has made a token."""

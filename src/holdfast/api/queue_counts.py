@@ -1,0 +1,51 @@
+"""How queues stand, for everybody who asks at about the same time.
+
+Counting takes as long as there are jobs to count, and pages and probes ask often. A long count is
+told to whoever asks within a second of it; a short one is made anew each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.engine import Holdfast
+from holdfast.store.contract import QueueCounts
+
+MANY: Final = 5_000
+"""From how many active jobs on a count is told again."""
+KEPT_US: Final = SECOND_US
+
+
+class _Kept(NamedTuple):
+    counts: Sequence[QueueCounts]
+    until: Instant
+
+
+class QueueCounting:
+    """Counts the active jobs of every queue, at most about once a second where they are many."""
+
+    def __init__(self, engine: Holdfast, *, many: int = MANY) -> None:
+        self._engine = engine
+        self._many = many
+        self._kept: _Kept | None = None
+
+    def read(self) -> Sequence[QueueCounts]:
+        """Return how every queue stands, now or a second ago."""
+        kept = self._kept
+        now = self._engine.clock.now()
+        if kept is not None and now < kept.until:
+            return kept.counts
+        counts = self._engine.queues()
+        is_long = sum(map(_active, counts)) >= self._many
+        self._kept = _Kept(counts, later(now, KEPT_US)) if is_long else None
+        return counts
+
+    def forget(self) -> None:
+        """Have the next one who asks told how things are after a change made here."""
+        self._kept = None
+
+
+def _active(counts: QueueCounts) -> int:
+    return counts.due + counts.scheduled + counts.processing + counts.waiting

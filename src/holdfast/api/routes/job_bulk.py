@@ -1,0 +1,105 @@
+"""`POST /api/jobs/cancel` and `/retry`: one action for every job that matches, in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from holdfast.api.access import Operator, guarded_router
+from holdfast.api.models.jobs import BulkCancel, BulkOutcome, BulkRetry, JobSelection
+from holdfast.api.paging import bad_cursor, cursor_of, text_position
+from holdfast.api.problems import Flaw, Problem
+from holdfast.api.routes.jobs import scoped
+from holdfast.api.serving import Engine
+from holdfast.bulk import Chunk
+from holdfast.core.job import ACTIVE, JobState
+from holdfast.engine import Holdfast
+from holdfast.errors import UnknownJob
+from holdfast.job_verbs import MOST_COUNTED
+from holdfast.store.contract import JobFilter
+
+ROUTER: Final = guarded_router("jobs")
+CURSOR: Final = "bulk"
+
+Part = Callable[[JobFilter, str | None], Chunk]
+
+
+@ROUTER.post("/cancel")
+def cancel_jobs(body: BulkCancel, who: Operator, engine: Engine) -> BulkOutcome:
+    """End every matching job that has not ended, newest first, a part with each request."""
+    states = tuple(state for state in JobState if state in ACTIVE)
+
+    def part(matching: JobFilter, before: str | None) -> Chunk:
+        return engine.cancel_many(
+            matching, by=who.name, reason=body.reason, before=before, limit=body.limit
+        )
+
+    matching = scoped(_checked(body, "cancel", states), who)
+    return _done(engine, body, matching, action="cancel", part=part)
+
+
+@ROUTER.post("/retry")
+def retry_jobs(body: BulkRetry, who: Operator, engine: Engine) -> BulkOutcome:
+    """Send every matching job back that has failed, newest first, a part with each request."""
+
+    def part(matching: JobFilter, before: str | None) -> Chunk:
+        return engine.retry_many(
+            matching,
+            by=who.name,
+            reason=body.reason,
+            from_start=body.from_start,
+            before=before,
+            limit=body.limit,
+        )
+
+    matching = scoped(_checked(body, "retry", (JobState.FAILED,)), who)
+    return _done(engine, body, matching, action="retry", part=part)
+
+
+def _checked(body: BulkCancel, action: str, states: tuple[JobState, ...]) -> JobFilter:
+    """Return the filter, narrowed to the states that allow the action."""
+    if body.filter == JobSelection() and not body.everything:
+        raise Problem(
+            "invalid_request",
+            "name at least one thing that the jobs have in common, or say that everything is meant",
+            errors=[Flaw("/filter", "is empty; narrow it, or set everything to true")],
+        )
+    outside = [state.value for state in body.filter.state if state not in states]
+    if outside:
+        allowed = " or ".join(states)
+        raise Problem(
+            "invalid_request",
+            f"jobs that are {' or '.join(outside)} do not allow {action}; ask for {allowed} jobs",
+            errors=[Flaw("/filter/state", f"must be {allowed}")],
+        )
+    matching = body.filter.filter()
+    return matching._replace(states=matching.states or states)
+
+
+def _done(
+    engine: Holdfast, body: BulkCancel, matching: JobFilter, *, action: str, part: Part
+) -> BulkOutcome:
+    if body.dry_run:
+        count = engine.count(matching)
+        return BulkOutcome(
+            action=action,
+            dry_run=True,
+            matched=count,
+            at_least=count == MOST_COUNTED,
+            changed=0,
+            next_cursor=None,
+        )
+    try:
+        chunk = part(matching, text_position(CURSOR, body.cursor))
+    except UnknownJob:
+        raise bad_cursor() from None
+    # From the newest on downwards: jobs that are made meanwhile are not met.
+    cursor = None if chunk.before is None else cursor_of(CURSOR, chunk.before)
+    return BulkOutcome(
+        action=action,
+        dry_run=False,
+        matched=chunk.matched,
+        at_least=cursor is not None,
+        changed=chunk.changed,
+        next_cursor=cursor,
+    )

@@ -1,0 +1,200 @@
+"""`/api/jobs`: submit jobs, read them, send them back, end them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Header, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from holdfast import tracing
+from holdfast.api.access import (
+    OwnerOrOperator,
+    Reader,
+    ReaderOrWalkIn,
+    Submitter,
+    guarded_router,
+)
+from holdfast.api.models.acting import Reasoned
+from holdfast.api.models.jobs import (
+    JobAttempt,
+    JobAttempts,
+    JobDocument,
+    JobEvent,
+    JobEvents,
+    JobPage,
+    JobQuery,
+    JobResults,
+    JobSubmission,
+    JobSummary,
+    RetryRequest,
+)
+from holdfast.api.owners import owner_for
+from holdfast.api.paging import bad_cursor, cursor_of, link_next, text_position
+from holdfast.api.principal import Principal
+from holdfast.api.serving import Engine
+from holdfast.core.job import DEFAULT_OWNER
+from holdfast.engine import Holdfast
+from holdfast.errors import UnknownJob
+from holdfast.store.contract import JobFilter
+from holdfast.submission import MAX_KEY_LENGTH
+from holdfast.view import JobView
+
+ROUTER: Final = guarded_router("jobs")
+CURSOR: Final = "jobs"
+REPLAYED: Final = "Idempotency-Replayed"
+_LEAST_QUOTED: Final = 2
+
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=MAX_KEY_LENGTH + _LEAST_QUOTED,
+        description="Makes the submission safe to repeat: the same key and body name the same job.",
+    ),
+]
+_LOCATION: Final = {
+    "Location": {"description": "Where the job is.", "schema": {"type": "string"}},
+}
+
+
+@ROUTER.post(
+    "",
+    status_code=201,
+    responses={
+        201: {"description": "A new job.", "headers": _LOCATION},
+        200: {
+            "description": "The job that the key names already.",
+            "model": JobDocument,
+            "headers": {
+                **_LOCATION,
+                REPLAYED: {"description": "`true`.", "schema": {"type": "string"}},
+            },
+        },
+    },
+)
+def submit_job(
+    body: JobSubmission,
+    request: Request,
+    response: Response,
+    *,
+    who: Submitter,
+    engine: Engine,
+    key: Key = None,
+) -> JobDocument:
+    """Make a job, or find the one that the key already names."""
+    handle = engine.submit(
+        body.pipeline,
+        body.payload,
+        key=_plain_key(key),
+        key_alone=body.key_alone,
+        owner=owner_for(who, body.owner) or DEFAULT_OWNER,
+        version=body.version,
+        rerun=body.rerun,
+        queue=body.queue,
+        priority=body.priority,
+        delay=body.delay,
+        run_at=body.run_at,
+        deadline=body.deadline_at if body.deadline is None else body.deadline,
+        trace=tracing.received(request.headers),
+    )
+    response.headers["Location"] = f"{request.scope.get('root_path', '')}/api/jobs/{handle.id}"
+    if not handle.created:
+        response.status_code = 200
+        response.headers[REPLAYED] = "true"
+    return _document(handle.get(), engine)
+
+
+@ROUTER.get("")
+def list_jobs(
+    wanted: Annotated[JobQuery, Query()],
+    request: Request,
+    response: Response,
+    who: Reader,
+    engine: Engine,
+) -> JobPage:
+    """List jobs, newest first."""
+    matching = scoped(wanted.filter(), who)
+    page = page_of(
+        engine, matching, before=text_position(CURSOR, wanted.cursor), limit=wanted.limit
+    )
+    cursor = cursor_of(CURSOR, page[-1].id) if len(page) == wanted.limit else None
+    link_next(request, response, cursor)
+    return JobPage(items=[JobSummary.of(view) for view in page], next_cursor=cursor)
+
+
+@ROUTER.get("/{job_id}")
+def get_job(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobDocument:
+    """Read a job with its payload, and its result or its error."""
+    return _document(engine.job(job_id, owner=who.owner), engine)
+
+
+@ROUTER.get("/{job_id}/events")
+def list_job_events(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobEvents:
+    """Tell all that happened to a job, oldest first."""
+    lines = engine.history(job_id, owner=who.owner)
+    return JobEvents(items=[JobEvent.of(line) for line in lines])
+
+
+@ROUTER.get("/{job_id}/attempts")
+def list_job_attempts(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobAttempts:
+    """Tell every attempt at a job's stages, oldest first, also the one under way."""
+    lines = engine.attempts(job_id, owner=who.owner)
+    return JobAttempts(items=[JobAttempt.of(line) for line in lines])
+
+
+@ROUTER.get("/{job_id}/results")
+def get_job_results(job_id: str, who: Reader, engine: Engine) -> JobResults:
+    """Tell what the finished stages of a job's current run returned."""
+    return JobResults(results=engine.results(job_id, owner=who.owner))
+
+
+@ROUTER.post("/{job_id}/retry")
+def retry_job(
+    job_id: str, who: OwnerOrOperator, engine: Engine, body: RetryRequest | None = None
+) -> JobDocument:
+    """Send a failed job back to the stage that failed, or to the start, with a new budget."""
+    asked = body or RetryRequest()
+    view = engine.retry(
+        job_id, by=who.name, reason=asked.reason, from_start=asked.from_start, owner=who.owner
+    )
+    return _document(view, engine)
+
+
+@ROUTER.post("/{job_id}/cancel")
+def cancel_job(
+    job_id: str, who: OwnerOrOperator, engine: Engine, body: Reasoned | None = None
+) -> JobDocument:
+    """End a job that has not ended; what its handler may still return is refused."""
+    reason = None if body is None else body.reason
+    view = engine.cancel(job_id, by=who.name, reason=reason, owner=who.owner)
+    return _document(view, engine)
+
+
+def scoped(matching: JobFilter, who: Principal) -> JobFilter:
+    """Return the filter with the owner that the principal may ask about."""
+    return matching._replace(owner=owner_for(who, matching.owner))
+
+
+def page_of(
+    engine: Holdfast, matching: JobFilter, *, before: str | None, limit: int
+) -> list[JobView]:
+    """Return the jobs below a position that somebody sent."""
+    try:
+        return engine.jobs(matching, before=before, limit=limit)
+    except UnknownJob:
+        raise bad_cursor() from None
+
+
+def _document(view: JobView, engine: Holdfast) -> JobDocument:
+    pipeline = engine.pipelines.get(view.job.pipeline)
+    return JobDocument.of(view, None if pipeline is None else pipeline.public_codes)
+
+
+def _plain_key(given: str | None) -> str | None:
+    """Return the key, which may stand in quotes as structured headers have it."""
+    if given is not None and len(given) > _LEAST_QUOTED and given[0] == given[-1] == '"':
+        return given[1:-1]
+    return given

@@ -1,0 +1,117 @@
+"""`/api/stream`: every transition as it happens, as server-sent events."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Header, Query
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from holdfast.api import sse
+from holdfast.api.access import ReaderOrWalkIn, guarded_router, principal_of
+from holdfast.api.hub import Hub, hub_of
+from holdfast.api.models.texts import Plain
+from holdfast.api.principal import Principal
+from holdfast.api.problems import Problem
+from holdfast.api.stream import Joined, Stream, Wanted
+from holdfast.runtime.tail_cursor import LONGEST
+
+ROUTER: Final = guarded_router("stream")
+MOST_NAMES: Final = 32
+
+LastEventId = Annotated[
+    str | None,
+    Header(
+        alias="Last-Event-ID",
+        max_length=LONGEST,
+        description="The id of the last event that was received; browsers send it themselves.",
+    ),
+]
+
+
+class StreamQuery(BaseModel):
+    """Which events; what is left out narrows nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    job: Plain | None = Field(default=None, description="Of this job only.")
+    pipeline: Plain | None = Field(default=None, description="Of jobs of this pipeline only.")
+    event: list[Plain] = Field(
+        default=[], max_length=MOST_NAMES, description="Events of these names only."
+    )
+    since: str | None = Field(
+        default=None,
+        max_length=LONGEST,
+        description="Go on after the event of this id, where `Last-Event-ID` cannot be sent.",
+    )
+
+
+class EventStream(StreamingResponse):
+    """An open event stream; however it ends, the hub forgets it."""
+
+    media_type = sse.MEDIA_TYPE
+
+    def __init__(self, hub: Hub, stream: Stream, joined: Joined) -> None:
+        super().__init__(stream.chunks(joined), headers=sse.HEADERS)
+        self._hub = hub
+        self._stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send events until the client goes, or the process ends."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._hub.leave(self._stream)
+
+
+@ROUTER.get(
+    "",
+    status_code=200,
+    response_class=EventStream,
+    responses={
+        200: {
+            "description": "Events until either side ends the stream.",
+            "content": {sse.MEDIA_TYPE: {"schema": {"type": "string"}}},
+        }
+    },
+)
+async def stream_events(
+    query: Annotated[StreamQuery, Query()],
+    who: ReaderOrWalkIn,
+    request: Request,
+    last_event_id: LastEventId = None,
+) -> EventStream:
+    """Tell every transition of jobs as it happens, and how breakers and queues are moved.
+
+    A token for one owner hears of that owner's jobs alone, and of no breakers or queues.
+    """
+    hub = hub_of(request.app)
+    key = (who.name, who.owner)
+    hub.admit(key)
+
+    async def welcome() -> bool:
+        return await _is_welcome(request, who)
+
+    stream = Stream(
+        hub,
+        wanted=Wanted(who.owner, query.job, query.pipeline, frozenset(query.event)),
+        since=last_event_id or query.since,
+        who=key,
+        welcome=welcome,
+    )
+    return EventStream(hub, stream, await run_in_threadpool(hub.join, stream))
+
+
+async def _is_welcome(request: Request, who: Principal) -> bool:
+    """Ask again who it is: a token may have been revoked since the stream was opened."""
+    if who.walks_in:
+        return True
+    request.state.visitor = None
+    try:
+        return await principal_of(request) == who
+    except Problem:
+        return False

@@ -1,0 +1,97 @@
+"""People without credentials, where they are let in."""
+
+import pytest
+
+from holdfast.api.walk_ins import COOKIE
+from holdfast.errors import UnknownJob
+from tests.api.operating.desk import Desk
+
+
+@pytest.fixture
+def desk(database_url):
+    made = Desk(database_url, api={"walk_ins": True})
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def walk_in(desk):
+    """Somebody who has been here before, and the owner they are."""
+    client = desk.visitor(None)
+    client.get(f"/api/jobs/{desk.app.submit('p', {'n': 0}).id}/events")
+    number = client.cookies[COOKIE].partition(".")[0]
+    return client, f"walk-in-{number}"
+
+
+def test_somebody_new_gets_a_cookie_that_scripts_and_other_sites_cannot_use(desk):
+    client = desk.visitor(None)
+    job_id = desk.app.submit("p", {"n": 1}, owner="a").id
+    refused = client.get(f"/api/jobs/{job_id}")
+    assert (refused.status_code, refused.json()["code"]) == (404, "job_not_found")
+
+    cookie = client.cookies[COOKIE]
+    again = client.get(f"/api/jobs/{job_id}")
+
+    assert "set-cookie" not in again.headers
+    assert client.cookies[COOKIE] == cookie
+    said = refused.headers["set-cookie"].lower()
+    assert {"httponly", "samesite=strict", "path=/"} <= {part.strip() for part in said.split(";")}
+
+
+def test_they_see_retry_and_cancel_what_is_theirs(desk, walk_in):
+    client, owner = walk_in
+    (mine,) = desk.dead(1, owner=owner)
+
+    assert client.get(f"/api/jobs/{mine}").json()["state"] == "failed"
+    assert client.post(f"/api/jobs/{mine}/retry").json()["state"] == "queued"
+    assert client.post(f"/api/jobs/{mine}/cancel").json()["state"] == "cancelled"
+    assert desk.app.history(mine)[-1].meta["by"] == owner
+
+
+def test_what_is_somebody_elses_is_unknown_to_them(desk, walk_in):
+    client, _ = walk_in
+    (theirs,) = desk.dead(1, owner="a")
+
+    answers = [
+        client.get(f"/api/jobs/{theirs}"),
+        client.get(f"/api/jobs/{theirs}/events"),
+        client.get(f"/api/jobs/{theirs}/attempts"),
+        client.post(f"/api/jobs/{theirs}/retry"),
+        client.post(f"/api/jobs/{theirs}/cancel"),
+    ]
+
+    assert {answer.json()["code"] for answer in answers} == {"job_not_found"}
+    with pytest.raises(UnknownJob):
+        desk.app.job(theirs, owner="walk-in-0")
+
+
+@pytest.mark.parametrize("change", ["", ".", "x" * 600, "0" * 32 + ".x", "é" * 8])
+def test_a_cookie_that_was_not_made_here_is_nobodys(desk, walk_in, change):
+    client, owner = walk_in
+    (mine,) = desk.dead(1, owner=owner)
+    number, _, mac = client.cookies[COOKIE].partition(".")
+    stranger = desk.visitor(None)
+
+    for forged in (change, f"{number}.", f"{number}.{mac[:-1]}", f"{'0' * 32}.{mac}"):
+        headers = [(b"cookie", f"{COOKIE}={forged}".encode())]
+        assert stranger.get(f"/api/jobs/{mine}", headers=headers).status_code == 404
+
+
+def test_another_site_cannot_act_for_them(desk, walk_in):
+    client, owner = walk_in
+    (mine,) = desk.dead(1, owner=owner)
+
+    answer = client.post(f"/api/jobs/{mine}/retry", headers={"Sec-Fetch-Site": "cross-site"})
+
+    assert answer.json()["code"] == "csrf_refused"
+    assert desk.app.job(mine).state == "failed"
+
+
+def test_credentials_count_for_more_than_the_cookie(desk, walk_in):
+    client, _ = walk_in
+    (theirs,) = desk.dead(1, owner="a")
+    token = desk.token("root-2")
+
+    answer = client.get(f"/api/jobs/{theirs}", headers={"Authorization": f"Bearer {token}"})
+
+    assert answer.json()["id"] == theirs
