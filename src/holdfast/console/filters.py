@@ -1,0 +1,116 @@
+"""How templates show instants, ids, figures and what may hold secrets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from jinja2 import Environment, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
+
+from holdfast.console import charts, words
+from holdfast.core.instant import Instant, to_datetime, to_rfc3339
+from holdfast.core.replay import Counts
+from holdfast.secrecy import redacted, redacted_value
+from holdfast.spoken import span
+
+SHOWN_ID: Final = 13
+LONGEST_SHOWN: Final = 20_000
+_MILLISECOND_US: Final = 1_000
+
+
+def install(environment: Environment) -> None:
+    """Give templates their filters."""
+    environment.filters.update(
+        ago=_ago,
+        exact=exact,
+        rfc3339=to_rfc3339,
+        since=_since,
+        short_id=short_id,
+        hidden=redacted,
+        ms=milliseconds,
+        tone=words.tone,
+        spoken=words.spoken,
+        label=label,
+        clock=_clock,
+        remark=words.remark,
+        swatch=charts.swatch,
+        progress=progress,
+        progress_words=progress_words,
+    )
+
+
+def exact(instant: Instant) -> str:
+    """Return an instant to the millisecond, in UTC."""
+    return to_datetime(instant).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
+
+
+def label(name: object) -> str:
+    """Return the name of a fact as it stands above it."""
+    spoken = words.spoken(name)
+    return spoken[:1].upper() + spoken[1:]
+
+
+def short_id(text: object) -> str:
+    """Return the beginning of an id that tells it from its neighbours, and its end."""
+    whole = str(text)
+    return whole if len(whole) <= SHOWN_ID + 6 else f"{whole[:SHOWN_ID]}…{whole[-4:]}"
+
+
+def milliseconds(length_ms: float | None) -> str:
+    """Return a length of time; a dash for none."""
+    return "—" if length_ms is None else span(int(length_ms * _MILLISECOND_US))
+
+
+def shown(value: Any) -> str:  # noqa: ANN401 - JSON of any shape
+    """Return JSON for people, without its secrets; what is very long is cut, and says so."""
+    text = whole(value)
+    if len(text) <= LONGEST_SHOWN:
+        return text
+    return f"{text[:LONGEST_SHOWN]}\n… {len(text) - LONGEST_SHOWN} more characters: download it"
+
+
+def whole(value: Any) -> str:  # noqa: ANN401 - JSON of any shape
+    """Return JSON for people, without its secrets."""
+    return json.dumps(redacted_value(value), indent=2, ensure_ascii=False)
+
+
+def parts_of(counts: Counts) -> list[charts.Part]:
+    """Return the letters of a replay by what became of them."""
+    return [
+        charts.Part("succeeded", "good", counts.succeeded),
+        charts.Part("failed again", "bad", counts.failed_again),
+        charts.Part("under way", "busy", counts.under_way + counts.unsent),
+        charts.Part("cancelled", "wait", counts.cancelled),
+        charts.Part("skipped", "warn", counts.skipped),
+        charts.Part("not sent yet", "over", counts.pending),
+    ]
+
+
+def progress(counts: Counts) -> Markup:
+    """Return how far a replay has come, as a bar."""
+    return charts.share(parts_of(counts), label=progress_words(counts))
+
+
+def progress_words(counts: Counts) -> str:
+    """Return how far a replay has come."""
+    return ", ".join(f"{part.value} {part.name}" for part in parts_of(counts) if part.value)
+
+
+@pass_context
+def _ago(context: Context, instant: Instant) -> str:
+    return words.ago(instant, context["now"])
+
+
+@pass_context
+def _clock(context: Context, instant: Instant) -> str:
+    """Return the time of day to the millisecond, with the date unless it is today."""
+    moment, today = to_datetime(instant), to_datetime(context["now"])
+    text = moment.strftime("%H:%M:%S.%f")[:-3]
+    return text if moment.date() == today.date() else f"{moment:%d %b} {text}"
+
+
+@pass_context
+def _since(context: Context, instant: Instant) -> str:
+    return span(context["now"] - instant)

@@ -1,0 +1,64 @@
+"""Adds the console to an API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fastapi import FastAPI
+
+from holdfast.console.pages import (
+    audit,
+    deliveries,
+    groups,
+    job,
+    job_bulk,
+    jobs,
+    letter,
+    letters,
+    login,
+    outbox,
+    overview,
+    queues,
+    replay,
+    search,
+    trouble,
+    upstreams,
+    workers,
+)
+from holdfast.console.rendering import Console
+from holdfast.console.screens import Screen
+from holdfast.console.static_files import static_router
+from holdfast.engine import Holdfast
+
+
+def mount_console(
+    api: FastAPI, app: Holdfast, *, more: Sequence[Screen] = (), trace_url: str | None = None
+) -> None:
+    """Serve the console beside the API that `create_api` made of the same application.
+
+    `more` are screens of others that the navigation leads to as well. `trace_url` is where traces
+    are looked at, with `{trace_id}` in place of the id of one.
+    """
+    console = Console(app, more=more, trace_url=trace_url)
+    for pages in (
+        overview,
+        search,
+        jobs,
+        job_bulk,
+        job,
+        queues,
+        workers,
+        groups,
+        letters,
+        letter,
+        replay,
+        upstreams,
+        deliveries,
+        outbox,
+        audit,
+    ):
+        pages.add_to(console)
+    api.include_router(console.router)
+    api.include_router(login.router(console))
+    api.include_router(static_router())
+    api.state.problem_page = trouble.page_for(console)

@@ -1,0 +1,252 @@
+"""One job: how it stands, what happened to it, and what it was given."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Final, Literal, NamedTuple
+
+from starlette.responses import Response
+
+from holdfast.api.problems import Problem
+from holdfast.console import words
+from holdfast.console.ask import REASON, Ask, Done, Field
+from holdfast.console.filters import short_id, shown, whole
+from holdfast.console.rendering import ACT, LOOK, Console
+from holdfast.console.visit import Visit
+from holdfast.core.job import ENDED, Job, JobState
+from holdfast.core.plan import Plan
+from holdfast.errors import UnknownLetter, UnknownUpstream
+from holdfast.secrecy import redacted, redacted_value
+from holdfast.spoken import span
+from holdfast.store.contract import QueueCounts
+from holdfast.upstreams import UpstreamView
+from holdfast.view import HistoryLine, JobView
+
+_FACTS: Final = ("category", "http_status", "exception_type", "retryable", "code", "public_code")
+_MOST_LINES: Final = 200
+
+
+class Stage(NamedTuple):
+    """A stage of a job's plan, and how far the job is with it."""
+
+    name: str
+    says: str
+    tone: str
+
+
+class Line(NamedTuple):
+    """One thing that happened, for the timeline."""
+
+    at: int
+    event: str
+    stage: str
+    attempt: int
+    error: str
+    detail: str
+    message: str
+
+
+def add_to(console: Console) -> None:
+    """Route to the page of a job, its documents and its actions."""
+    console.action("/jobs/{job_id}/retry", ACT, JobAction(console, "retry"))
+    console.action("/jobs/{job_id}/cancel", ACT, JobAction(console, "cancel"))
+    console.page("/jobs/{job_id}/payload.json", LOOK, lambda visit: payload(console, visit))
+    console.page("/jobs/{job_id}/result.json", LOOK, lambda visit: result(console, visit))
+    console.page("/jobs/{job_id}", LOOK, lambda visit: job_page(console, visit))
+
+
+def job_page(console: Console, visit: Visit) -> Response:
+    """Return all that is known of a job."""
+    engine = console.engine
+    view = engine.job(visit.part("job_id"), owner=visit.owner)
+    job = view.job
+    history = engine.history(job.id, owner=visit.owner)
+    plan = engine.store.load_plan(job.pipeline, job.plan)
+    upstream = _upstream(console, job, plan)
+    queue = _queue(console, job)
+    workers = engine.workers() if job.state not in ENDED else []
+    results = engine.results(job.id, owner=visit.owner)
+    return console.render(
+        visit,
+        "job.html",
+        screen="jobs",
+        view=view,
+        job=job,
+        held=_is_held(job, upstream, view),
+        upstream=None if upstream is None else upstream.name,
+        situation=words.situation(
+            view, history=history, plan=plan, queue=queue, workers=workers, upstream=upstream
+        ),
+        stages=_stages(job, plan, results),
+        history=[_line(line) for line in history[-_MOST_LINES:]],
+        attempts=engine.attempts(job.id, owner=visit.owner)[-_MOST_LINES:],
+        error=_error(view),
+        payload=shown(view.payload),
+        results=[(name, shown(value)) for name, value in results.items()],
+        late_result=None if view.late_result is None else shown(view.late_result),
+        deliveries=engine.deliveries.of_job(job.id, owner=visit.owner),
+        letter=_has_letter(console, visit, job),
+        trace=console.traces.of(job.trace),
+    )
+
+
+def payload(console: Console, visit: Visit) -> Response:
+    """Return the payload as a file."""
+    view = console.engine.job(visit.part("job_id"), owner=visit.owner)
+    return _download(whole(view.payload), f"{view.id}-payload.json")
+
+
+def result(console: Console, visit: Visit) -> Response:
+    """Return the result of a complete job as a file."""
+    view = console.engine.job(visit.part("job_id"), owner=visit.owner)
+    if view.state is not JobState.COMPLETE:
+        raise Problem("not_found", "only a complete job has a result; look at the job")
+    return _download(whole(view.result), f"{view.id}-result.json")
+
+
+class JobAction(NamedTuple):
+    """Retry or cancel one job."""
+
+    console: Console
+    word: Literal["retry", "cancel"]
+
+    def ask(self, visit: Visit) -> Ask:
+        """Ask about the job as it stands."""
+        view = self.console.engine.job(visit.part("job_id"), owner=visit.owner)
+        retry = self.word == "retry"
+        job = view.job
+        state = job.state.value
+        return Ask(
+            title=f"{self.word.capitalize()} job {short_id(view.id)}?",
+            sentences=[
+                f"It is {state} in stage {job.stage} of pipeline {job.pipeline}.",
+                "It goes on with the stage that failed, with a new budget of attempts."
+                if retry
+                else "It ends now. A handler that runs is stopped, and its result refused.",
+            ],
+            touches="This touches 1 job.",
+            verb=f"{self.word.capitalize()} it",
+            back=f"/jobs/{view.id}",
+            fields=[REASON, *([_FROM_START] if retry else [])],
+            dangerous=not retry,
+        )
+
+    def do(self, visit: Visit) -> Done:
+        """Do it, unless the job's state no longer allows it."""
+        job_id, reason, by = visit.part("job_id"), visit.reason(), visit.who.name
+        engine = self.console.engine
+        if self.word == "cancel":
+            view = engine.cancel(job_id, by=by, reason=reason, owner=visit.owner)
+            return Done(f"/jobs/{view.id}", "job-cancelled")
+        view = engine.retry(
+            job_id,
+            by=by,
+            reason=reason,
+            from_start=visit.ticked("from_start"),
+            owner=visit.owner,
+        )
+        return Done(f"/jobs/{view.id}", "job-retried")
+
+
+_FROM_START: Final = Field(
+    name="from_start",
+    label="From the start",
+    kind="check",
+    hint="Instead of from the stage that failed. What earlier stages did is done again.",
+)
+
+
+def _download(text: str, name: str) -> Response:
+    # Never shown by the browser itself: what a job holds may be anything.
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, headers=headers, media_type="application/json")
+
+
+def _upstream(console: Console, job: Job, plan: Plan | None) -> UpstreamView | None:
+    stage = None if plan is None else plan.stage(job.stage)
+    if stage is None or stage.upstream is None or job.state is not JobState.QUEUED:
+        return None
+    with suppress(UnknownUpstream):
+        return console.engine.upstreams.show(stage.upstream).view
+    return None
+
+
+def _queue(console: Console, job: Job) -> QueueCounts | None:
+    if job.state is not JobState.QUEUED:
+        return None
+    return next((each for each in console.engine.queues() if each.queue == job.queue), None)
+
+
+def _is_held(job: Job, upstream: UpstreamView | None, view: JobView) -> bool:
+    if upstream is None or job.run_at > view.read_at:
+        return False
+    return upstream.admission.admits.value != "all"
+
+
+def _stages(job: Job, plan: Plan | None, results: dict[str, Any]) -> list[Stage]:
+    if plan is None:
+        return []
+    stages = []
+    for stage in plan.stages:
+        calls = "" if stage.upstream is None else f", calls {stage.upstream}"
+        allowed = stage.retry.attempts
+        if stage.name in results:
+            stages.append(Stage(stage.name, f"done{calls}", words.GOOD))
+        elif stage.name == job.stage:
+            attempt = f"attempt {max(job.attempt, 1)} of {allowed}{calls}"
+            stages.append(Stage(stage.name, attempt, words.tone(job.state.value)))
+        else:
+            stages.append(Stage(stage.name, f"up to {allowed} attempts{calls}", words.OVER))
+    return stages
+
+
+def _line(line: HistoryLine) -> Line:
+    meta = dict(redacted_value(line.meta))
+    error = str(meta.pop("error_code", "") or "")
+    if status := meta.pop("http_status", None):
+        error += f", HTTP {status}"
+    message = str(meta.pop("message", "") or "")
+    told = []
+    if (took := meta.pop("duration_ms", None)) is not None:
+        told.append(f"took {span(int(took * 1000))}")
+    if (worker := meta.pop("worker", None)) is not None:
+        told.append(f"on {worker}")
+    if by := meta.pop("by", None):
+        told.append(f"by {by}")
+    if reason := meta.pop("reason", None):
+        told.append(f"because: {reason}")
+    meta.pop("state", None)
+    told += [_fact(name, value) for name, value in meta.items() if value is not None]
+    return Line(line.at, line.event, line.stage, line.attempt, error, ", ".join(told), message)
+
+
+def _fact(name: str, value: object) -> str:
+    if name.endswith("_us") and isinstance(value, int):
+        return f"{words.spoken(name[:-3])} {span(value)}"
+    return f"{words.spoken(name)} {value}"
+
+
+def _error(view: JobView) -> dict[str, Any] | None:
+    if view.error is None:
+        return None
+    error = dict(redacted_value(view.error))
+    return {
+        "error_class": str(error.get("error_class", "UNKNOWN")),
+        "message": str(error.get("message", "")),
+        "stack": redacted(str(error.get("stack") or "")),
+        "facts": [(name, _said(error[name])) for name in _FACTS if error.get(name) is not None],
+    }
+
+
+def _said(value: object) -> object:
+    return ("yes" if value else "no") if isinstance(value, bool) else value
+
+
+def _has_letter(console: Console, visit: Visit, job: Job) -> bool:
+    if job.state is not JobState.FAILED and not job.retries:
+        return False
+    try:
+        console.engine.dead.get(job.id, owner=visit.owner)
+    except UnknownLetter:
+        return False
+    return True

@@ -1,0 +1,142 @@
+"""What is done to all jobs that match a filter."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import QueryParams
+
+from holdfast.bulk import Chunk
+from holdfast.console.ask import REASON, Ask, Done, Field
+from holdfast.console.job_query import INPUTS, JobQuery, job_query
+from holdfast.console.pages.jobs import MOST_COUNTED
+from holdfast.console.rendering import ACT, Console
+from holdfast.console.visit import Visit
+from holdfast.console.words import plural
+from holdfast.core.instant import Instant
+from holdfast.core.job import ACTIVE, JobState
+from holdfast.errors import ConflictError
+from holdfast.store.contract import JobFilter
+
+MOST: Final = 10_000
+"""At most so many jobs are touched by one answer; the rest takes another."""
+CHUNK: Final = 500
+_FROM_START: Final = Field(
+    name="from_start",
+    label="From the start",
+    kind="check",
+    hint="Instead of from the stage that failed. What earlier stages did is done again.",
+)
+
+
+class Bulk(NamedTuple):
+    """An action on many jobs: its word, and the states it concerns."""
+
+    console: Console
+    word: Literal["retry", "cancel"]
+
+    def ask(self, visit: Visit) -> Ask:
+        """Ask with a count of the jobs that match now."""
+        query, until = self._query(visit)
+        total = 0
+        if not query.matches_nothing and (wanted := self._narrowed(query)) is not None:
+            total = self.console.engine.count(wanted, at_most=MOST_COUNTED)
+        which = "failed" if self.word == "retry" else "active"
+        more = total >= MOST_COUNTED
+        return Ask(
+            title=f"{self.word.capitalize()} {which} jobs that match",
+            sentences=[_described(query)],
+            touches=(
+                f"This touches {MOST:,} jobs or more; the newest {MOST:,} at a time."
+                if more
+                else f"This touches {plural(total, f'{which} job')}."
+            ),
+            notes=[
+                "Jobs that come to match later are left alone.",
+                *(
+                    ["A handler that runs is stopped, and its result refused."]
+                    if self.word == "cancel"
+                    else ["Each goes on with the stage that failed, with a new budget."]
+                ),
+            ],
+            verb=f"{self.word.capitalize()} {'them' if more else plural(total, 'job')}",
+            back="/jobs?" + query.pairs(),
+            fields=[REASON, *([_FROM_START] if self.word == "retry" else [])],
+            hidden={"filter": query.pairs(), "until": str(until)},
+            dangerous=self.word == "cancel",
+            blocked=total == 0,
+        )
+
+    def do(self, visit: Visit) -> Done:
+        """Settle the matching jobs in parts; those made since the question was asked stay."""
+        reason = visit.reason()
+        query, until = self._query(visit)
+        wanted = None if query.matches_nothing else self._narrowed(query)
+        if wanted is None:
+            raise ConflictError("no job matches any more; look at the list again")
+        wanted = wanted._replace(created_until=Instant(until + 1))
+        changed, touched, before = 0, 0, None
+        while touched < MOST:
+            chunk = self._part(visit, wanted, reason, before)
+            changed += chunk.changed
+            touched += chunk.matched
+            before = chunk.before
+            if before is None:
+                break
+        word = "jobs-retried" if self.word == "retry" else "jobs-cancelled"
+        return Done("/jobs?" + query.pairs(), word, changed)
+
+    def _part(self, visit: Visit, wanted: JobFilter, reason: str, before: str | None) -> Chunk:
+        engine, by = self.console.engine, visit.who.name
+        if self.word == "cancel":
+            return engine.cancel_many(wanted, by=by, reason=reason, before=before, limit=CHUNK)
+        return engine.retry_many(
+            wanted,
+            by=by,
+            reason=reason,
+            from_start=visit.ticked("from_start"),
+            before=before,
+            limit=CHUNK,
+        )
+
+    def _query(self, visit: Visit) -> tuple[JobQuery, Instant]:
+        """Return what is asked for: by the address, or by the form that was made of it."""
+        now = self.console.engine.clock.now()
+        until = visit.said("until") or ""
+        if "filter" not in visit.form:
+            return job_query(visit, now), now
+        frozen = _With(visit.request, visit.who, visit.csrf, visit.form)
+        return job_query(frozen, now), Instant(int(until)) if until.isdecimal() else now
+
+    def _narrowed(self, query: JobQuery) -> JobFilter | None:
+        """Return the filter for the states that the action concerns; None when there are none."""
+        states = {JobState.FAILED} if self.word == "retry" else ACTIVE
+        chosen = tuple(state for state in query.wanted.states or JobState if state in states)
+        return query.wanted._replace(states=chosen) if chosen else None
+
+
+class _With(Visit):
+    """A visit whose address is the one that the form remembers."""
+
+    @property
+    def query(self) -> QueryParams:
+        """What stood behind the question mark when it was asked."""
+        return QueryParams(parse_qsl(self.form.get("filter", ""), keep_blank_values=True))
+
+
+def add_to(console: Console) -> None:
+    """Route to the actions."""
+    console.action("/jobs/bulk/retry", ACT, Bulk(console, "retry"))
+    console.action("/jobs/bulk/cancel", ACT, Bulk(console, "cancel"))
+
+
+def _described(query: JobQuery) -> str:
+    wanted = query.wanted
+    said = [f"{label.lower()} is {getattr(wanted, name)}" for name, label in INPUTS]
+    told = [text for text, (name, _) in zip(said, INPUTS, strict=True) if getattr(wanted, name)]
+    if wanted.states:
+        told.insert(0, "state is " + " or ".join(wanted.states))
+    if query.within:
+        told.append("made lately")
+    return "Jobs whose " + ", ".join(told) + "." if told else "All jobs, whatever they are."

@@ -1,0 +1,93 @@
+"""The list of dead letters."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from holdfast.console.pages.groups import group_of
+from holdfast.console.rendering import LOOK, Console
+from holdfast.console.tabs import Tab
+from holdfast.console.visit import Visit
+from holdfast.core.dead_letter import WAITING, LetterState
+from holdfast.errors import InvalidValue, UsageError
+from holdfast.letter_view import LetterView
+from holdfast.store.letters import LetterFilter
+
+PAGE: Final = 50
+INPUTS: Final = (
+    ("pipeline", "Pipeline"),
+    ("stage", "Stage"),
+    ("owner", "Owner"),
+    ("error_class", "Error class"),
+    ("fingerprint", "Fingerprint"),
+)
+_STATES: Final = (
+    ("Waiting", None),
+    ("Open", "open"),
+    ("Escalated", "escalated"),
+    ("Triaged", "triaged"),
+    ("Remediated", "remediated"),
+    ("Replayed", "replayed"),
+    ("Resolved", "resolved"),
+)
+
+
+def add_to(console: Console) -> None:
+    """Route to the list."""
+    console.page("/dead-letters", LOOK, lambda visit: letters(console, visit))
+
+
+def letters(console: Console, visit: Visit) -> Response:
+    """Return matching letters, newest job first; those that wait for a person unless asked."""
+    engine, trouble = console.engine, None
+    found: list[LetterView] = []
+    state = visit.asked("state")
+    try:
+        wanted = _wanted(visit, state)
+        found = engine.dead.find(
+            wanted, before=visit.asked("before"), limit=PAGE + 1, owner=visit.owner
+        )
+    except UsageError as error:
+        trouble = str(error)
+    fingerprint = visit.asked("fingerprint")
+    shown = found[:PAGE]
+    return console.render(
+        visit,
+        "letters.html",
+        screen="letters",
+        status=200 if trouble is None else 422,
+        letters=shown,
+        group=None if fingerprint is None else group_of(console, fingerprint, visit.owner),
+        filtered=state is not None or any(visit.asked(name) for name, _ in INPUTS),
+        states=[] if state is None else [state],
+        inputs=[
+            (name, label, visit.asked(name) or "")
+            for name, label in INPUTS
+            if name != "owner" or visit.owner is None
+        ],
+        tabs=[
+            Tab(name, visit.href(state=value, before=None), value == state)
+            for name, value in _STATES
+        ],
+        next_href=visit.href(before=shown[-1].id) if len(found) > PAGE else None,
+        first_href=visit.href(before=None) if visit.asked("before") else None,
+        trouble=trouble,
+    )
+
+
+def _wanted(visit: Visit, state: str | None) -> LetterFilter:
+    named: dict[str, Any] = {name: visit.asked(name) for name, _ in INPUTS}
+    asked = LetterFilter(**named)
+    if state is None:
+        return asked._replace(states=tuple(sorted(WAITING)))
+    if state == "escalated":
+        return asked._replace(states=(LetterState.OPEN,), escalated=True)
+    try:
+        return asked._replace(states=(LetterState(state),))
+    except ValueError:
+        known = ", ".join(LetterState)
+        raise InvalidValue(
+            "dead letters", field="state", value=state, limit=f"one of {known}"
+        ) from None

@@ -1,0 +1,231 @@
+"""The overview: is everything well, and if not, where to go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from holdfast.activity import ActivityRow
+from holdfast.console import charts, words
+from holdfast.console.depth import depth
+from holdfast.console.pages.groups import group_lines
+from holdfast.console.pages.queues import DEPTH, VERY_OLD_US, age_tone, queue_lines
+from holdfast.console.pages.upstreams import UpstreamLine, upstream_lines
+from holdfast.console.rendering import LOOK, Console
+from holdfast.console.visit import Visit
+from holdfast.core.instant import Instant, to_datetime
+from holdfast.core.job import JobState
+from holdfast.liveness import standing
+from holdfast.spoken import span
+from holdfast.store.contract import JobFilter, QueueCounts
+from holdfast.store.letters import LetterGroup
+
+MINUTES: Final = 60
+MINUTE_US: Final = 60_000_000
+MOST_CLASSES: Final = 6
+MOST_GROUPS: Final = 4
+LATEST: Final = 8
+LABEL_EVERY: Final = 10
+SERIES: Final = (
+    charts.Series("completed", "good"),
+    charts.Series("retried", "warn"),
+    charts.Series("failed for good", "bad"),
+)
+_EVENTS: Final = {"completed": 0, "retried": 1, "failed": 2, "expired": 2}
+
+
+class Verdict(NamedTuple):
+    """Whether everything is well, in a word and a sentence, and where to go if not."""
+
+    word: str
+    tone: str
+    title: str
+    detail: str = ""
+    href: str = ""
+    link: str = ""
+
+
+class Figure(NamedTuple):
+    """A number worth a glance."""
+
+    name: str
+    value: str
+    detail: str
+    unit: str = ""
+
+
+def add_to(console: Console) -> None:
+    """Route to the overview."""
+    console.page("/", LOOK, lambda visit: overview(console, visit))
+
+
+def overview(console: Console, visit: Visit) -> Response:
+    """Return the overview: of everything, or of what one owner sees."""
+    engine = console.engine
+    groups = engine.dead.groups(limit=100, owner=visit.owner)
+    common: dict[str, Any] = {
+        "groups": group_lines(groups[:MOST_GROUPS]),
+        "jobs": engine.jobs(JobFilter(owner=visit.owner), limit=LATEST),
+        "fleet": visit.owner is None,
+    }
+    if visit.owner is None:
+        return console.render(
+            visit, "overview.html", screen="overview", **common, **_of_all(console, groups)
+        )
+    return console.render(
+        visit,
+        "overview.html",
+        screen="overview",
+        **common,
+        verdict=_verdict(groups, [], [], alive=1, now=engine.clock.now()),
+        figures=_figures_of(console, visit.owner),
+    )
+
+
+def _of_all(console: Console, groups: Sequence[LetterGroup]) -> dict[str, Any]:
+    engine = console.engine
+    now = engine.clock.now()
+    activity = engine.activity(since=(MINUTES - 1) * 60.0)
+    queues = engine.queues()
+    upstreams = upstream_lines(console)
+    alive = sum(standing(row, now) == "running" for row in engine.workers())
+    columns = _columns(activity, now)
+    return {
+        "verdict": _verdict(groups, upstreams, queues, alive=alive, now=now),
+        "figures": _figures(columns, queues, groups, alive=alive, now=now),
+        "throughput": _throughput(columns),
+        "series": SERIES,
+        "failures": _failures(activity),
+        "breakers": upstreams,
+        "queues": queue_lines(queues, now),
+        "depth_key": DEPTH,
+        "depth": depth(queues, activity, _minutes(now)),
+    }
+
+
+def _columns(activity: Sequence[ActivityRow], now: Instant) -> list[charts.Column]:
+    """Return one bar for each minute, the latest last."""
+    sums: Counter[tuple[int, int]] = Counter()
+    for row in activity:
+        if row.event in _EVENTS:
+            sums[(row.minute, _EVENTS[row.event])] += row.count
+    columns = []
+    for index, minute in enumerate(_minutes(now)):
+        clock = to_datetime(minute).strftime("%H:%M")
+        values = tuple(sums[(minute, series)] for series in range(len(SERIES)))
+        said = ", ".join(f"{value} {each.name}" for value, each in zip(values, SERIES, strict=True))
+        label = clock if index % LABEL_EVERY == LABEL_EVERY // 2 else ""
+        columns.append(charts.Column(label, f"{clock} UTC: {said}", values))
+    return columns
+
+
+def _minutes(now: Instant) -> list[Instant]:
+    last = now - now % MINUTE_US
+    return [Instant(last - ago * MINUTE_US) for ago in reversed(range(MINUTES))]
+
+
+def _throughput(columns: Sequence[charts.Column]) -> Markup:
+    totals = [sum(column.values[index] for column in columns) for index in range(len(SERIES))]
+    said = ", ".join(f"{total} {each.name}" for total, each in zip(totals, SERIES, strict=True))
+    return charts.bars(columns, SERIES, label=f"In the last hour: {said}")
+
+
+def _failures(activity: Sequence[ActivityRow]) -> list[dict[str, Any]]:
+    counts: Counter[str] = Counter()
+    for row in activity:
+        if row.error_class:
+            counts[row.error_class] += row.count
+    most = max(counts.values(), default=0)
+    return [
+        {
+            "name": name,
+            "count": count,
+            "bar": charts.share([charts.Part("failed", "bad", count)], whole=most),
+        }
+        for name, count in counts.most_common(MOST_CLASSES)
+    ]
+
+
+def _verdict(
+    groups: Sequence[LetterGroup],
+    upstreams: Sequence[UpstreamLine],
+    queues: Sequence[QueueCounts],
+    *,
+    alive: int,
+    now: Instant,
+) -> Verdict:
+    """Return the one thing to look at first."""
+    due = sum(queue.due for queue in queues)
+    shut = [line.name for line in upstreams if line.word in {"open", "half_open", "paused"}]
+    letters = sum(group.letters for group in groups)
+    if due and not alive:
+        waiting = words.plural(due, "job")
+        title = f"No worker is running, and {waiting} {'is' if due == 1 else 'are'} due."
+        return Verdict("stopped", words.BAD, title, "Start one.", "/workers", "Workers")
+    if letters:
+        causes = words.plural(len(groups), "cause")
+        title = f"{words.plural(letters, 'dead letter')} of {causes} wait for you."
+        others = f" Held back: {', '.join(shut)}." if shut else ""
+        return Verdict("needs you", words.BAD, title, others.strip(), "/groups", "Failure groups")
+    if shut:
+        title = f"{', '.join(shut)} {'is' if len(shut) == 1 else 'are'} held back."
+        detail = "Jobs wait, and lose no attempt."
+        return Verdict("holding", words.WARN, title, detail, "/upstreams", "Upstreams")
+    paused = [queue.queue for queue in queues if queue.paused_at is not None and queue.due]
+    if paused:
+        title = f"Paused with jobs that are due: {', '.join(paused)}."
+        return Verdict("paused", words.WARN, title, "", "/queues", "Queues")
+    oldest = min((queue.oldest_due_at for queue in queues if queue.oldest_due_at), default=None)
+    if age_tone(oldest, now) == words.BAD:
+        title = f"Jobs wait for more than {span(VERY_OLD_US)}."
+        return Verdict("behind", words.WARN, title, "Workers do not keep up.", "/queues", "Queues")
+    return Verdict("well", words.GOOD, "Everything is well.", "Nothing waits for you.")
+
+
+def _figures(
+    columns: Sequence[charts.Column],
+    queues: Sequence[QueueCounts],
+    groups: Sequence[LetterGroup],
+    *,
+    alive: int,
+    now: Instant,
+) -> list[Figure]:
+    completed = sum(column.values[0] for column in columns)
+    failed = sum(column.values[2] for column in columns)
+    recent = sum(column.values[0] for column in columns[-6:-1])
+    due = sum(queue.due for queue in queues)
+    running = sum(queue.processing for queue in queues)
+    oldest = min((queue.oldest_due_at for queue in queues if queue.oldest_due_at), default=None)
+    waiting = sum(group.letters for group in groups)
+    return [
+        Figure("Completed", _number(completed), "in the last hour"),
+        Figure("Pace", f"{recent / 5:.3g}", "over the last 5 minutes", "a minute"),
+        Figure("Failed for good", _number(failed), "in the last hour"),
+        Figure("Due", _number(due), f"{_number(running)} being run"),
+        Figure(
+            "Oldest due",
+            "—" if oldest is None else span(max(now - oldest, 0)),
+            "nothing is due" if oldest is None else "how long it has waited",
+        ),
+        Figure("Dead letters", _number(waiting), f"{words.plural(len(groups), 'cause')}"),
+        Figure("Workers", _number(alive), "running now"),
+    ]
+
+
+def _figures_of(console: Console, owner: str) -> list[Figure]:
+    return [
+        Figure(
+            state.value.capitalize(),
+            _number(console.engine.count(JobFilter(states=(state,), owner=owner))),
+            "of your jobs",
+        )
+        for state in JobState
+    ]
+
+
+def _number(count: int) -> str:
+    return f"{count:,}".replace(",", "\u202f")

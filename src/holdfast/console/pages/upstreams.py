@@ -1,0 +1,227 @@
+"""Upstreams: how their breakers stand, how they moved, and what operators do to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from markupsafe import Markup
+from starlette.responses import Response
+
+from holdfast.console import charts, words
+from holdfast.console.ask import Ask, Done
+from holdfast.console.rendering import ACT_ON_ALL, LOOK_AT_ALL, Console
+from holdfast.console.visit import Visit
+from holdfast.core.breaker_policy import Breaker
+from holdfast.core.instant import SECOND_US
+from holdfast.core.upstream import Gate, Sample
+from holdfast.spoken import span
+from holdfast.upstreams import UpstreamView
+
+MOST_SAMPLES: Final = 60
+_CALLS: Final = (charts.Series("fine", "good"), charts.Series("failed", "bad"))
+
+
+class UpstreamLine(NamedTuple):
+    """An upstream as a picture shows it."""
+
+    name: str
+    word: str
+    tone: str
+    says: str
+    picture: Markup
+
+
+def add_to(console: Console) -> None:
+    """Route to the upstreams and to what may be done to a breaker."""
+    console.page("/upstreams", LOOK_AT_ALL, lambda visit: upstreams(console, visit))
+    console.page("/upstreams/{name}", LOOK_AT_ALL, lambda visit: upstream_page(console, visit))
+    verbs = console.engine.upstreams
+    for path, verb, deed in (
+        ("open", OPEN, verbs.force_open),
+        ("close", CLOSE, verbs.force_closed),
+        ("reset", RESET, verbs.reset),
+        ("probe", PROBE, verbs.probe),
+    ):
+        action = BreakerAction(console, verb, deed)
+        console.action(f"/upstreams/{{name}}/{path}", ACT_ON_ALL, action)
+
+
+def upstreams(console: Console, visit: Visit) -> Response:
+    """Return every upstream."""
+    return console.render(
+        visit, "upstreams.html", screen="upstreams", upstreams=upstream_lines(console)
+    )
+
+
+def upstream_lines(console: Console) -> list[UpstreamLine]:
+    """Return every upstream as a picture shows it, those in trouble first."""
+    held = held_by_upstream(console)
+    lines = [_line(view, held.get(view.name, 0)) for view in console.engine.upstreams.list()]
+    return sorted(lines, key=lambda line: line.tone == words.GOOD)
+
+
+def upstream_page(console: Console, visit: Visit) -> Response:
+    """Return how a breaker stands, the evidence, and the record of it."""
+    report = console.engine.upstreams.show(visit.part("name"))
+    view = report.view
+    held = held_by_upstream(console).get(view.name, 0)
+    return console.render(
+        visit,
+        "upstream.html",
+        screen="upstreams",
+        view=view,
+        each=_line(view, held),
+        held=held,
+        here=f"{visit.base}/upstreams/{quote(view.name, safe='')}",
+        can_probe=can_probe(view),
+        policy=[] if view.breaker is None else _policy(view.breaker),
+        samples=_samples(view.state.samples),
+        actions=report.actions,
+    )
+
+
+def held_by_upstream(console: Console) -> dict[str, int]:
+    """Return how many due jobs wait for a stage that calls each upstream which lets none pass."""
+    engine = console.engine
+    closed = {
+        view.name
+        for view in engine.upstreams.list()
+        if view.admission.admits.value != "all" or view.paused_until is not None
+    }
+    if not closed:
+        return {}
+    calls = {
+        (pipeline.name, stage.name): stage.upstream
+        for pipeline in engine.pipelines.values()
+        for stage in pipeline.bound().plan.stages
+    }
+    held: dict[str, int] = {}
+    for route, due, _ in engine.store.routes(now=engine.clock.now()):
+        upstream = calls.get((route.pipeline, route.stage))
+        if upstream in closed:
+            held[upstream] = held.get(upstream, 0) + due
+    return held
+
+
+def can_probe(view: UpstreamView) -> bool:
+    """Tell whether there is a wait that an operator can cut short."""
+    waits = view.state.forced is None and view.state.gate is Gate.OPEN
+    return waits or view.paused_until is not None
+
+
+class Verb(NamedTuple):
+    """What is asked, what the button says, what it does, and what is said afterwards."""
+
+    title: str
+    button: str
+    says: str
+    word: str
+    dangerous: bool = False
+
+
+OPEN: Final = Verb(
+    title="Force the breaker of {} open?",
+    button="Force it open",
+    says="No call passes until somebody closes or resets it. Jobs wait, and lose no attempt.",
+    word="opened",
+    dangerous=True,
+)
+CLOSE: Final = Verb(
+    title="Force the breaker of {} closed?",
+    button="Force it closed",
+    says="Every call passes, however many fail, until somebody opens or resets it.",
+    word="closed",
+)
+RESET: Final = Verb(
+    title="Reset the breaker of {}?",
+    button="Reset it",
+    says="All that is known about the upstream is forgotten, a pause it asked for as well: "
+    "the breaker is closed, and moves by itself again.",
+    word="reset",
+)
+PROBE: Final = Verb(
+    title="Probe {} now?",
+    button="Probe now",
+    says="The wait ends now, also one that the upstream asked for: the next trial is made at once.",
+    word="probed",
+)
+
+
+class BreakerAction(NamedTuple):
+    """Something an operator does to a breaker."""
+
+    console: Console
+    verb: Verb
+    deed: Callable[..., Any]
+
+    def ask(self, visit: Visit) -> Ask:
+        """Ask with the number of jobs that it holds or would hold."""
+        view = self.console.engine.upstreams.show(visit.part("name")).view
+        held = held_by_upstream(self.console).get(view.name, 0)
+        stands = words.breaker_says(view, held)
+        return Ask(
+            title=self.verb.title.format(view.name),
+            sentences=[f"It is {words.spoken(view.gate)} now. {stands}", self.verb.says],
+            touches=f"This touches 1 upstream and {words.plural(held, 'held job')}.",
+            verb=self.verb.button,
+            back=f"/upstreams/{quote(view.name, safe='')}",
+            dangerous=self.verb.dangerous,
+        )
+
+    def do(self, visit: Visit) -> Done:
+        """Do it."""
+        name = visit.part("name")
+        self.deed(name, by=visit.who.name, reason=visit.reason())
+        return Done(f"/upstreams/{quote(name, safe='')}", self.verb.word)
+
+
+def _line(view: UpstreamView, held: int) -> UpstreamLine:
+    word = words.breaker_word(view)
+    share = view.share
+    easing = view.gate is Gate.CLOSED and share is not None and 0 < share < 1
+    tone = words.BAD if word == "open" else words.tone(word)
+    gate = Gate.OPEN if word == "paused" else view.gate
+    return UpstreamLine(
+        view.name,
+        word,
+        words.WARN if easing else tone,
+        words.breaker_says(view, held),
+        charts.circuit(gate, trickle=easing),
+    )
+
+
+def _policy(breaker: Breaker) -> list[tuple[str, str]]:
+    rules = []
+    if breaker.consecutive is not None:
+        rules.append(f"{breaker.consecutive} failures in a row")
+    if breaker.failure_rate is not None:
+        over = (
+            f"the last {breaker.over_calls} calls"
+            if breaker.over_calls is not None
+            else f"the last {span(int((breaker.over_seconds or 0) * SECOND_US))}"
+        )
+        rules.append(f"{breaker.failure_rate:.0%} of {over}")
+    return [
+        ("Opens after", ", or ".join(rules)),
+        ("Cools down for", span(int(breaker.cooldown * SECOND_US))),
+        ("Trials", f"{breaker.trials}, {breaker.successes or breaker.trials} have to succeed"),
+        ("Mode", words.spoken(breaker.mode)),
+    ]
+
+
+def _samples(samples: tuple[Sample, ...]) -> Markup | None:
+    if not samples:
+        return None
+    columns = [
+        charts.Column(
+            "",
+            f"{sample.fine} fine, {sample.failed} failed on {sample.worker}",
+            (sample.fine, sample.failed),
+        )
+        for sample in samples[-MOST_SAMPLES:]
+    ]
+    fine = sum(sample.fine for sample in samples)
+    failed = sum(sample.failed for sample in samples)
+    return charts.bars(columns, _CALLS, label=f"{fine} calls were fine, {failed} failed")

@@ -1,0 +1,285 @@
+"""How things stand, in plain words, and the tone in which a page shows each word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, assert_never
+
+from holdfast import sentences
+from holdfast.core.dead_letter import FILE, MESSAGE, Cause, Standing
+from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
+from holdfast.core.job import ACTIVE, Job, JobState
+from holdfast.core.plan import Plan
+from holdfast.letter_view import LetterView
+from holdfast.liveness import serves
+from holdfast.spoken import span
+from holdfast.store.contract import QueueCounts, WorkerRow
+from holdfast.upstreams import UpstreamView
+from holdfast.view import HistoryLine, JobView
+
+GOOD: Final = "good"
+BAD: Final = "bad"
+WARN: Final = "warn"
+BUSY: Final = "busy"
+WAIT: Final = "wait"
+OVER: Final = "over"
+
+TONES: Final = {
+    # jobs
+    "queued": OVER,
+    "due": BUSY,
+    "scheduled": OVER,
+    "retrying": WARN,
+    "held": WARN,
+    "overdue": BAD,
+    "processing": BUSY,
+    "waiting": WAIT,
+    "complete": GOOD,
+    "failed": BAD,
+    "cancelled": OVER,
+    # what a job's history calls things
+    "advanced": GOOD,
+    "completed": GOOD,
+    "retried": WARN,
+    "snoozed": WAIT,
+    "interrupted": WARN,
+    "suspended": WAIT,
+    "expired": BAD,
+    "late": WARN,
+    "revived": BUSY,
+    # dead letters
+    "open": BAD,
+    "escalated": BAD,
+    "triaged": WARN,
+    "remediated": BUSY,
+    "replaying": BUSY,
+    "verified": GOOD,
+    "resolved": OVER,
+    # replays and their letters
+    "planned": OVER,
+    "canary": BUSY,
+    "running": BUSY,
+    "done": GOOD,
+    "stopped": BAD,
+    "pending": OVER,
+    "sent": BUSY,
+    "succeeded": GOOD,
+    "failed_again": BAD,
+    "skipped": OVER,
+    # deliveries and messages
+    "intent": OVER,
+    "sending": BUSY,
+    "unknown": WARN,
+    "published": GOOD,
+    # gates
+    "closed": GOOD,
+    "half_open": WARN,
+    "paused": WARN,
+    # workers
+    "draining": WARN,
+    "silent": BAD,
+}
+"""The tone of every word for a state. Where one word serves two things, a page names the tone."""
+
+CAUSES: Final = {
+    Cause.TRANSIENT: "Transient: an upstream was down or overloaded",
+    Cause.DATA: "Data: the payload or where it comes from",
+    Cause.AUTH_CONFIG: "Access or configuration: credentials, permissions, endpoints",
+    Cause.CODE_DEFECT: "Code: a defect of our own",
+}
+REMEDIES: Final = {
+    Cause.TRANSIENT: "See that the upstream has recovered and has room for the work.",
+    Cause.DATA: "Correct the data at its source, or how it is mapped.",
+    Cause.AUTH_CONFIG: "Put credentials, permissions or endpoints right.",
+    Cause.CODE_DEFECT: "Deploy a fix that was tried elsewhere first.",
+}
+LIKELY_CAUSE: Final = {
+    "TRANSIENT": Cause.TRANSIENT,
+    "PERMANENT": Cause.DATA,
+    "CRITICAL": Cause.CODE_DEFECT,
+}
+"""The cause that a form offers first for each category of failure; a person decides."""
+
+
+_COSTS_NOTHING: Final = "Waiting costs no attempt."
+
+
+def tone(word: object) -> str:
+    """Return the tone of a word for a state."""
+    return TONES.get(str(word), OVER)
+
+
+def spoken(word: object) -> str:
+    """Return a word of the store as people read it."""
+    return str(word).replace("_", " ")
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """Return how many there are of something."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}".replace(",", "\u202f")
+
+
+def remark(view: JobView) -> str:
+    """Return the one thing worth knowing of a job in a list."""
+    job, now = view.job, view.read_at
+    if view.label == "overdue":
+        return f"deadline passed {span(now - (job.deadline_at or now))} ago"
+    match job.state:
+        case JobState.QUEUED:
+            if job.run_at <= now:
+                return f"due for {span(now - job.run_at)}"
+            what = f"attempt {job.attempt + 1}" if job.attempt else "starts"
+            return f"{what} in {span(job.run_at - now)}"
+        case JobState.PROCESSING:
+            return f"attempt {job.attempt}, for {span(now - (job.attempt_at or now))}"
+        case JobState.WAITING:
+            left = "" if job.run_at >= FAR_FUTURE else f", {span(job.run_at - now)} left"
+            return f"for an answer{left}"
+        case JobState.COMPLETE:
+            return f"took {span((job.finished_at or now) - (job.started_at or job.created_at))}"
+        case JobState.FAILED:
+            return str((view.error or {}).get("message", ""))
+        case JobState.CANCELLED:
+            return ""
+    assert_never(job.state)
+
+
+def situation(
+    view: JobView,
+    *,
+    history: Sequence[HistoryLine],
+    plan: Plan | None,
+    queue: QueueCounts | None,
+    workers: Sequence[WorkerRow],
+    upstream: UpstreamView | None,
+) -> list[str]:
+    """Return sentences: how the job stands, and why it does not go on."""
+    job, now = view.job, view.read_at
+    match job.state:
+        case JobState.QUEUED:
+            said = [
+                sentences.queued(job, history, now),
+                *_obstacles(job, queue, workers, upstream, now),
+            ]
+        case JobState.PROCESSING:
+            said = [sentences.processing(job, plan, now)]
+        case JobState.WAITING:
+            until = "for as long as it takes" if job.run_at >= FAR_FUTURE else _ahead(job, now)
+            said = [f"Stage {job.stage} waits for an answer from outside, {until}."]
+        case JobState.COMPLETE:
+            took = (job.finished_at or now) - (job.started_at or job.created_at)
+            said = [f"Complete, {span(took)} after its first attempt began."]
+        case JobState.FAILED:
+            attempts = plural(job.attempt, "attempt")
+            said = [f"Failed for good in stage {job.stage} after {attempts}."]
+        case JobState.CANCELLED:
+            said = [sentences.cancelled(history)]
+        case _:
+            assert_never(job.state)
+    if job.state in ACTIVE and job.deadline_at is not None:
+        if job.deadline_at < now:
+            said.append("Its deadline has passed; a running worker will end it as failed.")
+        else:
+            said.append(f"Its deadline is in {span(job.deadline_at - now)}.")
+    return said
+
+
+def letter_next(view: LetterView) -> str:
+    """Return whose move it is with a dead letter, and what the move is."""
+    letter = view.letter
+    match view.standing:
+        case Standing.OPEN | Standing.ESCALATED:
+            return "Find out what kind of cause it is, then triage it."
+        case Standing.TRIAGED:
+            remedy = REMEDIES[letter.cause or Cause.TRANSIENT]
+            return f"{remedy} Then say how you know that the cause is gone."
+        case Standing.REMEDIATED:
+            if letter.kind == FILE:
+                return "It came from a file: submit it with the command line, into a pipeline."
+            if letter.kind == MESSAGE:
+                return "Publish it again."
+            if view.job is not None and view.job.key is not None:
+                return "Send its job back to the stage that failed."
+            return (
+                "Its job has no idempotency key: make sure that the stage may be repeated without "
+                "harm, then send it back."
+            )
+        case Standing.REPLAYING if letter.kind == MESSAGE:
+            return "It was published again. Close it once its consumers have handled it."
+        case Standing.REPLAYING:
+            state = "gone" if view.job_state is None else view.job_state.value
+            return f"Its job was sent back and is {state}; nothing to do but to watch."
+        case Standing.VERIFIED:
+            return "Its job is complete. Close the letter with a note."
+        case Standing.CANCELLED:
+            return "Its job was sent back, and cancelled. Close the letter with a note."
+        case Standing.RESOLVED:
+            return "Nothing is left to do."
+    assert_never(view.standing)
+
+
+def breaker_word(view: UpstreamView) -> str:
+    """Return the word for how an upstream stands."""
+    if view.paused_until is not None:
+        return "paused"
+    return view.gate.value
+
+
+def breaker_says(view: UpstreamView, held: int) -> str:
+    """Return a sentence: what an upstream lets through, and until when."""
+    now = view.read_at
+    if view.paused_until is not None:
+        return f"Asked to be left alone for another {span(view.paused_until - now)}."
+    if view.state.forced is not None:
+        return f"Held {view.state.forced.value} by {view.state.forced_by}."
+    match view.gate.value:
+        case "open":
+            until = "" if view.until is None else f", tried again in {span(view.until - now)}"
+            waiting = f"; {plural(held, 'job')} held" if held else ""
+            return f"Nothing passes{until}{waiting}."
+        case "half_open":
+            trials = plural(view.trials, "trial call")
+            return (
+                f"{trials} under way; the rest waits." if view.trials else "Trial calls may pass."
+            )
+        case _:
+            share = view.share
+            if share is not None and share < 1:
+                return f"Letting go: {round(share * 100)} % of the places."
+            return "Everything passes."
+
+
+def _ahead(job: Job, now: Instant) -> str:
+    return f"for another {span(job.run_at - now)}" if job.run_at > now else "no longer"
+
+
+def _obstacles(
+    job: Job,
+    queue: QueueCounts | None,
+    workers: Sequence[WorkerRow],
+    upstream: UpstreamView | None,
+    now: Instant,
+) -> list[str]:
+    if queue is not None and queue.paused_at is not None:
+        since = span(now - queue.paused_at)
+        return [f"Queue {job.queue} was paused by {queue.paused_by}, {since} ago."]
+    if upstream is not None and upstream.paused_until is not None:
+        left = span(upstream.paused_until - now)
+        return [f"Held: upstream {upstream.name} asked to be left alone for another {left}."]
+    if upstream is not None and upstream.gate.value != "closed":
+        gate = spoken(upstream.gate)
+        return [f"Held: the breaker of upstream {upstream.name} is {gate}.", _COSTS_NOTHING]
+    if not any(serves(worker, job.queue, now) for worker in workers):
+        return [f"No live worker serves queue {job.queue}: start one."]
+    if job.run_at <= now:
+        return ["It waits for a free worker that knows its pipeline."]
+    return []
+
+
+def ago(instant: Instant, now: Instant) -> str:
+    """Return how far away an instant is."""
+    if instant >= FAR_FUTURE:
+        return "never"
+    if abs(now - instant) < SECOND_US:
+        return "just now"
+    return f"in {span(instant - now)}" if instant > now else f"{span(now - instant)} ago"

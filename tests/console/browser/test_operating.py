@@ -1,0 +1,200 @@
+"""What an operator does in a real browser."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.console.browser.stage import Stage
+
+MOST_CLICKS = 5
+
+
+COUNTS_CLICKS = """
+document.addEventListener("click", (event) => {
+  // What a key or a script sets off is no click of a person.
+  if (event.isTrusted && event.detail > 0)
+    sessionStorage.setItem("clicks", Number(sessionStorage.getItem("clicks")) + 1);
+}, true);
+"""
+
+
+class Hand:
+    """A person at a browser, which itself counts how often they click."""
+
+    def __init__(self, page: Page) -> None:
+        page.add_init_script(COUNTS_CLICKS)
+        self.page = page
+
+    @property
+    def clicks(self) -> int:
+        return int(self.page.evaluate("sessionStorage.getItem('clicks')") or 0)
+
+    def click(self, role: str, name: str) -> None:
+        self.page.get_by_role(role, name=name).first.click()
+
+    def write(self, label: str, text: str) -> None:
+        """Click into a field, and type."""
+        self.page.get_by_label(label).click()
+        self.page.keyboard.type(text)
+
+
+def test_whoever_is_paged_gets_to_a_verified_replay_in_five_clicks(stage: Stage, look):
+    stage.work()
+    ids = stage.dead(6)
+    page = look()
+    hand = Hand(page)
+    page.goto("/")
+    expect(page.locator("#verdict")).to_contain_text("6 dead letters of 1 cause wait for you.")
+
+    hand.click("link", "Replay…")
+    expect(page.locator("dialog#ask")).to_contain_text("This sends 6 dead letters of 6.")
+    hand.write("How do you know that the cause is gone?", "the gateway answers again")
+    hand.click("button", "Start the replay")
+    # It is followed without a click, and without loading the page again.
+    expect(page.locator("#verdict")).to_contain_text("Verified: 6 jobs sent back and complete.")
+    verified_after = hand.clicks
+    hand.click("link", "Resolve verified…")
+    hand.write("How did it end?", "the gateway was restarted")
+    hand.click("button", "Resolve them")
+
+    expect(page.get_by_text("6 dead letters resolved.")).to_be_visible()
+    assert verified_after == 3
+    assert verified_after <= MOST_CLICKS
+    assert hand.clicks == 2 * verified_after
+    assert {stage.app.dead.get(job).standing.value for job in ids} == {"resolved"}
+    reasons = {entry.reason for entry in stage.app.audit(subject_kind="dead_letter")}
+    assert {"the gateway answers again", "the gateway was restarted"} <= reasons
+
+
+def test_pages_follow_what_happens_while_they_are_looked_at(stage: Stage, look):
+    page = look()
+    # Without its looking now and then, what the page knows it has from the stream.
+    page.context.add_init_script("window.setInterval = () => 0;")
+    page.goto("/")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    page.evaluate("window.__same = true")
+
+    stage.app.submit("convert", {"n": 1}, key="watched")
+    expect(page.locator("#verdict")).to_contain_text("No worker is running, and 1 job is due.")
+    stage.work()
+    expect(page.locator("#latest")).to_contain_text("complete")
+    stage.app.upstreams.force_open("gateway", by="ada", reason="a drill")
+
+    expect(page.locator("#breakers")).to_contain_text("Held open by ada.")
+    expect(page.locator("#breakers .breaker.bad svg.circuit")).to_be_visible()
+    assert page.evaluate("window.__same"), "the page was not loaded again"
+
+
+def test_a_bulk_action_asks_in_a_dialog_and_can_be_left(stage: Stage, look):
+    ids = [stage.app.submit("convert", {"n": n}).id for n in range(3)]
+    page = look()
+    page.goto("/jobs?state=queued")
+
+    page.get_by_role("link", name="Cancel active that match…").click()
+    dialog = page.locator("dialog#ask")
+    expect(dialog).to_contain_text("This touches 3 active jobs.")
+    dialog.get_by_role("link", name="Leave it as it is").click()
+    expect(dialog).to_be_hidden()
+    assert {stage.app.job(job).state for job in ids} == {"queued"}
+    page.get_by_role("link", name="Cancel active that match…").click()
+    dialog.get_by_role("button", name="Cancel 3 jobs").click()
+    assert dialog.get_by_label("Reason").evaluate("field => field.validity.valueMissing")
+    dialog.get_by_label("Reason").fill("sent twice")
+    dialog.get_by_role("button", name="Cancel 3 jobs").click()
+
+    expect(page.get_by_text("3 jobs cancelled.")).to_be_visible()
+    assert {stage.app.job(job).state for job in ids} == {"cancelled"}
+
+
+def test_everything_works_without_scripts(stage: Stage, look):
+    job = stage.app.submit("convert", {"n": 1}).id
+    page = look(java_script_enabled=False)
+    page.goto("/")
+
+    page.get_by_role("link", name=re.compile(job[:13])).click()
+    page.get_by_role("link", name="Cancel…").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Cancel job")
+    page.get_by_label("Reason").fill("not needed")
+    page.get_by_role("button", name="Cancel it").click()
+
+    expect(page.get_by_text("The job was cancelled.")).to_be_visible()
+    assert stage.app.job(job).state == "cancelled"
+
+
+def test_everything_can_be_reached_with_keys(stage: Stage, look):
+    jobs = [stage.app.submit("convert", {"n": n}).id for n in range(2)]
+    page = look()
+    page.goto("/")
+
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the page")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#page")).to_be_focused()
+    page.keyboard.press("?")
+    expect(page.locator("dialog#help")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("g")
+    page.keyboard.press("j")
+    page.wait_for_url("**/jobs")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/jobs/{jobs[1]}")
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type(jobs[0])
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/jobs/{jobs[0]}")
+    page.get_by_role("link", name="Cancel…").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("dialog#ask").get_by_label("Reason")).to_be_focused()
+    page.keyboard.press("Escape")
+
+    expect(page.locator("dialog#ask")).to_be_hidden()
+    expect(page.get_by_role("link", name="Cancel…")).to_be_focused()
+
+
+def test_what_was_begun_to_be_written_is_not_taken_away_by_what_happens(stage: Stage, look):
+    stage.app.submit("convert", {"n": 1})
+    page = look()
+    page.goto("/jobs")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    page.locator("input[name=key]").fill("half a wo")
+
+    stage.app.submit("convert", {"n": 2})
+    expect(page.locator("#jobs h2")).to_have_text("2 jobs")
+
+    expect(page.locator("input[name=key]")).to_have_value("half a wo")
+
+
+def test_a_document_is_downloaded_and_not_shown(stage: Stage, look):
+    """T08: what a job holds may be a page with scripts, and never becomes one."""
+    svg = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"
+    job = stage.app.submit("convert", {"n": 1, "picture": svg}).id
+    page = look()
+    page.goto(f"/jobs/{job}")
+
+    with page.expect_download() as waiting:
+        page.get_by_role("link", name="Download").click()
+
+    assert waiting.value.suggested_filename == f"{job}-payload.json"
+    answer = page.request.get(f"/jobs/{job}/payload.json")
+    assert answer.headers["content-disposition"].startswith("attachment")
+
+
+def test_signing_in_and_out(stage: Stage, look):
+    secret = stage.app.tokens.create("ada", role="operator", by="test")[1]
+    page = look()
+    page.goto("/queues")
+
+    page.get_by_label("Token").fill(secret)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/queues")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    expect(page.get_by_text("ada", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+
+    page.wait_for_url("**/login")
+    page.goto("/jobs")
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()

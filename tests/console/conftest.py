@@ -1,0 +1,22 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.console.site import Site
+
+
+@pytest.fixture
+def site(database_url: str) -> Iterator[Site]:
+    """A console, once on each database."""
+    made = Site(database_url)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def small_site(tmp_path: Path) -> Iterator[Site]:
+    """The same on SQLite alone, for what no database has a part in."""
+    made = Site(f"sqlite:///{tmp_path / 'console.db'}")
+    yield made
+    made.close()

@@ -1,0 +1,441 @@
+"""What operators do: asked first, with a count, for a reason, and on record.
+
+The list of actions is the application's own: one that has no case here fails.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from holdfast.core.delivery import DeliveryState
+from holdfast.core.job import JobState
+from holdfast.core.upstream import Gate
+from holdfast.testing import drain
+from tests.console.site import Filled, Form, Site, answered, at, form_of
+
+WHY = "because the test says so"
+
+
+class Case(NamedTuple):
+    """An action: where it stands, what it needs first, what is said, and what follows."""
+
+    path: str
+    parts: Callable[[Site, Filled], dict[str, str]]
+    touches: str
+    follows: Callable[[Site, Filled], bool]
+    before: Callable[[Site, Filled], object] = lambda _site, _filled: None
+    field: str = "reason"
+    query: str = ""
+    action: str = ""
+    """What the audit log calls it."""
+
+
+def triaged(site: Site, filled: Filled) -> None:
+    site.app.dead.triage(filled.failed, cause="data", by="ada")
+
+
+def remediated(site: Site, filled: Filled) -> None:
+    triaged(site, filled)
+    site.app.dead.remediate(filled.failed, evidence="it is back", by="ada")
+
+
+def verified(site: Site, filled: Filled) -> None:
+    remediated(site, filled)
+    site.app.dead.replay(filled.failed, by="ada")
+    drain(site.app)
+
+
+def started(site: Site, filled: Filled) -> str:
+    return site.app.replays.start(
+        "one", filled.fingerprint, by="ada", cause="data", evidence="it is back"
+    ).id
+
+
+def run(site: Site, filled: Filled) -> None:
+    replay = started(site, filled)
+    site.app.replays.advance(replay)
+    drain(site.app)
+    site.app.replays.advance(replay)
+
+
+def latest_replay(site: Site) -> str:
+    return site.app.replays.latest()[0].id
+
+
+def unknown(site: Site, filled: Filled) -> None:
+    site.mailbox.next.append("accepted, no answer")
+    drain(site.app)
+    assert site.app.deliveries.get(filled.delivery).state is DeliveryState.UNKNOWN
+
+
+def state(site: Site, job_id: str) -> JobState:
+    return site.app.job(job_id).state
+
+
+def standing(site: Site, filled: Filled) -> str:
+    return site.app.dead.get(filled.failed).standing.value
+
+
+def gate(site: Site) -> tuple[Gate, Gate | None]:
+    found = site.app.upstreams.show("gateway").view.state
+    return found.gate, found.forced
+
+
+def letter(_site: Site, filled: Filled) -> dict[str, str]:
+    return {"letter_id": filled.failed}
+
+
+def upstream(_site: Site, _filled: Filled) -> dict[str, str]:
+    return {"name": "gateway"}
+
+
+def queue(_site: Site, _filled: Filled) -> dict[str, str]:
+    return {"queue": "work"}
+
+
+def delivery(_site: Site, filled: Filled) -> dict[str, str]:
+    return {"delivery_id": filled.delivery}
+
+
+def replay(site: Site, _filled: Filled) -> dict[str, str]:
+    return {"replay_id": latest_replay(site)}
+
+
+CASES = [
+    Case(
+        "/jobs/bulk/retry",
+        lambda *_: {},
+        "This touches 1 failed job.",
+        lambda site, filled: state(site, filled.failed) is JobState.QUEUED,
+        query="?pipeline=p",
+        action="replayed",
+    ),
+    Case(
+        "/jobs/bulk/cancel",
+        lambda *_: {},
+        "This touches 1 active job.",
+        lambda site, filled: state(site, filled.queued) is JobState.CANCELLED,
+        query="?pipeline=p",
+        action="cancelled",
+    ),
+    Case(
+        "/jobs/{job_id}/retry",
+        lambda _, filled: {"job_id": filled.failed},
+        "This touches 1 job.",
+        lambda site, filled: state(site, filled.failed) is JobState.QUEUED,
+        action="replayed",
+    ),
+    Case(
+        "/jobs/{job_id}/cancel",
+        lambda _, filled: {"job_id": filled.queued},
+        "This touches 1 job.",
+        lambda site, filled: state(site, filled.queued) is JobState.CANCELLED,
+        action="cancelled",
+    ),
+    Case(
+        "/queues/{queue}/pause",
+        queue,
+        "This touches 1 queued job.",
+        lambda site, _: site.app.queues()[0].paused_at is not None,
+        action="paused",
+    ),
+    Case(
+        "/queues/{queue}/resume",
+        queue,
+        "This touches 1 queued job.",
+        lambda site, _: site.app.queues()[0].paused_at is None,
+        before=lambda site, _: site.app.pause_queue("work", by="ada"),
+        action="resumed",
+    ),
+    Case(
+        "/workers/{worker_id}/drain",
+        lambda _, filled: {"worker_id": filled.worker},
+        "This touches 1 worker, which runs 0 jobs.",
+        lambda site, _: site.app.workers()[0].drain_asked_at is not None,
+        action="drained",
+    ),
+    Case(
+        "/groups/{fingerprint}/replay",
+        lambda _, filled: {"fingerprint": filled.fingerprint},
+        "This sends 1 dead letter of 1.",
+        lambda site, _: len(site.app.replays.latest()) == 1,
+        field="evidence",
+        action="planned",
+    ),
+    Case(
+        "/dead-letters/{letter_id}/triage",
+        letter,
+        "This touches 1 dead letter.",
+        lambda site, filled: standing(site, filled) == "triaged",
+        action="triaged",
+    ),
+    Case(
+        "/dead-letters/{letter_id}/remediate",
+        letter,
+        "This touches 1 dead letter.",
+        lambda site, filled: standing(site, filled) == "remediated",
+        before=triaged,
+        field="evidence",
+        action="remediated",
+    ),
+    Case(
+        "/dead-letters/{letter_id}/replay",
+        letter,
+        "This touches 1 dead letter.",
+        lambda site, filled: standing(site, filled) == "replaying",
+        before=remediated,
+        action="replayed",
+    ),
+    Case(
+        "/dead-letters/{letter_id}/resolve",
+        letter,
+        "This touches 1 dead letter.",
+        lambda site, filled: standing(site, filled) == "resolved",
+        before=verified,
+        field="note",
+        action="resolved",
+    ),
+    Case(
+        "/dead-letters/{letter_id}/dismiss",
+        letter,
+        "This touches 1 dead letter.",
+        lambda site, filled: site.app.dead.get(filled.failed).dismissed,
+        field="note",
+        action="dismissed",
+    ),
+    Case(
+        "/replays/{replay_id}/cancel",
+        replay,
+        "This keeps back 1 dead letter.",
+        lambda site, _: site.app.replays.show(latest_replay(site)).state == "cancelled",
+        before=started,
+        action="cancelled",
+    ),
+    Case(
+        "/replays/{replay_id}/resolve",
+        replay,
+        "This closes 1 dead letter.",
+        lambda site, filled: standing(site, filled) == "resolved",
+        before=run,
+        field="note",
+        action="resolved",
+    ),
+    Case(
+        "/upstreams/{name}/open",
+        upstream,
+        "This touches 1 upstream and 0 held jobs.",
+        lambda site, _: gate(site)[1] is Gate.OPEN,
+        action="forced open",
+    ),
+    Case(
+        "/upstreams/{name}/close",
+        upstream,
+        "This touches 1 upstream and 0 held jobs.",
+        lambda site, _: gate(site)[1] is Gate.CLOSED,
+        action="forced closed",
+    ),
+    Case(
+        "/upstreams/{name}/reset",
+        upstream,
+        "This touches 1 upstream and 0 held jobs.",
+        lambda site, _: gate(site) == (Gate.CLOSED, None),
+        before=lambda site, _: site.open_breaker(),
+        action="reset",
+    ),
+    Case(
+        "/upstreams/{name}/probe",
+        upstream,
+        "This touches 1 upstream and 0 held jobs.",
+        lambda site, _: site.app.upstreams.show("gateway").view.until is None,
+        before=lambda site, _: site.open_breaker(),
+        action="probed",
+    ),
+    Case(
+        "/deliveries/{delivery_id}/sent",
+        delivery,
+        "This touches 1 delivery",
+        lambda site, filled: site.app.deliveries.get(filled.delivery).state == "sent",
+        before=unknown,
+        action="sent",
+    ),
+    Case(
+        "/deliveries/{delivery_id}/resend",
+        delivery,
+        "This touches 1 delivery",
+        lambda site, filled: site.app.deliveries.get(filled.delivery).state == "intent",
+        before=unknown,
+        action="resend",
+    ),
+    Case(
+        "/deliveries/{delivery_id}/fail",
+        delivery,
+        "This touches 1 delivery",
+        lambda site, filled: site.app.deliveries.get(filled.delivery).state == "failed",
+        before=unknown,
+        action="fail",
+    ),
+    Case(
+        "/outbox/{message_id}/retry",
+        lambda _, filled: {"message_id": filled.message},
+        "This touches 1 message.",
+        lambda site, filled: site.app.outbox.get(filled.message).status == "pending",
+        action="retried",
+    ),
+]
+OPEN_TO_ALL = {"/login", "/logout"}
+
+
+def address(site: Site, filled: Filled, case: Case) -> str:
+    return at(case.path, **case.parts(site, filled)) + case.query
+
+
+def named(case: Case) -> str:
+    return case.path.strip("/").replace("{", "").replace("}", "").replace("/", " ")
+
+
+def test_every_action_has_a_case_and_is_asked_where_it_is_done(small_site: Site):
+    actions = set(small_site.console_routes("POST")) - OPEN_TO_ALL
+
+    assert {case.path for case in CASES} == actions
+    assert actions <= set(small_site.console_routes("GET"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_an_action_asks_first_takes_a_reason_and_is_on_record(small_site: Site, case: Case):
+    site = small_site
+    filled = site.fill()
+    case.before(site, filled)
+    client = site.signed_in()
+    path = address(site, filled, case)
+    record = site.app.audit()
+
+    page = client.get(path)
+    assert page.status_code == 200
+    assert case.touches in page.text
+    assert site.app.audit() == record, "asking changes nothing"
+
+    form = Form(page.text)
+    refused = client.post(path, data={**form.fields, case.field: "   "})
+    assert refused.status_code == 422
+    assert "Fill in the" in refused.text
+    assert site.app.audit() == record, "without a reason nothing is done"
+
+    answer = client.post(path, data={**form.fields, case.field: WHY})
+    assert answer.status_code == 303, answer.text
+    assert case.follows(site, filled)
+    done = client.get(answer.headers["location"])
+    assert done.status_code == 200
+    assert 'class="notice good"' in done.text
+
+    first = record[0].id if record else 0
+    entries = [entry for entry in site.app.audit() if entry.id > first]
+    assert [
+        entry
+        for entry in entries
+        if (entry.action, entry.done_by) == (case.action, "operator of all")
+        and WHY in (entry.reason or "")
+    ], entries
+
+
+def test_what_stands_in_the_way_is_said_and_what_was_written_is_kept(site: Site):
+    filled = site.fill()
+    client = site.local()
+    path = f"/dead-letters/{filled.failed}/remediate"
+
+    answer = client.post(path, data={"evidence": "I looked at the graphs"})
+
+    assert answer.status_code == 409
+    assert "it has to be triaged first" in answer.text
+    assert Form(answer.text).fields["evidence"] == "I looked at the graphs"
+
+
+def test_two_who_do_the_same_do_it_once(site: Site):
+    filled = site.fill()
+    client = site.local()
+    path = f"/jobs/{filled.failed}/retry"
+
+    first = client.post(path, data={"reason": WHY})
+    second = client.post(path, data={"reason": WHY})
+
+    assert (first.status_code, second.status_code) == (303, 409)
+    assert site.app.job(filled.failed).job.retries == 1
+
+
+def test_a_bulk_action_leaves_alone_what_came_to_match_later(site: Site):
+    client = site.local()
+    before = [site.app.submit("p", {"n": n}).id for n in range(3)]
+    form = form_of(client, "/jobs/bulk/cancel?queue=work")
+    site.clock.advance(1)
+    later = site.app.submit("p", {"n": 9}).id
+
+    answer = client.post("/jobs/bulk/cancel", data={**form.fields, "reason": WHY})
+
+    assert "count=3" in answer.headers["location"]
+    assert "3 jobs cancelled." in client.get(answer.headers["location"]).text
+    assert {state(site, job) for job in before} == {JobState.CANCELLED}
+    assert state(site, later) is JobState.QUEUED
+
+
+def test_a_bulk_action_touches_only_what_the_filter_names(site: Site):
+    client = site.local()
+    site.dead(1, 2)
+    spared = site.dead(3, owner="other")[0]
+
+    answer = answered(client, "/jobs/bulk/retry?key=k-1&state=failed", reason=WHY)
+
+    assert "count=1" in answer.headers["location"]
+    assert state(site, spared) is JobState.FAILED
+
+
+def test_a_bulk_action_on_nothing_cannot_be_sent(site: Site):
+    form = form_of(site.local(), "/jobs/bulk/retry?key=nothing")
+
+    assert form.blocked
+    answer = site.local().post("/jobs/bulk/retry", data={**form.fields, "reason": WHY})
+    assert "count=0" in answer.headers["location"]
+
+
+def test_a_group_whose_jobs_have_no_key_is_sent_only_when_somebody_vouches_for_it(site: Site):
+    site.dead(1, 2, keys=False)
+    (group,) = site.app.dead.groups()
+    client = site.local()
+    path = f"/groups/{group.fingerprint}/replay"
+    assert "This sends 0 dead letters of 2." in client.get(path).text
+    assert "no idempotency key" in client.get(path).text
+
+    refused = answered(client, path, evidence=WHY)
+    done = answered(client, path, evidence=WHY, confirm_idempotent="yes")
+
+    assert refused.status_code == 422
+    assert done.status_code == 303
+
+
+def test_an_operator_gets_from_the_overview_to_a_resolved_group_without_scripts(site: Site):
+    site.worker()
+    ids = site.dead(1, 2, 3)
+    client = site.local()
+    (group,) = site.app.dead.groups()
+    assert f"/groups/{group.fingerprint}/replay" in client.get("/").text
+
+    started_at = answered(client, f"/groups/{group.fingerprint}/replay", evidence=WHY, rate="")
+    replay_page = started_at.headers["location"].partition("?")[0]
+    replay_id = replay_page.rpartition("/")[2]
+    for _ in range(20):
+        site.app.replays.advance(replay_id)
+        drain(site.app)
+        if site.app.replays.show(replay_id).ended:
+            break
+    assert "Verified: 3 jobs sent back and complete." in client.get(replay_page).text
+    resolved = answered(client, f"{replay_page}/resolve", note="the gateway is back")
+
+    assert "3 dead letters resolved." in client.get(resolved.headers["location"]).text
+    assert {site.app.dead.get(job).standing.value for job in ids} == {"resolved"}
+    assert "Everything is well." in client.get("/").text
+
+
+def test_words_in_an_address_that_nobody_wrote_are_not_said(small_site: Site):
+    page = small_site.local().get("/?done=%3Cb%3Eyou+won&count=1").text
+
+    assert "you won" not in page
+    assert "notice good" not in page

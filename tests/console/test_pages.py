@@ -1,0 +1,251 @@
+"""What the pages show."""
+
+import re
+
+from holdfast.core.instant import SECOND_US, Instant
+from holdfast.testing import drain, run_inline
+from tests.console.site import NOBODY, Site, at
+
+
+def parts_of(filled) -> dict[str, str]:
+    return {
+        "job_id": filled.failed,
+        "letter_id": filled.failed,
+        "fingerprint": filled.fingerprint,
+        "delivery_id": filled.delivery,
+        "message_id": filled.message,
+        "worker_id": filled.worker,
+        "queue": "work",
+        "name": "gateway",
+    }
+
+
+def test_every_page_is_there_before_anything_has_happened(site: Site):
+    client = site.local()
+    paths = [path for path in site.console_routes("GET") if "{" not in path]
+
+    found = {path: client.get(path) for path in paths}
+
+    assert {path: page.status_code for path, page in found.items() if path != "/search"} == {
+        path: 200 for path in paths if path != "/search"
+    }
+    assert "No jobs yet" in found["/jobs"].text
+    assert "Nothing waits for you" in found["/groups"].text
+    assert "No worker has reported" in found["/workers"].text
+
+
+def test_every_page_is_there_when_much_has_happened(site: Site):
+    filled = site.fill()
+    replay = site.app.replays.start(
+        "one", filled.fingerprint, by="ada", cause="transient", evidence="it is back"
+    )
+    client = site.local()
+    parts = {**parts_of(filled), "replay_id": replay.id}
+    special = {"/search", "/static/{name}", "/jobs/{job_id}/result.json"}
+    paths = [path for path in site.console_routes("GET") if path not in special]
+
+    found = {path: client.get(at(path, **parts)).status_code for path in paths}
+
+    assert found == dict.fromkeys(paths, 200)
+
+
+def test_the_overview_says_what_needs_somebody_first(site: Site):
+    client = site.local()
+    assert "Everything is well." in client.get("/").text
+    site.dead(1, 2)
+
+    page = client.get("/").text
+
+    assert "2 dead letters of 1 cause wait for you." in page
+    assert "GATEWAY_DOWN" in page
+    assert "Replay…" in page
+
+
+def test_the_overview_counts_what_happened_by_the_minute(site: Site):
+    site.fill()
+
+    page = site.local().get("/").text
+
+    assert "In the last hour: 1 completed, 0 retried, 1 failed for good" in page
+
+
+def test_the_overview_tells_of_a_breaker_that_holds_jobs_back(site: Site):
+    site.worker()
+    site.open_breaker()
+
+    page = site.local().get("/").text
+
+    assert "gateway is held back." in page
+    assert "Nothing passes, tried again in 30 s" in page
+
+
+def test_the_overview_tells_that_nobody_works(site: Site):
+    site.app.submit("p", {"n": 1})
+
+    assert "No worker is running, and 1 job is due." in site.local().get("/").text
+
+
+def test_a_job_says_why_it_waits(site: Site):
+    client = site.local()
+    job = site.app.submit("p", {"n": 1}).id
+    assert "No live worker serves queue work: start one." in client.get(f"/jobs/{job}").text
+    site.worker()
+    assert "It waits for a free worker" in client.get(f"/jobs/{job}").text
+    site.app.pause_queue("work", by="ada")
+
+    assert "Queue work was paused by ada" in client.get(f"/jobs/{job}").text
+
+
+def test_a_job_that_its_upstream_holds_back_says_so(site: Site):
+    site.worker()
+    site.down = True
+    job = site.app.submit("p", {"n": 1}).id
+    site.open_breaker()
+    run_inline(site.app)
+
+    page = site.local().get(f"/jobs/{job}").text
+
+    assert "Held: the breaker of upstream gateway is open." in page
+    assert "Waiting costs no attempt." in page
+
+
+def test_a_failed_job_tells_its_stages_attempts_and_error(site: Site):
+    filled = site.fill()
+
+    page = site.local().get(f"/jobs/{filled.failed}").text
+
+    assert "Failed for good in stage convert after 1 attempt." in page
+    assert "no answer for 2" in page
+    assert "done" in page
+    assert f"/dead-letters/{filled.failed}" in page
+
+
+def test_what_is_secret_is_on_no_page(site: Site):
+    secret = "hunter2-correct-horse-battery"
+    site.app.add_secrets([secret])
+    job = site.app.submit("p", {"n": 1, "password": secret, "text": f"it is {secret}"}).id
+    site.worker()
+    client = site.local()
+
+    pages = [client.get(path).text for path in (f"/jobs/{job}", "/jobs", "/")]
+    file = client.get(f"/jobs/{job}/payload.json")
+
+    assert not any(secret in page for page in pages)
+    assert secret not in file.text
+    assert "redacted" in file.text
+
+
+def test_documents_come_as_files_and_never_as_pages(site: Site):
+    job = site.app.submit("p", {"n": 1}, key="x").id
+    drain(site.app)
+    client = site.local()
+
+    for path, name in (("payload.json", "payload"), ("result.json", "result")):
+        answer = client.get(f"/jobs/{job}/{path}")
+
+        assert answer.headers["content-disposition"] == (
+            f'attachment; filename="{job}-{name}.json"'
+        )
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_jobs_are_found_by_what_is_known_of_them(site: Site):
+    filled = site.fill()
+    client = site.local()
+
+    def shown(query: str) -> set[str]:
+        page = client.get(f"/jobs?{query}").text
+        return {job for job in filled[:3] if f"/jobs/{job}" in page}
+
+    assert shown("") == set(filled[:3])
+    assert shown("state=failed") == {filled.failed}
+    assert shown("state=failed&state=complete") == {filled.failed, filled.complete}
+    assert shown("key=later") == {filled.queued}
+    assert shown("error_class=GATEWAY_DOWN") == {filled.failed}
+    assert shown("stage=fetch&pipeline=p&queue=work") == {filled.queued}
+    assert shown("owner=somebody") == set()
+    assert shown("within=3600") == set(filled[:3])
+
+
+def test_an_address_that_makes_no_sense_is_told_and_breaks_nothing(small_site: Site):
+    client = small_site.local()
+
+    for path in ("/jobs?state=x", "/jobs?within=1", "/dead-letters?state=x", "/outbox?status=x"):
+        answer = client.get(path)
+        assert answer.status_code == 422
+        assert "must be one of" in answer.text
+
+
+def test_a_long_list_goes_on(site: Site):
+    ids = [site.app.submit("p", {"n": n}).id for n in range(60)]
+    client = site.local()
+
+    first = client.get("/jobs?pipeline=p").text
+    older = first.split('rel="next"')[0].rpartition('href="')[2].rstrip('" ').replace("&amp;", "&")
+    second = client.get(older).text
+
+    assert "60 jobs" in first
+    assert all(f"/jobs/{job}" in first for job in ids[10:])
+    assert all(f"/jobs/{job}" in second for job in ids[:10])
+    assert 'rel="next"' not in second
+
+
+def test_what_is_not_there_is_a_page_that_says_so(small_site: Site):
+    client = small_site.local()
+
+    for kind in ("jobs", "dead-letters", "replays", "deliveries", "upstreams", "x"):
+        answer = client.get(f"/{kind}/{NOBODY}")
+        assert answer.status_code == 404
+        assert answer.headers["content-type"].startswith("text/html")
+        assert "Back to the overview" in answer.text or "Go to the console" in answer.text
+
+
+def test_the_search_leads_to_what_was_meant(site: Site):
+    filled = site.fill()
+    client = site.local()
+
+    def leads(text: str) -> str:
+        return client.get("/search", params={"q": text}).headers["location"]
+
+    assert leads(filled.failed) == f"/jobs/{filled.failed}"
+    assert leads(filled.delivery) == f"/deliveries/{filled.delivery}"
+    assert leads("GATEWAY_DOWN") == "/jobs?error_class=GATEWAY_DOWN"
+    assert leads("order-17 & more") == "/jobs?key=order-17+%26+more"
+    assert leads("//evil.example") == "/jobs?key=%2F%2Fevil.example"
+
+
+def test_a_pause_that_the_upstream_asked_for_is_shown(site: Site):
+    rows, now = site.app.store.upstreams, site.app.clock.now()
+    state = rows.get("gateway")
+    rows.save(state._replace(paused_until=Instant(now + 90 * SECOND_US)), now=now)
+
+    page = site.local().get("/upstreams/gateway").text
+
+    assert "Asked to be left alone for another 1 min 30 s." in page
+    assert "Probe now…" in page
+
+
+def test_the_audit_log_tells_who_did_what_and_leads_there(site: Site):
+    filled = site.fill()
+    site.app.cancel(filled.queued, by="ada", reason="not needed")
+
+    page = site.local().get("/audit").text
+
+    assert "not needed" in page
+    assert f'href="/jobs/{filled.queued}"' in page
+
+
+def test_static_files_are_kept_by_browsers_and_name_no_other_host(small_site: Site):
+    client = small_site.local()
+    page = client.get("/").text
+
+    for name in re.findall(r"/static/([\w.]+)\?", page):
+        answer = client.get(f"/static/{name}")
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["cache-control"]
+        assert "//" not in answer.text.replace("http://www.w3.org", "").replace("// ", "")
+    assert client.get("/static/../words.py").status_code == 404
+    assert client.get("/static/nothing.css").status_code == 404
+    assert "style=" not in page
+    assert "<script>" not in page
