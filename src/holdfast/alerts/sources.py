@@ -1,0 +1,156 @@
+"""From what happened to what a person is told of it. Most of what happens is told to nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from holdfast.alerts.alert import Alert, AlertKind, AlertLevel
+from holdfast.core.delivery_lifecycle import breaks_order
+from holdfast.core.failure import Category, Severity
+from holdfast.core.instant import SECOND_US, Instant, to_rfc3339
+from holdfast.core.job import Job
+from holdfast.core.upstream import Gate
+from holdfast.runtime.announce import Applied
+from holdfast.runtime.signals import DeliveryChanged, Escalated, GateMoved, MarksDoubted
+from holdfast.runtime.told import masked
+
+SHARE_OF_SPAN: Final = 0.25
+"""A job is not near its deadline before this share of its time is all that is left."""
+SAMPLE: Final = 5
+
+
+def of_decision(applied: Applied) -> Alert | None:
+    """Return the alert about a job that failed for good, if it is critical.
+
+    An attempt that is made again is told to nobody: it may yet succeed.
+    """
+    job, decision = applied
+    failure = decision.failure
+    if failure is None or not decision.buries:
+        return None
+    if failure.category is not Category.CRITICAL and failure.severity is not Severity.CRITICAL:
+        return None
+    entry = decision.entry
+    return Alert(
+        AlertKind.CRITICAL_FAILURE,
+        AlertLevel.CRITICAL,
+        subject=job.pipeline,
+        message=f"{job.pipeline}: {failure.error_class} in stage {entry.stage}: {failure.message}",
+        at=entry.at,
+        facts={
+            "job_id": job.id,
+            "stage": entry.stage,
+            "attempt": entry.attempt,
+            "error_class": failure.error_class,
+            "category": failure.category.value,
+            "http_status": failure.http_status,
+        },
+        variant=f"{entry.stage}:{failure.error_class}",
+    )
+
+
+def of_gate(move: GateMoved, *, now: Instant) -> Alert | None:
+    """Return the alert about a breaker that opened, or closed again."""
+    before, after = move
+    was, is_now = before.forced or before.gate, after.forced or after.gate
+    if was is is_now or is_now is Gate.HALF_OPEN:
+        return None
+    facts = {
+        "breaker": is_now.value,
+        "open_until": None if after.open_until is None else to_rfc3339(after.open_until),
+        "reopenings": after.reopenings,
+        "forced_by": after.forced_by,
+        "forced_reason": after.forced_reason,
+    }
+    if is_now is Gate.OPEN:
+        message = f"the breaker of {after.name} has opened"
+        return Alert(AlertKind.BREAKER_OPEN, AlertLevel.WARNING, after.name, message, now, facts)
+    message = f"the breaker of {after.name} has closed"
+    return Alert(AlertKind.BREAKER_CLOSED, AlertLevel.INFO, after.name, message, now, facts)
+
+
+def of_delivery(changed: DeliveryChanged) -> Alert | None:
+    """Return the alert about a mark without evidence."""
+    before, _, after = changed
+    if not breaks_order(before, after):
+        return None
+    return Alert(
+        AlertKind.ORDERING_BROKEN,
+        AlertLevel.CRITICAL,
+        subject=after.provider,
+        message=f"a delivery was marked as sent, and {after.provider} knows nothing of it",
+        at=after.updated_at,
+        facts={
+            "delivery_id": after.id,
+            "job_id": after.job_id,
+            "recipient": masked(after.recipient),
+            "version": after.version,
+        },
+    )
+
+
+def of_escalation(escalated: Escalated) -> Alert:
+    """Return the alert about a letter that came back."""
+    letter = escalated.letter
+    return Alert(
+        AlertKind.ESCALATED,
+        AlertLevel.CRITICAL,
+        subject=letter.pipeline,
+        message=f"{letter.pipeline}: replayed, and failed again of {letter.error_class}",
+        at=letter.updated_at,
+        facts={
+            "job_id": letter.id,
+            "stage": letter.stage,
+            "error_class": letter.error_class,
+            "fingerprint": letter.fingerprint,
+            "deaths": letter.deaths,
+        },
+        variant=letter.fingerprint,
+    )
+
+
+def of_doubt(doubted: MarksDoubted, *, now: Instant) -> Alert:
+    """Return the alert about a provider whose lookups are doubted."""
+    return Alert(
+        AlertKind.RECONCILIATION_STOPPED,
+        AlertLevel.CRITICAL,
+        subject=doubted.provider,
+        message=f"{doubted.provider} knows nothing of {doubted.missing} deliveries in a row",
+        at=now,
+        facts={"missing": doubted.missing},
+    )
+
+
+def near_deadline(job: Job, *, within_us: int, now: Instant) -> bool:
+    """Tell whether little time is left for a job that is not done; one too late is no risk."""
+    if job.deadline_at is None or job.deadline_at <= now:
+        return False
+    share_us = int((job.deadline_at - job.created_at) * SHARE_OF_SPAN)
+    return job.deadline_at - now <= min(within_us, share_us)
+
+
+def of_risks(jobs: Iterable[Job], *, now: Instant) -> list[Alert]:
+    """Return one alert for each pipeline about its jobs that are near their deadlines."""
+    by_pipeline: dict[str, list[Job]] = {}
+    for job in jobs:
+        by_pipeline.setdefault(job.pipeline, []).append(job)
+    return [_of_risk(pipeline, found, now) for pipeline, found in sorted(by_pipeline.items())]
+
+
+def _of_risk(pipeline: str, jobs: list[Job], now: Instant) -> Alert:
+    nearest = min(Instant(job.deadline_at or now) for job in jobs)
+    left_s = (nearest - now) / SECOND_US
+    what = "1 job is" if len(jobs) == 1 else f"{len(jobs)} jobs are"
+    return Alert(
+        AlertKind.SLA_RISK,
+        AlertLevel.WARNING,
+        subject=pipeline,
+        message=f"{pipeline}: {what} not done, and the first deadline is in {left_s:.0f} s",
+        at=now,
+        facts={
+            "jobs": len(jobs),
+            "sample": [job.id for job in jobs[:SAMPLE]],
+            "nearest_deadline": to_rfc3339(nearest),
+        },
+    )

@@ -1,0 +1,108 @@
+"""What this process saw itself: durations, calls of upstreams, the store, and its workers."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from typing import Final
+
+from prometheus_client.core import Metric as Family
+from prometheus_client.registry import Collector
+
+from holdfast.core.delivery import DeliveryState
+from holdfast.core.delivery_lifecycle import breaks_order
+from holdfast.core.instant import SECOND_US
+from holdfast.engine import Holdfast
+from holdfast.errors import UnavailableError
+from holdfast.metrics import names
+from holdfast.metrics.accumulators import Distributions, Sums
+from holdfast.metrics.attempts import AttemptTimes
+from holdfast.metrics.families import counter, gauge, histogram
+from holdfast.runtime import signals
+from holdfast.runtime.roster import OF_THIS_PROCESS
+from holdfast.store import timing
+
+_OUTCOMES: Final = {True: "fine", False: "failed", None: "no evidence"}
+_ENDED: Final = frozenset({DeliveryState.SENT, DeliveryState.FAILED, DeliveryState.UNKNOWN})
+
+
+class ProcessMetrics(Collector):
+    """Listens from when it is made until it is closed."""
+
+    def __init__(self, app: Holdfast) -> None:
+        self._attempts = AttemptTimes()
+        self._calls = Distributions()
+        self._operations = Distributions()
+        self._store_errors = Sums()
+        self._moves = Sums()
+        self._deliveries = Sums()
+        self._broken = Sums()
+        self._leave: tuple[Callable[[], None], ...] = (
+            app.subscribe(self._attempts),
+            signals.CALLS.listen(self._on_call),
+            signals.GATES.listen(self._on_gate),
+            signals.DELIVERIES.listen(self._on_delivery),
+            timing.observe(self._on_operation),
+        )
+
+    def close(self) -> None:
+        """Stop listening."""
+        for leave in self._leave:
+            leave()
+
+    def collect(self) -> Iterator[Family]:
+        """Yield the families of this process."""
+        yield histogram(names.ATTEMPT_SECONDS, self._attempts.took())
+        yield histogram(names.PROCESSING_SECONDS, self._attempts.whole())
+        yield histogram(names.WAIT_SECONDS, self._attempts.waited())
+        yield histogram(names.CALL_SECONDS, self._calls.histograms())
+        yield histogram(names.STORE_SECONDS, self._operations.histograms())
+        yield counter(names.STORE_ERRORS, self._store_errors.items())
+        yield counter(names.BREAKER_MOVES, self._moves.items())
+        yield counter(names.DELIVERIES_ENDED, self._deliveries.items())
+        yield counter(names.ORDERING_BROKEN, self._broken.items())
+        yield from _of_workers()
+        built = (version("holdfast"), platform.python_version())
+        yield gauge(names.BUILD, [(built, 1)])
+
+    def _on_call(self, call: signals.CallEnded) -> None:
+        self._calls.add((call.upstream, _OUTCOMES[call.fine]), call.took_us)
+
+    def _on_gate(self, move: signals.GateMoved) -> None:
+        if move.before.gate is not move.after.gate:
+            self._moves.add((move.after.name, move.after.gate.value))
+
+    def _on_delivery(self, changed: signals.DeliveryChanged) -> None:
+        before, _, after = changed
+        if breaks_order(before, after):
+            self._broken.add((after.provider,))
+        elif before.state is not after.state and after.state in _ENDED:
+            self._deliveries.add((after.provider, after.state.value))
+
+    def _on_operation(self, operation: str, took_s: float, error: BaseException | None) -> None:
+        self._operations.add((operation,), int(took_s * SECOND_US))
+        if isinstance(error, UnavailableError):
+            self._store_errors.add((operation,))
+
+
+def _of_workers() -> Iterator[Family]:
+    slots: dict[str, int] = {}
+    busy: dict[str, int] = {}
+    budgets: dict[str, float] = {}
+    stuck = unwritten = 0
+    for member in OF_THIS_PROCESS.members():
+        for kind, lane in member.lanes.items():
+            slots[kind.value] = slots.get(kind.value, 0) + lane.limit
+            busy[kind.value] = busy.get(kind.value, 0) + lane.load()
+            stuck += lane.stuck()
+        unwritten += member.pending()
+        for name, watch in member.watches.items():
+            left = watch.retries_left()
+            if left is not None:
+                budgets[name] = min(budgets.get(name, left), left)
+    yield gauge(names.SLOTS, [((lane,), count) for lane, count in slots.items()])
+    yield gauge(names.SLOTS_BUSY, [((lane,), count) for lane, count in busy.items()])
+    yield gauge(names.RETRY_BUDGET, [((name,), left) for name, left in budgets.items()])
+    yield gauge(names.STUCK, [((), stuck)])
+    yield gauge(names.UNWRITTEN, [((), unwritten)])

@@ -1,0 +1,74 @@
+"""Alerts of an app on the test's database, told to a real receiver of webhooks."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from holdfast import Holdfast
+from holdfast.alerts import Alerting, AlertOptions
+from holdfast.alerts.webhook import WebhookSink
+from holdfast.runtime.clock import monotonic_s, sleep_s
+from holdfast.testing import ManualClock
+from tests.bridges.fake_receiver import SECRET, ReceiverLedger, fake_receiver
+from tests.bridges.wire import FakeApi
+
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+def open_app(database_url: str, clock: ManualClock) -> Iterator[Callable[..., Holdfast]]:
+    with ExitStack() as opened:
+
+        def open_one(*pipelines, **options) -> Holdfast:
+            given = {"clock": clock, **options}
+            return opened.enter_context(Holdfast(database_url, pipelines=pipelines, **given))
+
+        yield open_one
+
+
+@pytest.fixture
+def receiver() -> Iterator[tuple[FakeApi, ReceiverLedger]]:
+    """Somebody's server, which checks every signature."""
+    api, ledger = fake_receiver()
+    with api:
+        yield api, ledger
+
+
+@pytest.fixture
+def alerting(receiver) -> Iterator[Callable[..., Alerting]]:
+    """Starts to alert about an app."""
+    api, _ = receiver
+    started = []
+
+    def start(app: Holdfast, **options) -> Alerting:
+        chosen = AlertOptions(**{"deadline_within": 0, "look_every": 0.05, **options})
+        sink = WebhookSink(f"{api.url}/hooks", SECRET)
+        made = Alerting(app, sinks=[sink], options=chosen)
+        made.start()
+        started.append(made)
+        return made
+
+    yield start
+    for made in started:
+        made.close()
+
+
+@pytest.fixture
+def told(receiver) -> Callable[[int], list[dict]]:
+    """Waits until so many alerts have come, and returns them."""
+    _, ledger = receiver
+
+    def wait(count: int) -> list[dict]:
+        until_s = monotonic_s() + PATIENCE_S
+        while len(ledger.handled) < count:
+            assert monotonic_s() < until_s, ledger.handled
+            sleep_s(0.01)
+        return [document["data"] for document in ledger.handled]
+
+    return wait

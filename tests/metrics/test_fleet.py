@@ -1,0 +1,191 @@
+"""What the store knows of the fleet, in figures."""
+
+import pytest
+
+from holdfast import GiveUp, Holdfast, Pipeline, Retry, Upstream
+from holdfast.gateway_codes import GATEWAY_CODES
+from holdfast.metrics import Exposition, Scope
+from holdfast.testing import Script, drain, run_inline
+
+
+def pipeline_of(script: Script, **options) -> Pipeline:
+    pipeline = Pipeline("p", retry=Retry(attempts=2, base=10, jitter="none"))
+    pipeline.stage(name="one", **options)(script.handler)
+    return pipeline
+
+
+def test_what_becomes_of_jobs_is_counted(open_app, scrapes, clock):
+    app = open_app(pipeline_of(Script(1, ConnectionResetError(), 2, GiveUp("NO"), 3)))
+    counted = scrapes(app)
+    for _ in range(3):
+        app.submit("p")
+        drain(app)
+    failed = app.job(app.submit("p").id)
+    app.cancel(failed.id, by="ada")
+    [dead] = [letter.id for letter in app.dead.find()]
+    app.retry(dead, by="ada")
+    drain(app)
+
+    found = counted.samples(Scope.FLEET)
+    assert found["holdfast_jobs_created_total"] == {("p",): 4}
+    assert found["holdfast_jobs_completed_total"] == {("p",): 3}
+    assert found["jobs_failed_total"] == {("NO", "p"): 1}
+    assert found["holdfast_dead_letters_total"] == {("job",): 1}
+    assert found["holdfast_jobs_cancelled_total"] == {("p",): 1}
+    assert found["manual_retry_total"] == {("p",): 1}
+    assert found["holdfast_retries_scheduled_total"] == {("NETWORK", "p", "one"): 1}
+    assert found["holdfast_attempts_total"] == {
+        ("", "completed", "p", "one"): 3,
+        ("NETWORK", "retried", "p", "one"): 1,
+        ("NO", "failed", "p", "one"): 1,
+    }
+    assert found["holdfast_dead_letters"][("job",)] == 0
+
+
+def test_failures_of_a_pipeline_with_public_codes_are_counted_by_them(open_app, scrapes, clock):
+    script = Script(GiveUp("NO"), GiveUp("UPSTREAM_5XX"), GiveUp("GW_4XX"))
+    pipeline = Pipeline("p", retry=Retry(attempts=1), public_codes=GATEWAY_CODES)
+    pipeline.stage(name="one")(script.handler)
+    app = open_app(pipeline)
+    counted = scrapes(app)
+    for _ in range(3):
+        app.submit("p")
+    app.submit("p", deadline=5, delay=60)
+    drain(app)
+    clock.advance(10)
+    run_inline(app)
+
+    found = counted.samples(Scope.FLEET)
+    assert found["jobs_failed_total"] == {
+        ("UNKNOWN", "p"): 1,
+        ("GW_5XX", "p"): 1,
+        ("GW_4XX", "p"): 1,
+        ("GW_TIMEOUT", "p"): 1,
+    }
+    failed = {labels[0] for labels in found["holdfast_attempts_total"]}
+    assert failed == {"NO", "UPSTREAM_5XX", "GW_4XX"}
+
+
+def test_queues_are_told_as_they_stand(open_app, scrapes, clock):
+    app = open_app(pipeline_of(Script(then=1)))
+    app.submit("p")
+    app.submit("p", delay=60)
+    app.pause_queue("default", by="ada")
+    clock.advance(5)
+
+    found = scrapes(app).samples(Scope.FLEET)
+    assert found["queue_depth"] == {("default",): 1}
+    assert found["jobs_active"] == {("default",): 0}
+    assert found["holdfast_jobs"][("default", "queued")] == 2
+    assert found["holdfast_queue_oldest_ready_age_seconds"] == {("default",): 5}
+    assert found["holdfast_queue_paused"] == {("default",): 1}
+
+
+def test_a_queue_that_holds_nothing_is_told_as_empty(open_app, scrapes):
+    app = open_app(pipeline_of(Script(then=1)))
+
+    found = scrapes(app).samples(Scope.FLEET)
+    text = scrapes(app).text(Scope.FLEET)
+    assert found["holdfast_queue_paused"] == {("default",): 0}
+    assert 'queue_depth{queue="default"} 0.0' in text
+    assert 'jobs_active{queue="default"} 0.0' in text
+
+
+def test_a_missed_deadline_is_counted_as_a_failure_and_by_itself(open_app, scrapes, clock):
+    app = open_app(pipeline_of(Script(then=1)))
+    counted = scrapes(app)
+    app.submit("p", deadline=5, delay=60)
+    clock.advance(10)
+    run_inline(app)
+
+    found = counted.samples(Scope.FLEET)
+    assert found["holdfast_deadline_missed_total"] == {("p",): 1}
+    assert found["jobs_failed_total"] == {("TIMEOUT", "p"): 1}
+
+
+def test_breakers_are_told_with_the_time_they_were_open(open_app, scrapes, clock):
+    app = open_app(pipeline_of(Script(then=1), calls=Upstream("gateway")))
+    counted = scrapes(app)
+    app.submit("p")
+    closed = counted.samples(Scope.FLEET)
+    app.upstreams.force_open("gateway", by="ada", reason="maintenance")
+    counted.samples(Scope.FLEET)
+    clock.advance(30)
+    opened = counted.samples(Scope.FLEET)
+    app.upstreams.reset("gateway", by="ada")
+    clock.advance(30)
+    after = counted.samples(Scope.FLEET)
+
+    assert closed["holdfast_breaker_state"] == {("gateway",): 0}
+    assert opened["holdfast_breaker_state"] == {("gateway",): 2}
+    assert opened["holdfast_breaker_open_seconds_total"] == {("gateway",): 30}
+    assert after["holdfast_breaker_open_seconds_total"] == {("gateway",): 30}
+    assert after["holdfast_breaker_state"] == {("gateway",): 0}
+
+
+def test_messages_and_their_age_are_told(open_app, scrapes, clock):
+    app = open_app(pipeline_of(Script(then=1)))
+    app.publish("note")
+    clock.advance(7)
+
+    found = scrapes(app).samples(Scope.FLEET)
+    assert found["holdfast_outbox_messages"] == {("pending",): 1, ("failed",): 0}
+    assert found["holdfast_outbox_lag_seconds"] == {(): 7}
+
+
+def test_what_other_processes_did_is_counted_once_and_never_taken_back(
+    open_app, scrapes, clock, script_of_two
+):
+    first, second = (open_app(pipeline_of(script)) for script in script_of_two)
+    before = open_app(pipeline_of(Script(then=1)))
+    before.submit("p")
+    drain(before)
+    before.close()
+    counted = scrapes(first)
+    second.submit("p")
+    drain(second)
+    second.close()
+    seen = counted.samples(Scope.FLEET)["holdfast_jobs_completed_total"]
+    clock.advance(40 * 86_400)
+    first.submit("p")
+    first.purge()
+    later = counted.samples(Scope.FLEET)["holdfast_jobs_completed_total"]
+
+    assert seen == {("p",): 1}
+    assert later == {("p",): 1}
+
+
+def test_a_counter_that_must_not_be_missed_is_there_before_it_rises(open_app, scrapes):
+    app = open_app(pipeline_of(Script(then=1)))
+
+    text = scrapes(app).text(Scope.FLEET)
+    assert 'jobs_failed_total{error_code="AUTH_DENIED",pipeline="p"} 0.0' in text
+    attempts = 'error_class="BUG",outcome="failed",pipeline="p",stage="one"'
+    assert f"holdfast_attempts_total{{{attempts}}} 0.0" in text
+    assert 'holdfast_jobs_completed_total{pipeline="p"} 0.0' in text
+    assert 'holdfast_dead_letters_total{kind="job"} 0.0' in text
+
+
+@pytest.fixture
+def script_of_two():
+    return Script(then=1), Script(then=1)
+
+
+def test_those_who_scrape_at_the_same_time_share_one_look(open_app, scrapes):
+    app = open_app(pipeline_of(Script(then=1)))
+    shared, alone = scrapes(app, fresh_s=3600), scrapes(app, fresh_s=0)
+    app.submit("p")
+
+    assert shared.samples(Scope.FLEET)["queue_depth"] == {("default",): 0}
+    assert alone.samples(Scope.FLEET)["queue_depth"] == {("default",): 1}
+
+
+def test_of_a_store_that_is_away_only_that_is_told():
+    app = Holdfast("postgresql://127.0.0.1:1/nowhere", auto_migrate=False)
+    exposition = Exposition(app)
+
+    text = exposition.page(scope=Scope.FLEET).body.decode()
+    exposition.close()
+    app.close()
+    assert "holdfast_store_up 0.0" in text
+    assert "queue_depth" not in text
