@@ -1,0 +1,181 @@
+"""The page of the lab: a switch for every stand-in, work to send, and what becomes of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any, Final
+
+from fastapi import APIRouter, FastAPI
+from jinja2 import ChoiceLoader, PackageLoader
+from starlette.responses import Response
+
+from holdfast.console.ask import Ask, Done
+from holdfast.console.pages.queues import DEPTH, queue_lines
+from holdfast.console.pages.upstreams import UpstreamLine, held_by_upstream, upstream_lines
+from holdfast.console.rendering import ACT_ON_ALL, LOOK_AT_ALL, Console
+from holdfast.console.screens import Screen
+from holdfast.console.visit import Visit
+from holdfast.core.job import JobState
+from holdfast.engine import Holdfast
+from holdfast.errors import InvalidValue
+from holdfast.lab import postcards
+from holdfast.lab.behaviour import EXPLANATIONS, TITLES, Behaviour
+from holdfast.lab.stand_in_server import StandInServer
+from holdfast.lab.stand_ins import StandIns
+from holdfast.store.contract import JobFilter
+
+SCREEN: Final = Screen("lab", "Fault lab", "/lab", "lab", "l", every_owner=True)
+MOST_CARDS: Final = 1_000
+USUAL_CARDS: Final = 60
+_TONES: Final = {
+    Behaviour.HEALTHY: "good",
+    Behaviour.SLOW: "warn",
+    Behaviour.LIMITING: "warn",
+    Behaviour.FAILING: "bad",
+    Behaviour.HANGING: "bad",
+    Behaviour.DOWN: "bad",
+}
+
+
+def mount_lab(
+    api: FastAPI, app: Holdfast, *, stand_ins: StandIns, more: Sequence[Screen] = ()
+) -> Screen:
+    """Serve the lab beside an API, and return the screen that leads there.
+
+    `more` are the screens of others that its navigation leads to as well.
+    """
+    console = _LabConsole(app, more=(*more, SCREEN))
+    lab = _Lab(console, app, stand_ins)
+    console.page("/lab", LOOK_AT_ALL, lab.page)
+    console.action("/lab/upstreams/{name}", ACT_ON_ALL, _Switch(stand_ins))
+    console.action("/lab/cards", ACT_ON_ALL, _Send(app))
+    api.include_router(console.router)
+    api.include_router(_style())
+    return SCREEN
+
+
+class _LabConsole(Console):
+    """The console, with the lab's own templates."""
+
+    def __init__(self, engine: Holdfast, *, more: tuple[Screen, ...]) -> None:
+        super().__init__(engine, more=more)
+        own = PackageLoader("holdfast.lab")
+        self._templates.loader = ChoiceLoader([PackageLoader("holdfast.console"), own])
+
+
+class _Lab:
+    def __init__(self, console: Console, app: Holdfast, stand_ins: StandIns) -> None:
+        self._console = console
+        self._app = app
+        self._stand_ins = stand_ins
+
+    def page(self, visit: Visit) -> Response:
+        """Return the page."""
+        engine = self._app
+        breakers = {line.name: line for line in upstream_lines(self._console)}
+        held = held_by_upstream(self._console)
+        return self._console.render(
+            visit,
+            "lab.html",
+            screen=SCREEN.name,
+            stand_ins=[
+                _stand_in(server, breakers.get(name), waiting=held.get(name, 0))
+                for server in self._stand_ins
+                for name in [server.stand_in.upstream]
+            ],
+            behaviours=[
+                {"value": each.value, "title": TITLES[each], "hint": EXPLANATIONS[each]}
+                for each in Behaviour
+            ],
+            queues=queue_lines(engine.queues(), engine.clock.now()),
+            depth_key=DEPTH,
+            has_cards=postcards.PIPELINE in engine.pipelines,
+            usual_cards=USUAL_CARDS,
+            most_cards=MOST_CARDS,
+            complete=engine.count(JobFilter(states=(JobState.COMPLETE,))),
+            failed=engine.count(JobFilter(states=(JobState.FAILED,))),
+        )
+
+
+def _stand_in(
+    server: StandInServer, breaker: UpstreamLine | None, *, waiting: int
+) -> dict[str, Any]:
+    return {
+        "name": server.stand_in.upstream,
+        "url": server.url,
+        "behaviour": server.behaviour.value,
+        "title": TITLES[server.behaviour],
+        "explanation": EXPLANATIONS[server.behaviour],
+        "tone": _TONES[server.behaviour],
+        "calls": sorted(server.calls.items()),
+        "waiting": waiting,
+        "breaker": breaker,
+    }
+
+
+class _Switch:
+    """Sets how a stand-in behaves."""
+
+    def __init__(self, stand_ins: StandIns) -> None:
+        self._stand_ins = stand_ins
+
+    def ask(self, visit: Visit) -> Ask:
+        """Point to the page: its switches ask nothing more."""
+        return _see_page(f"Switch {visit.part('name')} in the lab")
+
+    def do(self, visit: Visit) -> Done:
+        """Set it as the button says."""
+        given = visit.text("behaviour")
+        if given not in set(Behaviour):
+            known = ", ".join(Behaviour)
+            raise InvalidValue("lab", field="behaviour", value=given, limit=f"one of {known}")
+        self._stand_ins.behave(visit.part("name"), Behaviour(given))
+        return Done("/lab", "lab-switched")
+
+
+class _Send:
+    """Submits cards."""
+
+    def __init__(self, app: Holdfast) -> None:
+        self._app = app
+
+    def ask(self, visit: Visit) -> Ask:  # noqa: ARG002 - the contract of an action
+        """Point to the page, where it says how many."""
+        return _see_page("Send cards from the lab")
+
+    def do(self, visit: Visit) -> Done:
+        """Send as many as the form says."""
+        count = visit.count("count") or 0
+        if not 1 <= count <= MOST_CARDS:
+            limit = f"a whole number from 1 to {MOST_CARDS}"
+            raise InvalidValue("lab", field="count", value=count, limit=limit)
+        cards = list(postcards.cards(count))
+        if visit.ticked("unprintable"):
+            cards.append(postcards.unprintable())
+        for refused in self._app.submit_many(postcards.PIPELINE, cards):
+            if refused.error is not None:
+                raise refused.error
+        return Done("/lab", "lab-sent", len(cards))
+
+
+def _see_page(title: str) -> Ask:
+    return Ask(
+        title=title,
+        touches="Nothing is changed from here.",
+        verb="Nothing to do",
+        back="/lab",
+        fields=(),
+        blocked=True,
+    )
+
+
+def _style() -> APIRouter:
+    router = APIRouter(include_in_schema=False)
+    content = files("holdfast.lab").joinpath("static", "lab.css").read_bytes()
+
+    async def style() -> Response:
+        return Response(content, media_type="text/css; charset=utf-8")
+
+    router.add_api_route("/lab/lab.css", style, methods=["GET"], response_model=None)
+    return router
