@@ -8,7 +8,7 @@ pytest.register_assert_rewrite("tests.crash.fleet", "tests.crash.verdict")
 from tests.crash.fleet import Fleet  # noqa: E402 - after its assertions were made to explain
 from tests.crash.postbox import Postbox  # noqa: E402 - as above
 
-FLEETS = ("fleet", "postgres_fleet", "sqlite_fleet", "relays")
+FLEETS = ("fleet", "newcomers", "postgres_fleet", "sqlite_fleet", "relays", "consumers")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -43,6 +43,16 @@ def fleet(database_url: str, tmp_path: Path) -> Iterator[Fleet]:
 
 
 @pytest.fixture
+def newcomers(empty_database_url: str, tmp_path: Path) -> Iterator[Fleet]:
+    """Workers on a database that nobody has migrated, once for each dialect."""
+    made = Fleet(empty_database_url, folder=tmp_path)
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+@pytest.fixture
 def postgres_fleet(postgres_url: str, tmp_path: Path) -> Iterator[Fleet]:
     """Workers on a fresh PostgreSQL database."""
     made = Fleet(postgres_url, folder=tmp_path)
@@ -53,9 +63,9 @@ def postgres_fleet(postgres_url: str, tmp_path: Path) -> Iterator[Fleet]:
 
 
 @pytest.fixture
-def sqlite_fleet(tmp_path: Path) -> Iterator[Fleet]:
+def sqlite_fleet(sqlite_url: str, tmp_path: Path) -> Iterator[Fleet]:
     """Workers on a fresh SQLite database."""
-    made = Fleet(f"sqlite:///{tmp_path / 'holdfast.db'}", folder=tmp_path)
+    made = Fleet(sqlite_url, folder=tmp_path)
     try:
         yield made
     finally:

@@ -187,13 +187,19 @@ class Fleet:
         return worker
 
     def stopped_with(
-        self, submit: Callable[[], list[str]], failpoints: str, **options: Any
+        self,
+        submit: Callable[[], list[str]],
+        failpoints: str,
+        *,
+        retract: Callable[[list[str]], object] | None = None,
+        **options: Any,
     ) -> tuple[WorkerProcess, list[str]]:
         """Submit jobs and start a worker that stops itself, and return both.
 
         A process that stands still while it writes to SQLite holds up all others, which is another
-        fault; then it is done over with other jobs.
+        fault; then it is done over with other jobs, after `retract`, which cancels those so far.
         """
+        retract = retract or self._cancel
         for _ in range(5):
             jobs = submit()
             worker = self.start(failpoints=failpoints, **options)
@@ -201,9 +207,12 @@ class Fleet:
             if self.url.startswith("postgres") or not _is_write_locked(self.url):
                 return worker, jobs
             worker.end()
-            for job in jobs:
-                self.app.cancel(job, by="test")
+            retract(jobs)
         raise AssertionError("stopped in the middle of a write five times in a row")
+
+    def _cancel(self, jobs: list[str]) -> None:
+        for job in jobs:
+            self.app.cancel(job, by="test")
 
     def submit(self, pipeline: str, count: int = 1, **payload: Any) -> list[str]:
         """Submit jobs; those of `steps` and `noop` are numbered."""

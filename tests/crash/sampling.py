@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 import pytest
 
-from holdfast.runtime.failpoint import POINTS
+from holdfast.runtime.failpoint import OF_CONSUMERS, POINTS
 
 _OF_JOBS = ("claim", "run", "apply", "announce", "renew", "sweep", "purge")
 JOB_POINTS = tuple(point for point in POINTS if point.startswith(_OF_JOBS))
@@ -12,6 +12,9 @@ JOB_POINTS = tuple(point for point in POINTS if point.startswith(_OF_JOBS))
 
 RELAY_POINTS = tuple(point for point in POINTS if point.startswith(("publish", "outbox")))
 """Those that a relay reaches, and no worker."""
+
+WORKER_POINTS = tuple(point for point in POINTS if point not in {*RELAY_POINTS, *OF_CONSUMERS})
+"""Those that a worker reaches which has everything to do."""
 
 
 def slow(*values: object) -> pytest.ParameterSet:

@@ -56,11 +56,12 @@ def test_ten_thousand_sleeping_jobs_of_one_pipeline_do_not_stop_the_others(fleet
 def test_one_owner_with_a_queue_of_its_own_does_not_stop_the_others(fleet: Fleet) -> None:
     sleepers = [Submit(payload={"n": 1, "pause": 600.0}, owner="busy", queue="busy")] * 200
     fleet.app.submit_many("steps", sleepers)
-    fleet.start(only="steps", queues="default,busy", concurrency=10)
+    worker = fleet.start(only="steps", queues="default,busy", concurrency=10)
     eventually(lambda: len(fleet.executions(stage="one")) >= 9, what="the sleepers run")
 
     others = [fleet.app.submit("steps", {"n": n}, owner="other").id for n in range(5)]
     fleet.finished(others)
+    assert worker.is_alive
 
 
 @pytest.mark.timeout(120)

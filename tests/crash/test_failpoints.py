@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import pytest
 
+from holdfast.bridges import rabbitmq_consumer
 from holdfast.runtime import failpoint
 from holdfast.runtime.failpoint import POINTS
 from tests.crash.fleet import Fleet
 from tests.crash.postbox import Postbox, posted_to
-from tests.crash.sampling import JOB_POINTS, RELAY_POINTS, on_both_databases, slow
+from tests.crash.sampling import JOB_POINTS, WORKER_POINTS, on_both_databases, slow
 from tests.crash.verdict import (
     assert_no_attempt_spent,
     assert_no_stage_repeated,
@@ -20,6 +21,7 @@ from tests.crash.verdict import (
 )
 
 RUNTIME = Path(failpoint.__file__).parent
+CONSUMER = Path(rabbitmq_consumer.__file__)
 
 WRITES = frozenset(
     {
@@ -43,13 +45,14 @@ WRITES = frozenset(
 
 UNDER = {
     ("claimer.py", "_claim", "claim"): "claim",
+    ("hired_claimer.py", "_leased", "claim"): "claim",
     ("keeper.py", "_renew", "record_worker"): "renew",
     ("keeper.py", "_renew", "renew"): "renew",
     ("reporter.py", "_settle", "apply"): "apply",
     ("reporter.py", "_keep_late_results", "apply"): "apply",
     ("lanes/loop_lane.py", "_run", "call"): "run",
     ("lanes/thread_lane.py", "_run", "run"): "run",
-    ("lanes/process_lane.py", "_run", "send_bytes"): "run",
+    ("lanes/process_lane.py", "_ask", "send_bytes"): "run",
     ("announce.py", "announce", "log"): "announce",
     ("announce.py", "announce", "subscriber"): "announce",
     ("sweeper.py", "_sweep", "settle_many"): "sweep",
@@ -58,17 +61,20 @@ UNDER = {
     ("errand.py", "_record", "apply"): "mark",
     ("relay.py", "_publish", "publish"): "publish",
     ("relay.py", "_mark", "mark"): "outbox.mark",
+    (CONSUMER.name, "_settle", "ack"): "settle",
 }
-"""The effects of a worker or a relay: file, function and call, and the failpoint around each."""
+"""The effects of workers, relays and consumers: file, function, call, and the failpoint at it."""
 
 ELSEWHERE = {
     ("settle.py", "_apply", "apply"): "the one caller of settle_many has failpoints around it",
-    ("settle.py", "settle", "apply"): "a client's write, which no worker makes",
+    ("settle.py", "_write", "apply"): "a client's write, which no worker makes",
+    ("callbacks.py", "write_once", "apply"): "a consumer's; what follows it is that it comes again",
     ("plans.py", "save", "save_plan"): "made before a worker runs",
     ("courier.py", "_carry", "claim"): "it leaves a lease; killed at random in test_deliveries",
     ("courier.py", "_move", "apply"): "what follows it is `send.before`",
     ("notices.py", "ask", "ensure"): "`apply.before` follows it, or the stage asks again",
     ("notices.py", "_asked_again", "apply"): "as above",
+    ("notices.py", "_asked_again", "ensure"): "as above",
     ("notices.py", "_tell", "told"): "it spares a second look, and no more",
     ("notices.py", "_answer", "announce_due"): "a wake-up may be lost",
     ("replayer.py", "_send_all", "announce_due"): "a wake-up may be lost",
@@ -87,11 +93,12 @@ class Call(NamedTuple):
 
 
 def _functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    for path in sorted(RUNTIME.rglob("*.py")):
+    files = {path.relative_to(RUNTIME).as_posix(): path for path in sorted(RUNTIME.rglob("*.py"))}
+    for name, path in {**files, CONSUMER.name: CONSUMER}.items():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield path.relative_to(RUNTIME).as_posix(), node
+                yield name, node
 
 
 def _calls() -> list[Call]:
@@ -154,7 +161,7 @@ def test_every_point_is_named_once_in_the_table() -> None:
 def test_a_worker_reaches_every_point(fleet: Fleet, postbox: Postbox) -> None:
     leased_by_nobody = fleet.submit("noop")
     fleet.start(failpoints="run.before=kill").ended()
-    points = set(POINTS) - set(RELAY_POINTS)
+    points = set(WORKER_POINTS)
     counted = ",".join(f"{point}=kill:1000000" for point in points)
     worker = fleet.start(failpoints=counted, environment=posted_to(postbox))
     jobs = fleet.submit("steps", pause=0.5)
@@ -209,7 +216,7 @@ def test_an_error_around_a_handler_is_that_attempts_own(
     worker = sqlite_fleet.start(failpoints=f"{point}=raise", processes=1)
     jobs = sqlite_fleet.submit(pipeline, 3, seconds=0.0, does="sleep")
 
-    ended = sqlite_fleet.ended(jobs, within_s=10)
+    ended = sqlite_fleet.ended(jobs, within_s=30)
     assert sorted(job.state for job in ended) == ["complete", "complete", "failed"]
     assert worker.is_alive
     sqlite_fleet.sound()

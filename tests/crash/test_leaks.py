@@ -14,7 +14,7 @@ from tests.crash.fleet import Fleet, WorkerProcess, eventually
 
 BATCH = 1_000
 WARM_UP = 10
-BATCHES = 40
+BATCHES = 100
 MOST_KIB_PER_JOB = 0.3
 """Far below what one forgotten job, attempt or log record would take."""
 
@@ -61,7 +61,7 @@ def _cut_all_connections(url: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_worker_stays_as_large_as_it_is_over_many_jobs_half_of_which_fail(fleet: Fleet) -> None:
     worker = fleet.start(only="half", concurrency=20, lease=30.0)
     sizes = list(_sizes(fleet, worker))[WARM_UP:]

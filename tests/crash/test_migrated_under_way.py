@@ -112,17 +112,16 @@ def test_workers_go_on_while_the_schema_moves_forward_and_nobody_waits_long(flee
     assert fleet.app.verify() == []
 
 
-def test_workers_that_start_at_once_on_an_empty_database_all_work(fleet: Fleet) -> None:
-    workers = [fleet.start(only="noop") for _ in range(4)]
+def test_workers_that_start_at_once_on_an_empty_database_all_work(newcomers: Fleet) -> None:
+    workers = [newcomers.start(only="noop") for _ in range(4)]
     for worker in workers:
         worker.said("started")
-    fleet.finished(fleet.submit("noop", 20))
+    newcomers.finished(newcomers.submit("noop", 20))
     assert all(worker.is_alive for worker in workers)
 
 
-def test_a_worker_that_may_not_migrate_names_the_schema_it_needs(sqlite_fleet: Fleet) -> None:
-    fleet = sqlite_fleet
-    worker = fleet.start(only="noop", no_migrate=True)
+def test_a_worker_that_may_not_migrate_names_the_schema_it_needs(newcomers: Fleet) -> None:
+    worker = newcomers.start(only="noop", no_migrate=True)
     assert worker.ended() == 1
     assert "SchemaTooOld" in worker.story()
     assert "holdfast migrate" in worker.story()

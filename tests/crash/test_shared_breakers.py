@@ -9,6 +9,7 @@ import pytest
 from holdfast import JobState, Submit
 from holdfast.core.breaker import Observed, decide_breaker
 from holdfast.core.breaker_policy import Breaker
+from holdfast.core.decision import Kind
 from holdfast.core.instant import SECOND_US
 from holdfast.core.upstream import Gate
 from holdfast.store.contract import JobFilter
@@ -139,3 +140,20 @@ def test_after_an_outage_calls_come_back_without_a_flood(
     mean = len(arrivals) / len(buckets)
     assert max(buckets) <= 3 * mean, buckets
     assert len(arrivals) <= jobs + 10
+
+
+def test_the_upstream_is_called_once_for_every_attempt_that_the_ledger_has(
+    fleet: Fleet, gateway: Gateway
+) -> None:
+    """No layer repeats a call by itself, and what is held makes none."""
+    gateway.answers = lambda n: 503 if n <= 12 else 200
+    submit(fleet, 100)
+    start(fleet, gateway, 2, concurrency=8)
+    done = JobFilter(states=(JobState.COMPLETE,))
+    eventually(lambda: len(fleet.app.jobs(done)) == 100, what="every job is done", within_s=50)
+
+    called = {Kind.RETRIED, Kind.COMPLETED}
+    ledger = [line.entry for view in fleet.app.jobs() for line in fleet.app.store.ledger(view.id)]
+    assert len(gateway.arrivals) == sum(entry.kind in called for entry in ledger)
+    assert {entry.kind for entry in ledger} <= {*called, Kind.HELD}
+    fleet.sound()

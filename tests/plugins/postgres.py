@@ -15,6 +15,7 @@ import pytest
 from holdfast.errors import UnavailableError
 from holdfast.testing.postgres_databases import CopyStrategy, DisposableDatabases
 from holdfast.testing.postgres_server import URL_VARIABLE, PrivatePostgres
+from tests.plugins.reused_databases import ReusedDatabases
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,25 @@ def postgres_databases(pytestconfig: pytest.Config) -> Iterator[DisposableDataba
     databases.drop_all()
 
 
+@pytest.fixture(scope="session")
+def reused_databases(postgres_databases: DisposableDatabases) -> Iterator[ReusedDatabases]:
+    """Lends databases with the schema and without a row."""
+    databases = ReusedDatabases(postgres_databases)
+    yield databases
+    databases.close()
+
+
 @pytest.fixture
-def postgres_url(postgres_databases: DisposableDatabases) -> Iterator[str]:
-    """The URL of an empty database of this test's own."""
+def postgres_url(reused_databases: ReusedDatabases) -> Iterator[str]:
+    """The URL of a database of this test's own, with the schema and without a row."""
+    url = reused_databases.lend()
+    yield url
+    reused_databases.take_back(url)
+
+
+@pytest.fixture
+def empty_postgres_url(postgres_databases: DisposableDatabases) -> Iterator[str]:
+    """The URL of a new database of this test's own, without the schema."""
     url = postgres_databases.fresh()
     yield url
     postgres_databases.use_up(url)

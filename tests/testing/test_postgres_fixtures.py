@@ -67,9 +67,9 @@ def test_no_database_is_left_on_a_server_that_goes_on(postgres_server):
         assert names() == before
 
 
-def test_a_database_of_each_dialect_starts_empty(database_url, tmp_path):
-    if database_url.startswith("postgresql://"):
-        assert _table_names(database_url) == []
+def test_a_database_of_each_dialect_starts_empty(empty_database_url, tmp_path):
+    if empty_database_url.startswith("postgresql://"):
+        assert _table_names(empty_database_url) == []
     else:
-        assert database_url == f"sqlite:///{tmp_path}/holdfast.db"
+        assert empty_database_url == f"sqlite:///{tmp_path}/holdfast.db"
         assert not (tmp_path / "holdfast.db").exists()

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.decision import Kind
-from holdfast.core.delivery import DeliveryState
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
-from holdfast.core.job import ACTIVE, ENDED, Job, JobState, WorkerId
-from holdfast.delivery_view import DeliveryView
+from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.job import ENDED, JobState, WorkerId
+from holdfast.core.upstream import UpstreamState
 from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
 from holdfast.handle import JobHandle
@@ -28,16 +27,16 @@ from holdfast.runtime.notices import Notices
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.reporter import Reporter
 from holdfast.runtime.settle import Settler
-from holdfast.runtime.stage import BoundStage, LaneKind
+from holdfast.runtime.stage import LaneKind
 from holdfast.runtime.sweeper import Sweeper
-from holdfast.store.contract import JobFilter
-from holdfast.store.deliveries import DeliveryFilter
 from holdfast.testing.clock import ManualClock
+from holdfast.testing.jump import jump, stages_of
 
 HOLDER: Final = WorkerId("inline")
 LEASE_US: Final = 86_400 * SECOND_US
 MOST_TURNS: Final = 10_000
-_PAGE: Final = 1_000
+PROBE_S: Final = 10.0
+"""How long a probe of an upstream is waited for, by real time."""
 
 
 class Ran(NamedTuple):
@@ -65,7 +64,8 @@ def run_inline(
     It ends when nothing is due, or as soon as `until` is true: a job, by its handle or id, that
     has ended, or a function. With `advance` the app's `ManualClock` jumps to the next instant at
     which something happens by itself: a retry, a deadline, the end of a wait. Paused queues and
-    pipelines the app does not have are left alone, as by any worker.
+    pipelines the app does not have are left alone, as by any worker, and so are jobs whose upstream
+    lets nothing through.
 
         app = Holdfast("sqlite:///:memory:", pipelines=[convert], clock=ManualClock())
         job = app.submit(convert, {"pdf": "report.pdf"})
@@ -84,7 +84,7 @@ def run_inline(
     try:
         is_over = _condition(app, until)
         for _ in range(most):
-            if is_over() or not (crew.turn() or (advance and _jump(app))):
+            if is_over() or not (crew.turn() or (advance and jump(app, crew.upstreams()))):
                 return happened
     finally:
         stop_watching()
@@ -111,6 +111,12 @@ class _Inline:
         plans = PlanCache(store)
         in_flight = InFlight()
         notices = app.dispatch.notices(store, chance=app.chance, announcer=app.announcer)
+        self._breakers = Breakers(
+            store,
+            worker=HOLDER,
+            stages=[*stages_of(app), *app.dispatch.providers],
+            chance=app.chance,
+        )
         self._carried = 0
         self._courier = None if notices is None else self._make_courier(app, notices)
         self._reporter = Reporter(
@@ -125,8 +131,8 @@ class _Inline:
         )
         self._lane = _InlineLane(clock=clock, report=self._reporter.report)
         handlers = {
-            (stage.pipeline, stage.name): replace(stage, lane=LaneKind.THREAD, upstream=None)
-            for stage in _stages(app)
+            (stage.pipeline, stage.name): replace(stage, lane=LaneKind.THREAD)
+            for stage in stages_of(app)
         }
         self._claimer = Claimer(
             store,
@@ -140,7 +146,7 @@ class _Inline:
             lease_us=LEASE_US,
             poll_us=SECOND_US,
             healthy=lambda: True,
-            breakers=Breakers(store, worker=HOLDER, stages=(), chance=app.chance),
+            breakers=self._breakers,
             callback_key=app.callback_tokens.key,
         )
         settler = Settler(store, plans=plans, chance=app.chance, announcer=app.announcer)
@@ -156,14 +162,32 @@ class _Inline:
     def turn(self) -> bool:
         """Sweep, carry deliveries, claim and run one attempt; False when nothing was done."""
         self._sweeper.tick(self._clock.now())
+        self._look_at_upstreams()
         carried = self._carry()
         if not self._lane.load():
             self._claimer.tick(self._clock.now())
         ran = self._lane.run_next()
         while self._reporter.pending():
             self._reporter.tick(self._clock.now())
+        self._look_at_upstreams()
         self._lane.raise_interrupt()
         return ran or carried
+
+    def upstreams(self) -> Mapping[str, UpstreamState]:
+        """Return how the upstreams stand, by their names."""
+        return {name: watch.state for name, watch in self._breakers.watches.items()}
+
+    def _look_at_upstreams(self) -> None:
+        """Read how they stand and write how calls have ended; a probe is waited for."""
+        while True:
+            self._breakers.wake.clear()
+            self._breakers.tick(self._clock.now())
+            if not self._is_probing() or not self._breakers.wake.wait(PROBE_S):
+                return
+
+    def _is_probing(self) -> bool:
+        watches = self._breakers.watches.values()
+        return any(watch.terms.probe is not None and watch.state.permits for watch in watches)
 
     def _make_courier(self, app: Holdfast, notices: Notices) -> Courier:
         return app.dispatch.courier(
@@ -173,6 +197,7 @@ class _Inline:
             clock=app.clock,
             chance=app.chance,
             poll_us=SECOND_US,
+            breakers=self._breakers,
             start=self._run_errand,
         )
 
@@ -197,8 +222,8 @@ class _Inline:
     def freed(self, count: int, *, requeued: bool) -> None:
         """Say nothing to the claimer: it would lease ahead by real time, which no test repeats."""
 
-    def heed_breakers(self) -> None:
-        """Do nothing: there is no fleet to tell."""
+    def heed_breakers(self, _now: Instant) -> None:
+        """Do nothing: every turn looks at the upstreams."""
 
 
 class _InlineLane:
@@ -214,6 +239,9 @@ class _InlineLane:
 
     def load(self) -> int:
         return len(self._pending)
+
+    def stuck(self) -> int:
+        return 0
 
     def start(self, attempts: Sequence[Attempt]) -> None:
         self._pending.extend(attempts)
@@ -239,7 +267,8 @@ class _InlineLane:
         attempt.begin(began_at)
         value, error = None, None
         try:
-            value = attempt.bound.call(JobContext(attempt))
+            if attempt.refusal is None:
+                value = attempt.bound.call(JobContext(attempt))
             if inspect.isawaitable(value):
                 value = asyncio.run(_within_time(value, attempt))
         except BaseException as raised:  # noqa: BLE001 - also SystemExit ends only the attempt
@@ -282,10 +311,6 @@ async def _within_time(handled: Awaitable[Any], attempt: Attempt) -> Any:  # noq
         raise
 
 
-def _stages(app: Holdfast) -> list[BoundStage]:
-    return [stage for pipeline in app.pipelines.values() for stage in pipeline.bound().stages]
-
-
 def _queues(app: Holdfast) -> list[str]:
     """Return every queue that may hold jobs of the app: a submission may name one of its own."""
     declared = {pipeline.queue for pipeline in app.pipelines.values()}
@@ -301,55 +326,6 @@ def _condition(
         return until
     job_id = until if isinstance(until, str) else until.id
     return lambda: app.job(job_id).state in ENDED
-
-
-def _jump(app: Holdfast) -> bool:
-    """Move the clock to the next instant at which something happens by itself, if there is one."""
-    clock = app.clock
-    if not isinstance(clock, ManualClock):
-        return False
-    now = clock.now()
-    known = {(stage.pipeline, stage.name) for stage in _stages(app)}
-    paused = {counts.queue for counts in app.queues() if counts.paused_at is not None}
-
-    def runs(job: Job) -> bool:
-        return (job.pipeline, job.stage) in known and job.queue not in paused
-
-    turns = [turn for job in _active(app) for turn in _turns(job, runs=runs(job))]
-    turns += [view.delivery.run_at for view in _open_deliveries(app)]
-    coming = [turn for turn in turns if now < turn < FAR_FUTURE]
-    if not coming:
-        return False
-    clock.set(min(coming))
-    return True
-
-
-def _turns(job: Job, *, runs: bool) -> Iterable[Instant]:
-    """Return the instants at which time alone changes what happens to the job."""
-    if job.state is JobState.WAITING or runs:
-        yield job.run_at
-    if job.deadline_at is not None:
-        yield Instant(job.deadline_at + 1)
-    if job.lease_until is not None:
-        yield Instant(job.lease_until + 1)
-
-
-def _active(app: Holdfast) -> Iterable[Job]:
-    before: str | None = None
-    wanted = JobFilter(states=tuple(ACTIVE))
-    while page := app.jobs(wanted, before=before, limit=_PAGE):
-        yield from (view.job for view in page)
-        before = page[-1].id
-
-
-def _open_deliveries(app: Holdfast) -> Iterable[DeliveryView]:
-    if not len(app.dispatch.providers):
-        return
-    before: str | None = None
-    wanted = DeliveryFilter(states=(DeliveryState.INTENT, DeliveryState.SENDING))
-    while page := app.deliveries.find(wanted, before=before, limit=_PAGE):
-        yield from page
-        before = page[-1].id
 
 
 def _ran(applied: Applied) -> Ran:

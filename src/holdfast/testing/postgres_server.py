@@ -18,8 +18,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
+from typing import Literal
 
 import psycopg
 
@@ -27,6 +26,7 @@ from holdfast.errors import UnavailableError, UsageError
 from holdfast.testing.ports import LOOPBACK, free_port
 from holdfast.testing.postgres_cluster import PostgresCluster, Setting
 from holdfast.testing.postgres_databases import CopyStrategy, create_database
+from holdfast.testing.private_server import PrivateServer
 
 URL_VARIABLE = "HOLDFAST_TEST_POSTGRES_URL"
 
@@ -59,7 +59,7 @@ _UNSAFE_SETTINGS: Mapping[str, Setting] = {
 }
 
 
-class PrivatePostgres:
+class PrivatePostgres(PrivateServer):
     """A PostgreSQL server that this process starts, restarts and stops at will.
 
     `durable` keeps the settings that let commits survive a power cut: tests do without, benchmarks
@@ -86,22 +86,6 @@ class PrivatePostgres:
         self._lock = threading.RLock()
         self._cluster: PostgresCluster | None = None
         self._server: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def url(self) -> str:

@@ -22,12 +22,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import urlsplit
 
 from holdfast.errors import UnavailableError
 from holdfast.testing.ports import LOOPBACK
+from holdfast.testing.private_server import PrivateServer
 from holdfast.testing.rabbitmq_node import RabbitmqNode
 
 URL_VARIABLE = "HOLDFAST_TEST_AMQP_URL"
@@ -50,7 +50,7 @@ _SETTINGS: Mapping[str, object] = {
 }
 
 
-class PrivateRabbitmq:
+class PrivateRabbitmq(PrivateServer):
     """A broker that this process starts, hurts, restarts and stops at will.
 
     `settings` are lines of its configuration file, such as `{"consumer_timeout": 5000}`, and
@@ -75,22 +75,6 @@ class PrivateRabbitmq:
             variables=variables or {},
             binaries=binaries,
         )
-
-    def __enter__(self) -> Self:
-        try:
-            self.start()
-        except BaseException:
-            self.close()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def url(self) -> str:

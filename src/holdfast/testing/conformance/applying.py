@@ -1,5 +1,7 @@
 """Decisions become rows, all of them or nothing, and only from the revision they were made."""
 
+from contextlib import suppress
+
 import pytest
 
 from holdfast.core.decision import Kind
@@ -36,6 +38,26 @@ from holdfast.testing.conformance.samples import (
 
 class ApplyConformance:
     """What `apply`, `ledger` and `checkpoints` promise."""
+
+    def test_in_a_transaction_a_decision_stands_or_falls_with_the_rest_of_it(
+        self, store: Store
+    ) -> None:
+        job = started(store)
+        done = decided(job, Done('"drafted"'), now=after(1))
+        cancelled = decided(job, CancelRequested("ada"), now=after(1))
+
+        with suppress(LookupError), store.transaction() as connection:
+            assert store.apply([done], connection=connection) == {job.id}
+            raise LookupError
+        assert read(store, job.id) == job
+        assert store.checkpoints([job.id]) == []
+        with store.transaction() as connection:
+            assert store.apply([done], connection=connection) == {job.id}
+            assert store.apply([cancelled], connection=connection) == set()
+            assert store.apply([], connection=connection) == set()
+
+        assert read(store, job.id) == evolve(job, done)
+        assert store.checkpoints([job.id]) == [Checkpoint(job.id, job.stage, '"drafted"')]
 
     @pytest.mark.parametrize(
         "event",
@@ -160,6 +182,25 @@ class ApplyConformance:
         assert store.get([job.id for job in jobs]) == {
             job.id: evolve(job, decision) for job, decision in zip(jobs, decisions, strict=True)
         }
+
+    def test_completions_and_retries_of_one_batch_are_told_apart(self, store: Store) -> None:
+        submitted(store, 3, stage="send")
+        finished, retried, moved_on = claim(store)
+        after_event(store, moved_on, Interrupted(), now=after(1))
+        decisions = {
+            finished: decided(finished, Done('"sent"'), now=after(2)),
+            retried: decided(retried, Failed(PASSING_FAILURE), now=after(3)),
+            moved_on: decided(moved_on, Failed(PASSING_FAILURE), now=after(4)),
+        }
+
+        assert store.apply([*decisions.values()]) == {finished.id, retried.id}
+
+        assert [line.entry.kind for line in store.ledger(moved_on.id)] == [Kind.INTERRUPTED]
+        for job in (finished, retried):
+            assert read(store, job.id) == evolve(job, decisions[job])
+            (line,) = store.ledger(job.id)
+            assert line.entry == decisions[job].entry
+            assert (line.revision, line.state) == (job.revision + 1, decisions[job].change.state)
 
     def test_the_ledger_tells_the_whole_story_in_order(self, store: Store) -> None:
         job = started(store)

@@ -11,7 +11,7 @@ from holdfast.core.failure import Category, Failure, Severity
 from holdfast.core.job import Job, JobState
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
-from holdfast.store.letters import SUBJECT, LetterFilter
+from holdfast.store.letters import SUBJECT, LetterFilter, LetterStanding
 from holdfast.testing.conformance.letter_model import letter_after
 from holdfast.testing.conformance.samples import (
     LASTING_FAILURE,
@@ -21,6 +21,7 @@ from holdfast.testing.conformance.samples import (
     after_event,
     claim,
     decided,
+    entries,
     next_id,
     read,
     started,
@@ -156,7 +157,7 @@ class BuryConformance:
         assert letter_of(store, job) == letter._replace(
             state=LetterState.REPLAYED, revision=1, updated_at=after(5), replayed_at=after(5)
         )
-        assert store.audit.latest(subject_kind=SUBJECT, subject=job.id) == [
+        assert entries(store, subject_kind=SUBJECT, subject=job.id) == [
             AuditEntry(
                 after(5),
                 "ada",
@@ -218,7 +219,7 @@ class BuryConformance:
 
         assert saved == letter._replace(revision=1)
         assert store.letters.get(job.id) == saved
-        assert store.audit.latest(subject_kind=SUBJECT, subject=job.id) == [noted(letter)]
+        assert entries(store, subject_kind=SUBJECT, subject=job.id) == [noted(letter)]
 
     def test_who_comes_second_changes_nothing(self, store: Store) -> None:
         job = buried(store)
@@ -291,6 +292,18 @@ class BuryConformance:
 
         assert [letter.id for letter in (*first, *second)] == [job.id for job in jobs[::-1]]
 
+    def test_the_standing_counts_what_waits_for_a_person(self, store: Store) -> None:
+        waiting, again, resolved = (buried(store) for _ in range(3))
+        after_event(store, again, RetryRequested("ada"))
+        (claimed,) = claim(store)
+        after_event(store, claimed, Failed(LASTING_FAILURE), now=after(2))
+        letter = letter_of(store, resolved)
+        done = letter._replace(state=LetterState.RESOLVED, resolved_at=NOW, note="done")
+        store.letters.save(done, audit=[noted(letter)])
+
+        assert letter_of(store, waiting).state is LetterState.OPEN
+        assert store.letters.standing() == LetterStanding(waiting=2, escalated=1)
+
     def test_letters_of_one_cause_are_one_group(self, store: Store) -> None:
         jobs = [buried(store) for _ in range(2)]
         last = after_event(store, started(store), Failed(LASTING_FAILURE), now=after(9))
@@ -307,7 +320,7 @@ class BuryConformance:
         many, one = groups
         assert (many.first_failure_at, many.last_failure_at) == (NOW, after(9))
         assert (many.sample_id, many.message) == (last.id, "never")
-        assert (many.pipeline, many.stage, many.escalated) == ("letters", "draft", 0)
+        assert (many.pipelines, many.stage, many.escalated) == (("letters",), "draft", 0)
         assert many.fingerprint == letter_of(store, jobs[0]).fingerprint
         assert one.sample_id == odd.id
         assert len(store.letters.groups(limit=1)) == 1

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.delivery import Delivery, DeliveryState, token_of
+from holdfast.core.delivery import Delivery, DeliveryState, intent
 from holdfast.core.instant import Instant
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
-from holdfast.store.deliveries import CHUNK, SUBJECT, DeliveryFilter
+from holdfast.store.deliveries import CHUNK, SUBJECT, DeliveryFilter, DeliveryStanding
 from holdfast.testing.conformance.racing import at_once
-from holdfast.testing.conformance.samples import LEASE_US, NOW, after, next_id
+from holdfast.testing.conformance.samples import LEASE_US, NOW, after, entries, next_id
 
 _recipients = itertools.count()
 _THREADS = 8
@@ -26,31 +26,8 @@ def new_delivery(**changes: Any) -> Delivery:
         "provider": "mail",
     }
     key |= {name: changes[name] for name in key if name in changes}
-    made = Delivery(
-        id=next_id(),
-        **key,
-        token=token_of(**key),
-        message='{"to":"it\'s %s \\\\ odd","text":"\U0001f6a7 {odd}"}',
-        created_at=NOW,
-        job_id=None,
-        stage=None,
-        required=True,
-        state=DeliveryState.INTENT,
-        revision=0,
-        run_at=NOW,
-        holder=None,
-        lease_until=None,
-        attempts=0,
-        lookups=0,
-        began_at=None,
-        notification_id=None,
-        notified_at=None,
-        error_class=None,
-        error=None,
-        checked_at=None,
-        job_told=False,
-        updated_at=NOW,
-    )
+    message = '{"to":"it\'s %s \\\\ odd","text":"\U0001f6a7 {odd}"}'
+    made = intent(next_id(), **key, message=message, now=NOW)
     return made._replace(**changes)
 
 
@@ -184,9 +161,9 @@ class DeliveryConformance:
         entry = AuditEntry(NOW, "ada", "resend", SUBJECT, delivery.id, "bounced")
 
         store.deliveries.apply([delivery._replace(revision=9)], audit=[entry])
-        assert store.audit.latest() == []
+        assert entries(store) == []
         store.deliveries.apply([delivery], audit=[entry])
-        assert store.audit.latest() == [entry]
+        assert entries(store) == [entry]
 
     def test_a_claim_leases_what_is_due_the_longest_due_first(self, store: Store) -> None:
         due = [new_delivery(run_at=after(-number)) for number in (1, 3, 2)]
@@ -312,6 +289,30 @@ class DeliveryConformance:
         assert unknown(4) == [never.id]
         assert unknown(5) == [never.id, before.id]
         assert store.deliveries.unknown("post", until=after(9), limit=5) == []
+
+    def test_a_delivery_keeps_the_trace_it_was_made_with(self, store: Store) -> None:
+        (made,) = store.deliveries.ensure([new_delivery(trace="00-ab-cd-01;a=b")])
+        moved = written(store, made._replace(attempts=1, trace="another"))
+
+        assert made.trace == "00-ab-cd-01;a=b"
+        found = store.deliveries.get(moved.id)
+        assert found is not None
+        assert found.trace == "00-ab-cd-01;a=b"
+
+    def test_the_standing_tells_since_when_what_has_not_ended_well_is_there(
+        self, store: Store
+    ) -> None:
+        store.deliveries.ensure([new_delivery(created_at=after(-7)), new_delivery()])
+        for state in (DeliveryState.SENT, DeliveryState.UNKNOWN):
+            stored(store, state=state)
+        (post,) = store.deliveries.ensure([new_delivery(provider="post")])
+        written(store, post._replace(state=DeliveryState.FAILED))
+
+        assert store.deliveries.standing() == [
+            DeliveryStanding("mail", DeliveryState.INTENT, 2, after(-7)),
+            DeliveryStanding("mail", DeliveryState.UNKNOWN, 1, NOW),
+            DeliveryStanding("post", DeliveryState.FAILED, 1, NOW),
+        ]
 
     def test_counts_tell_what_has_not_ended_well(self, store: Store) -> None:
         stored(store)

@@ -104,6 +104,19 @@ class DeadMessageConformance:
         (again,) = leased(store, now=after(6))
         assert (again.id, again.status) == (dead.id, OutboxStatus.PENDING)
 
+    def test_one_that_a_relay_has_yet_to_mark_is_published_once_more(self, store: Store) -> None:
+        dead = letter()
+        message = NewMessage(dead.id, "a", "grading.request", '{"n":1}')
+        store.outbox.add([message], now=NOW)
+        sent = leased(store)
+        store.letters.bury(dead)
+
+        replayed(store, dead, message)
+
+        assert marked(store, sent, Confirmed(), now=after(6)) == set()
+        assert ids(leased(store, now=after(6))) == [dead.id]
+        assert store.verify(now=after(6)) == []
+
     def test_the_letters_of_messages_break_no_invariant(self, store: Store) -> None:
         waiting, sent = letter(), letter()
         for dead in (waiting, sent):

@@ -1,4 +1,4 @@
-"""The outbox and the inbox: messages that commit with what they tell of, and are handled once."""
+"""The outbox: messages that are leased in order, published, and marked once."""
 
 import random
 import threading
@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from holdfast.core.event import Done, Failed, Suspended
 from holdfast.core.instant import Instant
 from holdfast.core.outbox import (
     RELAY_RETRY,
@@ -25,20 +24,9 @@ from holdfast.core.retention import Retention
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
 from holdfast.store.outbox import WINDOW, OutboxFilter, Standing
-from holdfast.testing.conformance.listening import SOON_S
-from holdfast.testing.conformance.purging import purged
+from holdfast.testing.conformance.purge_samples import purged
 from holdfast.testing.conformance.racing import at_once
-from holdfast.testing.conformance.samples import (
-    LASTING_FAILURE,
-    LEASE_US,
-    NOW,
-    after,
-    claim,
-    decided,
-    next_id,
-    started,
-    submitted,
-)
+from holdfast.testing.conformance.samples import LEASE_US, NOW, after, entries, next_id
 
 RELAY = "relay-1"
 REFUSED = NotTaken(Trouble.REFUSED, "no")
@@ -243,78 +231,6 @@ class OutboxConformance:
         assert store.outbox.release(RELAY, now=after(1)) == 1
         assert ids(leased(store, now=after(1))) == given[:1]
 
-    def test_messages_are_published_if_and_only_if_their_transaction_commits(
-        self, store: Store
-    ) -> None:
-        kept, lost = message(), message()
-        with store.transaction() as connection:
-            store.outbox.add([kept], now=NOW, connection=connection)
-        with rolled_back(store) as connection:
-            store.outbox.add([lost], now=NOW, connection=connection)
-
-        assert ids(leased(store)) == [kept.id]
-
-    def test_messages_of_a_decision_are_stored_with_it(self, store: Store) -> None:
-        submitted(store, count=4)
-        jobs = claim(store)
-        messages = [message(job.id) for job in jobs]
-        advanced = decided(jobs[0], Done('"drafted"', None, (messages[0],)))
-        waiting = decided(jobs[1], Suspended(after(9), (messages[1],)))
-        complete = decided(jobs[2]._replace(stage="send"), Done('"sent"', None, (messages[2],)))
-        stale = decided(jobs[3], Done('"late"', None, (messages[3],)))
-        moved_on = stale._replace(expected=stale.expected + 1)
-
-        assert len(store.apply([advanced, waiting, complete, moved_on])) == 3
-
-        found = store.outbox.find(OutboxFilter(), before=None, limit=10)
-        assert {one.id for one in found} == {one.id for one in messages[:3]}
-        assert {one.created_at for one in found} == {NOW}
-
-    def test_a_stale_decision_alone_publishes_nothing(self, store: Store) -> None:
-        job = started(store)
-        decision = decided(job, Done('"late"', None, (message(),)))
-
-        assert store.apply([decision._replace(expected=decision.expected + 1)]) == set()
-        assert store.outbox.standing() == Standing(0, None, 0)
-
-    def test_a_decision_that_is_applied_once_more_publishes_nothing_more(
-        self, store: Store
-    ) -> None:
-        job = started(store, stage="send")
-        decision = decided(job, Done('"sent"', None, (message(), message())))
-
-        assert store.apply([decision]) == {job.id}
-        assert store.apply([decision]) == set()
-        assert store.outbox.standing().pending == 2
-
-    def test_a_failed_attempt_publishes_nothing(self, store: Store) -> None:
-        job = started(store)
-
-        assert decided(job, Failed(LASTING_FAILURE)).messages == ()
-
-    def test_a_new_message_wakes_the_listeners_of_other_stores(
-        self, store: Store, other_store: Store
-    ) -> None:
-        listener = other_store.listen("outbox")
-        listener.wait(0)
-
-        added(store, "a")
-
-        assert listener.wait(SOON_S) is True
-        listener.close()
-
-    def test_a_message_of_a_decision_wakes_listeners(
-        self, store: Store, other_store: Store
-    ) -> None:
-        job = started(store)
-        listener = other_store.listen("outbox")
-        listener.wait(0)
-
-        store.apply([decided(job, Done('"drafted"', None, (message(),)))])
-
-        assert listener.wait(SOON_S) is True
-        listener.close()
-
     def test_it_tells_how_it_stands(self, store: Store) -> None:
         assert store.outbox.standing() == Standing(0, None, 0)
         assert store.outbox.next_due() is None
@@ -351,25 +267,13 @@ class OutboxConformance:
         (again,) = leased(store, now=after(9))
         assert (again.retry_count, again.error_message) == (0, "too large")
         assert again.processed_at is None
-        assert store.audit.latest(subject_kind="message") == [entry]
+        assert entries(store, subject_kind="message") == [entry]
 
         assert store.outbox.retry(given_up.id, now=after(10), audit=[entry]) is False
         marked(store, [again], Confirmed(), now=after(10))
         assert store.outbox.retry(given_up.id, now=after(99), audit=[entry]) is False
         assert store.outbox.retry(next_id(), now=after(99)) is False
-        assert store.audit.latest(subject_kind="message") == [entry]
-
-    def test_what_was_published_long_ago_goes_bit_by_bit(self, store: Store) -> None:
-        added(store, *"abcde")
-        messages = leased(store)
-        marked(store, messages[:3], Confirmed(), now=after(1))
-        marked(store, messages[3:4], Confirmed(), now=after(2))
-
-        assert store.outbox.remove_published(until=after(1), limit=2) == 2
-        assert store.outbox.remove_published(until=after(1), limit=2) == 1
-        assert store.outbox.remove_published(until=after(1), limit=2) == 0
-        left = store.outbox.find(OutboxFilter(), before=None, limit=10)
-        assert ids(left) == ids(messages[3:])[::-1]
+        assert entries(store, subject_kind="message") == [entry]
 
     def test_only_what_was_published_long_ago_is_purged(self, store: Store) -> None:
         added(store, *"abcdef")
@@ -428,45 +332,3 @@ class OutboxConformance:
         for aggregate in set(aggregates):
             positions = [one.position for one in published if one.aggregate_id == aggregate]
             assert positions == sorted(positions)
-
-
-class InboxConformance:
-    """What consumers are promised about messages that come again."""
-
-    def test_a_message_is_taken_once_by_each_consumer(
-        self, store: Store, other_store: Store
-    ) -> None:
-        assert store.inbox.take("billing", "m-1", now=NOW) is True
-        assert other_store.inbox.take("billing", "m-1", now=after(1)) is False
-        assert store.inbox.take("mailing", "m-1", now=NOW) is True
-        assert store.inbox.has("billing", "m-1") is True
-        assert store.inbox.has("billing", "m-2") is False
-
-    def test_what_was_rolled_back_was_not_taken(self, store: Store) -> None:
-        with rolled_back(store) as connection:
-            assert store.inbox.take("billing", "m-1", now=NOW, connection=connection) is True
-
-        with store.transaction() as connection:
-            assert store.inbox.take("billing", "m-1", now=NOW, connection=connection) is True
-        assert store.inbox.take("billing", "m-1", now=NOW) is False
-
-    def test_one_of_many_takes_a_message(self, store: Store, other_store: Store) -> None:
-        def taker(number: int) -> Callable[[], bool]:
-            own = (store, other_store)[number % 2]
-            return lambda: own.inbox.take("billing", "m-1", now=NOW)
-
-        answers = at_once([taker(number) for number in range(2 * _THREADS)])
-
-        assert answers.count(True) == 1
-
-    def test_what_was_taken_long_ago_is_forgotten_bit_by_bit(self, store: Store) -> None:
-        for number in range(5):
-            store.inbox.take("billing", f"m-{number}", now=after(number))
-
-        assert store.inbox.forget(until=after(2), limit=2) == 2
-        assert store.inbox.forget(until=after(2), limit=2) == 1
-        assert store.inbox.forget(until=after(2), limit=2) == 0
-        assert [store.inbox.has("billing", f"m-{number}") for number in range(5)] == [
-            *[False] * 3,
-            *[True] * 2,
-        ]

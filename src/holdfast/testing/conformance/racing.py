@@ -10,6 +10,7 @@ from holdfast.core.job import JobState, WorkerId
 from holdfast.core.lease import Lease, lease_of
 from holdfast.store.contract import Store, Twin
 from holdfast.testing.conformance.samples import (
+    DRAFT,
     LEASE_US,
     NOW,
     PLAN,
@@ -71,6 +72,24 @@ class RaceConformance:
             return lambda: drain(own, WorkerId(f"worker-{number}"))
 
         shares = at_once([drainer(number) for number in range(_THREADS)])
+
+        leases = [lease for share in shares for lease in share]
+        assert Counter(leases) == Counter(Lease(job_id, 1) for job_id in ids)
+
+    def test_no_lease_is_given_twice_by_ids(self, store: Store, other_store: Store) -> None:
+        ids = submitted(store, 60)
+
+        def taker(number: int) -> Callable[[], list[Lease]]:
+            own, holder = (store, other_store)[number % 2], WorkerId(f"worker-{number}")
+            return lambda: [
+                lease_of(job)
+                for start in range(0, len(ids), 10)
+                for job in own.due.claim(
+                    ids[start : start + 10], route=DRAFT, holder=holder, lease_us=LEASE_US, now=NOW
+                )
+            ]
+
+        shares = at_once([taker(number) for number in range(_THREADS)])
 
         leases = [lease for share in shares for lease in share]
         assert Counter(leases) == Counter(Lease(job_id, 1) for job_id in ids)

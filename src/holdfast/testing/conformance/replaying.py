@@ -9,7 +9,7 @@ from holdfast.core.job import Job, JobState
 from holdfast.core.replay import Counts, ItemState, Replay, ReplayState
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
-from holdfast.store.replays import CHUNK, SUBJECT, Frozen, Mark
+from holdfast.store.replays import CHUNK, HANDED_OVER, SUBJECT, Frozen, Mark
 from holdfast.testing.conformance.samples import (
     LASTING_FAILURE,
     NOW,
@@ -17,6 +17,7 @@ from holdfast.testing.conformance.samples import (
     after,
     after_event,
     claim,
+    entries,
     next_id,
     started,
 )
@@ -80,10 +81,27 @@ class ReplayConformance:
 
         assert [replay.id for replay in store.replays.latest(limit=2)] == [ids[2], ids[1]]
 
+    def test_a_page_begins_below_the_id_it_is_given(self, store: Store) -> None:
+        ids = [frozen(store).id for _ in range(3)]
+
+        assert [replay.id for replay in store.replays.latest(before=ids[1], limit=2)] == [ids[0]]
+
+    def test_open_replays_that_were_handed_over_are_for_whoever_serves(self, store: Store) -> None:
+        frozen(store)
+        ids = [next_id() for _ in range(3)]
+        for replay_id, state in zip(
+            ids, (ReplayState.RUNNING, ReplayState.PLANNED, ReplayState.DONE), strict=True
+        ):
+            handed = AuditEntry(NOW, "ada", HANDED_OVER, SUBJECT, replay_id)
+            replay = a_replay(id=replay_id, state=state)
+            store.replays.create(replay, [Frozen("x", 0)], audit=ASKED, handed_over=handed)
+
+        assert [replay.id for replay in store.replays.handed_over()] == ids[:2]
+
     def test_who_asked_is_on_record_in_the_same_commit(self, store: Store) -> None:
         frozen(store)
 
-        assert store.audit.latest(subject_kind=SUBJECT, subject="r") == [ASKED]
+        assert entries(store, subject_kind=SUBJECT, subject="r") == [ASKED]
 
     def test_a_replay_that_is_written_again_stays_as_it_is(self, store: Store) -> None:
         replay = frozen(store)

@@ -14,6 +14,7 @@ from holdfast.core.job import MOST_URGENT, Job, JobState, WorkerId
 from holdfast.core.lifecycle import decide, evolve
 from holdfast.core.plan import Plan, Route, StagePlan
 from holdfast.core.retry import Retry
+from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import NewJob, Store
 
 NOW = Instant(1_700_000_000 * SECOND_US)
@@ -41,9 +42,9 @@ def after(seconds: float) -> Instant:
     return Instant(NOW + int(seconds * SECOND_US))
 
 
-def next_id(now: Instant = NOW) -> JobId:
-    """An id above all that were made before it."""
-    return _ids.next(now=now, chance=next(_chances))
+def next_id() -> JobId:
+    """An id of `NOW`, above all that were made before it."""
+    return _ids.next(now=NOW, chance=next(_chances))
 
 
 def new_job(**changes: Any) -> NewJob:
@@ -153,3 +154,8 @@ def after_event(store: Store, job: Job, event: Event, *, now: Instant = NOW) -> 
 def read(store: Store, job_id: JobId) -> Job:
     """The job as the store has it."""
     return store.get([job_id])[job_id]
+
+
+def entries(store: Store, **which: Any) -> list[AuditEntry]:
+    """Return the latest entries of the record as they were written, without their ids."""
+    return [entry._replace(id=None) for entry in store.audit.latest(**which)]

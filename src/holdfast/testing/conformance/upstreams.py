@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 
 import pytest
 
@@ -20,7 +21,7 @@ from holdfast.core.upstream import Gate, Permit, Sample, UpstreamState
 from holdfast.store.audit import ENGINE, AuditEntry
 from holdfast.store.contract import Store
 from holdfast.testing.conformance.racing import at_once
-from holdfast.testing.conformance.samples import NOW, RETRY, after
+from holdfast.testing.conformance.samples import NOW, RETRY, after, entries
 
 POLICY = Breaker(consecutive=3, cooldown=30, trials=1, trial_timeout=60)
 _THREADS = 8
@@ -124,7 +125,7 @@ class UpstreamConformance:
 
         (winner,) = [answer for answer in answers if answer is not None]
         assert store.upstreams.get("gateway") == winner
-        (recorded,) = store.audit.latest()
+        (recorded,) = entries(store)
         assert recorded.action == f"by {winner.generation}"
 
     def test_one_of_many_that_read_the_same_revision_writes(
@@ -143,7 +144,7 @@ class UpstreamConformance:
         (winner,) = [answer for answer in answers if answer is not None]
         assert winner.revision == 2
         assert store.upstreams.get("gateway") == winner
-        (recorded,) = store.audit.latest()
+        (recorded,) = entries(store)
         assert recorded.action == f"by {winner.generation}"
 
     def test_one_of_the_whole_fleet_gets_the_only_trial(
@@ -220,7 +221,7 @@ class UpstreamConformance:
         with closing(store.reserve("newcomer")) as newcomer:
             newcomer.migrate()
             newcomer.check_schema()
-            found, recorded = newcomer.upstreams.all(), newcomer.audit.latest()
+            found, recorded = newcomer.upstreams.all(), entries(newcomer)
 
         assert (found, recorded) == ([written], [entry("forced open")])
         assert store.upstreams.get("gateway") == written
@@ -243,7 +244,7 @@ class UpstreamConformance:
         other = entry("three", "gateway")._replace(subject_kind="job")
         saved(store, UpstreamState("third"), other)
 
-        record = store.audit.latest
+        record = partial(entries, store)
         assert record() == [other, plain, entry("two", "mail"), entry("one")]
         assert record(limit=2) == [other, plain]
         assert record(subject_kind="upstream") == [plain, entry("two", "mail"), entry("one")]

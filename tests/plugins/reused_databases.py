@@ -1,0 +1,156 @@
+"""PostgreSQL databases with the schema and without a row, for one test after another.
+
+A server takes longer to make a database than most tests take, and hardly any time to empty one.
+A database that could be told from a new one is never lent again: one whose schema has changed, one
+that is still in use when its test has ended, one that has grown.
+"""
+
+import gc
+import time
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+import psycopg
+
+from holdfast.store.postgres.store import PostgresStore
+from holdfast.testing.postgres_databases import DisposableDatabases
+
+LONGEST_GOODBYE_S = 1.0
+"""How long after the end of a test its sessions may take to end."""
+MOST_BYTES = 8 * 1024 * 1024
+"""Tables of more than that, dead rows included, are slower than those of a new database."""
+
+_IMPATIENT = "-c lock_timeout=1s -c statement_timeout=10s"
+_OWN_SCHEMA = "nspname !~ '^pg_' and nspname <> 'information_schema'"
+# Whatever changes a schema writes a row of these; vacuum and analyze overwrite theirs in place.
+_CATALOGS = (
+    *("pg_class", "pg_attribute", "pg_attrdef", "pg_index", "pg_constraint"),
+    *("pg_proc", "pg_trigger", "pg_event_trigger", "pg_extension"),
+)
+_SHAPE = (
+    "select "
+    + ", ".join(
+        f"(select (count(*), max(xmin::text::bigint))::text from {name})" for name in _CATALOGS
+    )
+    + f", (select string_agg(nspname, ' ' order by nspname) from pg_namespace where {_OWN_SCHEMA})"
+    + ", (select string_agg(setconfig::text, ' ') from pg_db_role_setting join pg_database d"
+    "  on setdatabase = d.oid where d.datname = current_database())"
+    + ", (select string_agg(m::text, ' ' order by version) from holdfast.migration m)"
+)
+_SESSIONS = (
+    "select count(*) from pg_stat_activity where datname = current_database()"
+    " and backend_type = 'client backend' and pid <> pg_backend_pid()"
+)
+_TABLES = (
+    "select format('holdfast.%I', relname) from pg_class where relkind = 'r'"
+    " and relnamespace = 'holdfast'::regnamespace and relname <> 'migration'"
+)
+_RESTART = (
+    "select setval(oid::regclass, 1, false) from pg_class"
+    " where relkind = 'S' and relnamespace = 'holdfast'::regnamespace"
+)
+_BYTES = (
+    "select sum(pg_relation_size(oid))::bigint from pg_class"
+    " where relkind in ('r', 'i', 't') and relnamespace = 'holdfast'::regnamespace"
+)
+
+
+@dataclass(frozen=True)
+class _Lent:
+    """A database, what its schema was when it was new, and a session that knows its tables."""
+
+    url: str
+    session: psycopg.Connection
+    shape: object
+
+
+class LeftOpen(AssertionError):
+    """A test has not closed its connections."""
+
+
+class ReusedDatabases:
+    """Lends databases with the schema and without a row."""
+
+    def __init__(self, databases: DisposableDatabases) -> None:
+        self._databases = databases
+        self._idle: list[_Lent] = []
+        self._lent: dict[str, _Lent] = {}
+
+    def lend(self) -> str:
+        """The URL of a database that nobody else has now; `take_back` must see it again."""
+        lent = self._idle.pop() if self._idle else self._make()
+        self._lent[lent.url] = lent
+        return lent.url
+
+    def take_back(self, url: str) -> bool:
+        """Whether the database was emptied for the next test; if not, it is given up.
+
+        Raises `LeftOpen` when this process still has connections to it, and closes them: found by
+        chance some tests later, they would fail one that has nothing to do with them.
+        """
+        lent = self._lent.pop(url)
+        try:
+            as_new = _made_as_new(lent)
+        except psycopg.Error:
+            as_new = False
+        if as_new:
+            self._idle.append(lent)
+        else:
+            lent.session.close()
+            self._databases.use_up(url)
+            _close_what_was_left_open(unquote(urlsplit(url).path.lstrip("/")))
+        return as_new
+
+    def close(self) -> None:
+        """Ends the sessions."""
+        for lent in [*self._idle, *self._lent.values()]:
+            lent.session.close()
+
+    def _make(self) -> _Lent:
+        template = self._databases.template("migrated", build=_migrate)
+        url = self._databases.fresh(template=template)
+        session = psycopg.connect(url, autocommit=True, options=_IMPATIENT)
+        return _Lent(url, session, session.execute(_SHAPE).fetchone())
+
+
+def _made_as_new(lent: _Lent) -> bool:
+    session = lent.session
+    if not _is_only_session(session) or session.execute(_SHAPE).fetchone() != lent.shape:
+        return False
+    tables = [name for (name,) in session.execute(_TABLES)]
+    session.execute("; ".join(f"delete from {table}" for table in tables))
+    session.execute(_RESTART)
+    size = session.execute(_BYTES).fetchone()
+    return size is not None and size[0] < MOST_BYTES
+
+
+def _migrate(url: str) -> None:
+    store = PostgresStore(url)
+    store.migrate()
+    store.close()
+
+
+def _is_only_session(session: psycopg.Connection) -> bool:
+    """Whether nobody else is connected; a session that has just been closed may take a moment."""
+    give_up_at = time.monotonic() + LONGEST_GOODBYE_S
+    while session.execute(_SESSIONS).fetchone() != (0,):
+        if time.monotonic() > give_up_at:
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def _close_what_was_left_open(database: str) -> None:
+    # By type: asking some objects for their class, as proxies are asked, runs code of theirs.
+    connections = [
+        thing for thing in gc.get_objects() if issubclass(type(thing), psycopg.Connection)
+    ]
+    left_open = [
+        connection
+        for connection in connections
+        if not connection.closed and connection.info.dbname == database
+    ]
+    for connection in left_open:
+        connection.close()
+    if left_open:
+        raise LeftOpen(f"connections to {database} were left open: {len(left_open)}")
