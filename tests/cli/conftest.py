@@ -24,6 +24,7 @@ def bare_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     for name in set(os.environ) - kept:
         if name.startswith(("HOLDFAST_", "WORKER_", "OUTBOX_")) or name in {
             "DATABASE_URL",
+            "PORT",
             "NO_COLOR",
         }:
             monkeypatch.delenv(name)

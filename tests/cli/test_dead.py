@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast import Holdfast, JobState
+from holdfast import GiveUp, Holdfast, JobState, Pipeline
 from holdfast.core.dead_letter import Cause
 from holdfast.core.decision import Decision
 from holdfast.core.event import Done
@@ -117,10 +117,12 @@ def test_an_unknown_state_names_the_known_ones(on_app: Command, broken: str):
 
 
 def test_on_a_narrow_terminal_the_message_stands_below_its_letter(database_url: str, broken: str):
-    shown = on_terminal(["dead", "list"], environment(database_url, COLUMNS="90")).plain
+    shown = on_terminal(["dead", "list"], environment(database_url, COLUMNS="80")).plain
 
-    assert broken in shown
-    assert "\n  'pages'\n" in shown
+    heading, line, message = shown.splitlines()
+    assert heading.split() == ["ID", "STANDING", "PIPELINE", "STAGE", "AGE"]
+    assert line.split()[:4] == [broken, "open", "convert", "to_xml"]
+    assert message == "  BUG: 'pages'"
 
 
 def test_letters_of_one_cause_are_one_line(on_app: Command, app: Holdfast, job: Jobs, broken: str):
@@ -134,7 +136,51 @@ def test_letters_of_one_cause_are_one_line(on_app: Command, app: Holdfast, job: 
     assert line.split()[:5] == [fingerprint, "2", "BUG", "convert", "to_xml"]
     assert f"--group {fingerprint}" in result.stderr
     assert (document["fingerprint"], document["letters"]) == (fingerprint, 2)
+    assert document["pipelines"] == ["convert"]
     assert document["first_failure_at"].endswith("Z")
+
+
+def test_on_a_narrow_terminal_the_message_stands_below_its_group(database_url: str, broken: str):
+    shown = on_terminal(["dead", "groups"], environment(database_url, COLUMNS="80")).plain
+
+    heading, line, message, _ = shown.splitlines()
+    assert heading.split() == [
+        *("FINGERPRINT", "LETTERS", "ERROR", "CLASS", "PIPELINES", "STAGE", "FIRST", "LAST")
+    ]
+    assert line.split()[1:5] == ["1", "BUG", "convert", "to_xml"]
+    assert message == "  'pages'"
+
+
+def test_escalations_have_a_column_where_there_are_any(on_app: Command, app: Holdfast, broken: str):
+    before = on_app("dead", "groups").stdout
+    worked_through(app, broken)
+    app.dead.replay(broken, by="ada")
+    run_inline(app)
+    after = on_app("dead", "groups").stdout
+
+    assert "ESCALATED" not in before
+    heading, line = after.splitlines()
+    assert heading.split()[:3] == ["FINGERPRINT", "LETTERS", "ESCALATED"]
+    assert line.split()[1:3] == ["1", "1"]
+
+
+def test_of_many_pipelines_with_one_cause_the_line_names_a_few(
+    holdfast: Command, database_url: str
+):
+    def refuse(job):
+        raise GiveUp("GATEWAY_DOWN", "no answer")
+
+    pipelines = [Pipeline(name) for name in ("orders", "invoices", "returns", "offers")]
+    for pipeline in pipelines:
+        pipeline.stage(name="call")(refuse)
+    with Holdfast(database_url, pipelines=pipelines) as app:
+        for pipeline in pipelines:
+            app.submit(pipeline)
+        run_inline(app)
+
+    result = holdfast("--database-url", database_url, "dead", "groups")
+
+    assert " GATEWAY_DOWN  invoices, offers and 2 more  call " in result.stdout
 
 
 def test_without_letters_there_are_no_groups(on_app: Command, app: Holdfast):
@@ -186,6 +232,7 @@ def test_the_steps_lead_from_one_to_the_next(on_app: Command, app: Holdfast, bro
     assert remediated.stdout == f"{broken}  remediated\n"
     assert f"holdfast dead replay {broken}" in remediated.stderr
     assert resolved.stdout == f"{broken}  resolved\n"
+    assert resolved.stderr == "Resolved, just now: delivered\n"
     assert app.job(broken).state is JobState.COMPLETE
     done = shown.partition("What was done")[2].partition("History")[0]
     for line in ("triaged", "code_defect · absent", "remediated", "release 41", "replayed"):

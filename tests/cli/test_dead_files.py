@@ -118,7 +118,10 @@ def test_operations_are_those_of_the_app_and_those_named(
     def imported(*options: str):
         return holdfast("dead", "import", folder, "--database-url", database_url, *options)
 
-    assert imported().exit_code == 1
+    refused = imported()
+
+    assert refused.exit_code == 1
+    assert "To take these, too: --operation to_xml" in refused.stderr
     assert imported("--operation", "to_xml").exit_code == 0
 
 

@@ -183,7 +183,9 @@ def test_a_group_is_replayed_to_its_end(on_database: Command, app: Holdfast, let
     assert result.exit_code == 0, result.stderr
     (view,) = app.replays.latest()
     assert result.stdout == f"Replay {view.id} is done: 5 succeeded, 0 failed again.\n"
-    assert result.stderr.splitlines() == [
+    # The worker of this process may have yet to log how the jobs died.
+    said = [line for line in result.stderr.splitlines() if not line.startswith("{")]
+    assert said == [
         "5 letters will be replayed.",
         f"Replay {view.id}: INC-7.",
         "Sending 1 letter first; the rest waits for it.",
@@ -359,8 +361,9 @@ def test_replays_are_listed_shown_and_cancelled(on_database: Command, app: Holdf
     which = on_database("dead", "replays", "--cancel")
 
     assert nothing.stderr == "There are no replays.\n"
-    assert listed.stdout.splitlines()[1].split()[:4] == [view.id, "canary", "2", "0"]
-    assert listed.stdout.splitlines()[1].endswith("INC-7")
+    line = listed.stdout.splitlines()[1]
+    assert line.split()[:3] == [view.id, "canary", "2"]
+    assert line.endswith("ada  INC-7: 0 succeeded, 0 failed again, 1 under way, 1 skipped")
     for expected in ("it is back", "10 a second", "under way", "it has not been triaged", ids[1]):
         assert expected in shown.stdout
     assert [document["name"] for document in as_json] == ["INC-7"]

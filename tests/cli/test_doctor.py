@@ -78,13 +78,15 @@ def test_a_database_out_of_reach_is_said_and_exits_with_five(holdfast: Command):
         assert "secret" not in result.stdout
 
 
-def test_a_database_without_the_schema_is_told_to_migrate(holdfast: Command, postgres_url: str):
-    result = holdfast("doctor", "--database-url", postgres_url)
+def test_a_database_without_the_schema_is_told_to_migrate(
+    holdfast: Command, empty_postgres_url: str
+):
+    result = holdfast("doctor", "--database-url", empty_postgres_url)
 
     assert result.exit_code == 1
     assert "fail  schema      to be applied: 0001_foundation" in result.stdout
     assert "run: holdfast migrate" in result.stdout
-    assert holdfast("migrate", "--plan", "--database-url", postgres_url).stdout != ""
+    assert holdfast("migrate", "--plan", "--database-url", empty_postgres_url).stdout != ""
 
 
 def test_the_password_of_the_database_is_not_shown(holdfast: Command, postgres_url: str):

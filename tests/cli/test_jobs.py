@@ -1,8 +1,8 @@
 import json
 from collections.abc import Callable
 
-from holdfast import Holdfast
-from holdfast.testing.inline import run_inline
+from holdfast import Holdfast, Pipeline, Rule, Verdict
+from holdfast.testing import Script, run_inline
 from tests.cli.conftest import Command, error_of, lines
 
 
@@ -190,3 +190,18 @@ def test_a_long_payload_is_cut_for_the_eye_and_whole_in_json(on_app: Command, ap
     assert "[cut, 10011 characters; --json shows all]" in plain.stdout
     assert len(plain.stdout) < 6_000
     assert json.loads(as_json.stdout)["payload"] == {"pdf": "x" * 10_000}
+
+
+def test_the_history_tells_how_long_the_upstream_asked_to_wait(
+    holdfast: Command, database_url: str
+):
+    limited = Rule(TimeoutError, Verdict("LIMITED", retryable=True, retry_after_us=40_000_000))
+    pipeline = Pipeline("calls")
+    pipeline.stage(name="call", rules=[limited])(Script(then=TimeoutError("slow")).handler)
+    with Holdfast(database_url, pipelines=[pipeline]) as app:
+        job = app.submit(pipeline)
+        run_inline(app)
+
+    shown = holdfast("--database-url", database_url, "jobs", "show", job.id).stdout
+
+    assert "again in 40 s · was asked to wait 40 s · LIMITED" in shown

@@ -166,12 +166,12 @@ def test_a_relay_publishes_until_it_is_told_to_stop(app: Holdfast, database_url,
     declaring = RabbitMq(amqp_url, exchange=exchange, queues=[queue])
     assert declaring.ready() is None
     declaring.close()
-    first = app.publish("grading.request", {"n": 1})
+    first = app.publish("grading.request", {"n": 1, "callback_token": "t.s"})
 
     process = subprocess.Popen(
         [
             *(sys.executable, "-m", "holdfast", "relay", "--json"),
-            *("--database-url", database_url, "--exchange", exchange),
+            *("--database-url", database_url, "--exchange", exchange, "--reply-to", "replies"),
         ],
         env={
             **os.environ,
@@ -198,7 +198,9 @@ def test_a_relay_publishes_until_it_is_told_to_stop(app: Holdfast, database_url,
     assert json.loads(output)["clean"] is True
     started = next(line for line in map(json.loads, errors.splitlines()) if "batch_size" in line)
     assert started["batch_size"] == 7
-    assert [json.loads(got.body) for got in drained(amqp_url, queue.name)] == [{"n": 1}, {"n": 2}]
+    received = drained(amqp_url, queue.name)
+    assert [json.loads(got.body)["n"] for got in received] == [1, 2]
+    assert [got.reply_to for got in received] == ["replies", None]
     delete(
         amqp_url,
         queues=(queue.name, queue.dead_queue),

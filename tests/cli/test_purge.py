@@ -6,8 +6,8 @@ from holdfast import Holdfast
 from tests.cli.conftest import Command, error_of
 
 POLICY = (
-    "Kept: complete 0 ms, cancelled 7 d, failed 30 d, audit 365 d, replays 90 d, messages 7 d, "
-    "inbox 30 d.\n"
+    "Kept: complete 0 ms, cancelled 7 d, failed 30 d, audit 365 d, replays 90 d, "
+    "deliveries 90 d, messages 7 d, inbox 30 d, figures 30 d.\n"
 )
 
 
@@ -51,9 +51,11 @@ def test_programs_get_every_count(on_app: Command, app: Holdfast, job):
         "removed": {
             "jobs": 1,
             "letters": 0,
+            "deliveries": 0,
             "replays": 0,
             "messages": 0,
             "inbox": 0,
+            "figures": 0,
             "audit": 0,
             "plans": 0,
         },

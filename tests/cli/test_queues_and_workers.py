@@ -90,3 +90,35 @@ def test_without_workers_and_queues_the_data_is_empty(on_app: Command, app: Hold
 
         assert (result.exit_code, result.stdout) == (0, "")
         assert result.stderr != ""
+
+
+def test_pausing_and_resuming_are_in_the_record_with_who_and_why(on_app: Command, app: Holdfast):
+    on_app("queues", "pause", "reviews", "--by", "ada", "--reason", "too fast")
+    on_app("queues", "resume", "reviews", "--by", "bob", "--reason", "all is well")
+
+    said = [(entry.action, entry.done_by, entry.reason) for entry in app.audit(subject="reviews")]
+    assert said == [("resumed", "bob", "all is well"), ("paused", "ada", "too fast")]
+
+
+def test_a_worker_is_told_to_end(on_app: Command, app: Holdfast):
+    record(app, "busy", seen_s_ago=1)
+    record(app, "idle", seen_s_ago=1)
+
+    said = on_app("workers", "drain", "busy", "--by", "ada", "--reason", "new machine")
+
+    assert said.exit_code == 0
+    assert "busy is told" in said.stdout
+    states = {
+        line["id"]: line["state"] for line in lines(on_app("workers", "list", "--json").stdout)
+    }
+    assert states == {"busy": "draining", "idle": "running"}
+    assert app.store.drains.asked("busy")
+
+
+def test_a_worker_that_is_gone_or_was_never_there_is_not_told(on_app: Command, app: Holdfast):
+    record(app, "gone", seen_s_ago=1, state="stopped")
+
+    assert on_app("workers", "drain", "gone").exit_code == 4
+    missing = on_app("workers", "drain", "never")
+    assert missing.exit_code == 3
+    assert "holdfast workers list" in missing.stderr

@@ -1,8 +1,6 @@
 """`migrate` and `verify`, on a database that a bare URL names."""
 
 import json
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -10,10 +8,11 @@ import pytest
 
 from holdfast import Holdfast
 from tests.cli.conftest import Command, error_of, lines
+from tests.store.conftest import script_by_hand
 
 
-def test_a_database_is_migrated_once(holdfast: Command, database_url: str):
-    by_url = ("--database-url", database_url)
+def test_a_database_is_migrated_once(holdfast: Command, empty_database_url: str):
+    by_url = ("--database-url", empty_database_url)
 
     first = holdfast("migrate", *by_url)
     second = holdfast("migrate", *by_url, "--json")
@@ -23,21 +22,16 @@ def test_a_database_is_migrated_once(holdfast: Command, database_url: str):
 
 
 def test_the_sql_of_a_migration_can_be_run_by_hand(
-    holdfast: Command, database_url: str, tmp_path: Path
+    holdfast: Command, empty_database_url: str, tmp_path: Path
 ):
-    if database_url.startswith("sqlite"):
+    if empty_database_url.startswith("sqlite"):
         (tmp_path / "holdfast.db").touch()
-    by_url = ("--database-url", database_url)
+    by_url = ("--database-url", empty_database_url)
 
     printed = holdfast("migrate", "--sql", *by_url)
     as_json = holdfast("migrate", "--sql", "--json", *by_url)
     still_pending = holdfast("migrate", "--plan", *by_url)
-    if database_url.startswith("sqlite"):
-        with closing(sqlite3.connect(tmp_path / "holdfast.db")) as connection:
-            connection.executescript(printed.stdout)
-    else:
-        with psycopg.connect(database_url) as connection:
-            connection.execute(printed.stdout)
+    script_by_hand(empty_database_url, printed.stdout)
     afterwards = holdfast("migrate", "--plan", *by_url)
 
     assert lines(as_json.stdout)[0]["migration"] == "0001_foundation"
@@ -46,20 +40,20 @@ def test_the_sql_of_a_migration_can_be_run_by_hand(
     assert holdfast("jobs", "list", *by_url).exit_code == 0
 
 
-def test_a_database_without_the_schema_says_what_to_run(holdfast: Command, postgres_url: str):
-    result = holdfast("jobs", "list", "--database-url", postgres_url)
+def test_a_database_without_the_schema_says_what_to_run(holdfast: Command, empty_postgres_url: str):
+    result = holdfast("jobs", "list", "--database-url", empty_postgres_url)
 
     assert result.exit_code == 2
     assert "run: holdfast migrate" in result.stderr
 
 
-def test_a_newer_schema_is_refused(holdfast: Command, postgres_url: str):
-    holdfast("migrate", "--database-url", postgres_url)
-    with psycopg.connect(postgres_url) as connection:
+def test_a_newer_schema_is_refused(holdfast: Command, empty_postgres_url: str):
+    holdfast("migrate", "--database-url", empty_postgres_url)
+    with psycopg.connect(empty_postgres_url) as connection:
         connection.execute("insert into holdfast.migration values (9999, '9999_future', 'x', 0)")
 
     results = [
-        holdfast(*command, "--database-url", postgres_url)
+        holdfast(*command, "--database-url", empty_postgres_url)
         for command in (["jobs", "list"], ["migrate"], ["migrate", "--plan"])
     ]
 

@@ -60,35 +60,34 @@ def printed(database_url: str, *arguments: str) -> str:
 
 @pytest.mark.parametrize("log_format", ["json", "console"])
 def test_nothing_that_slipped_is_kept_or_shown(database_url: str, tmp_path: Path, log_format: str):
-    app = Holdfast(database_url, pipelines=[leak])
-    jobs = [app.submit(leak, {"how": way}) for way in WAYS]
-    log = tmp_path / "stderr"
-    with log.open("w") as stderr:
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "holdfast", "worker", "--error-log", str(tmp_path / "data")],
-            env=environment(database_url, **VARIABLES, HOLDFAST_LOG_FORMAT=log_format),
-            stderr=stderr,
-            cwd=ROOT,
-        )
-        until = time.monotonic() + PATIENCE_S
-        try:
-            while not all(
-                job.get().state is JobState.FAILED or job.get().job.snoozes for job in jobs
-            ):
-                assert time.monotonic() < until, log.read_text()
-                time.sleep(0.05)
-        finally:
-            worker.send_signal(signal.SIGTERM)
-            assert worker.wait(PATIENCE_S) == 0, log.read_text()
-    records = [path.read_text() for path in (tmp_path / "data").rglob("error_*.json")]
-    shown = [printed(database_url, command, "show", jobs[0].id) for command in ("jobs", "dead")]
+    with Holdfast(database_url, pipelines=[leak]) as app:
+        jobs = [app.submit(leak, {"how": way}) for way in WAYS]
+        log = tmp_path / "stderr"
+        with log.open("w") as stderr:
+            worker = subprocess.Popen(
+                [sys.executable, "-m", "holdfast", "worker", "--error-log", str(tmp_path / "data")],
+                env=environment(database_url, **VARIABLES, HOLDFAST_LOG_FORMAT=log_format),
+                stderr=stderr,
+                cwd=ROOT,
+            )
+            until = time.monotonic() + PATIENCE_S
+            try:
+                while not all(
+                    job.get().state is JobState.FAILED or job.get().job.snoozes for job in jobs
+                ):
+                    assert time.monotonic() < until, log.read_text()
+                    time.sleep(0.05)
+            finally:
+                worker.send_signal(signal.SIGTERM)
+                assert worker.wait(PATIENCE_S) == 0, log.read_text()
+        records = [path.read_text() for path in (tmp_path / "data").rglob("error_*.json")]
+        shown = [printed(database_url, command, "show", jobs[0].id) for command in ("jobs", "dead")]
 
-    everything = "\n".join([rows_of(app), log.read_text(), *records, *shown])
-    assert [secret for secret in SLIPPED if secret in everything] == []
-    for kept in (rows_of(app), log.read_text(), *records[:1], shown[0]):
-        assert "[redacted:" in kept
-    assert len(records) == 5, "two timeouts, a refusal, a result, a bug in a process"
-    app.close()
+        everything = "\n".join([rows_of(app), log.read_text(), *records, *shown])
+        assert [secret for secret in SLIPPED if secret in everything] == []
+        for kept in (rows_of(app), log.read_text(), *records[:1], shown[0]):
+            assert "[redacted:" in kept
+        assert len(records) == 5, "two timeouts, a refusal, a result, a bug in a process"
 
 
 def test_a_traceback_for_developers_holds_no_secrets(database_url: str, tmp_path: Path):

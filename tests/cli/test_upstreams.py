@@ -51,7 +51,7 @@ def test_upstreams_are_listed_with_what_is_worth_knowing(on_app: Command, app: H
     told = {row.split()[0]: " ".join(row.split()[1:]) for row in rows}
     assert told["gateway"].startswith("open 1 min ago in 59 min")
     assert told["gateway"].endswith("0% cooling down, 2 trials failed")
-    assert told["half"] == "half-open 1 min ago 0% 1 trials under way, 1 succeeded"
+    assert told["half"] == "half-open 1 min ago 0% 1 trial under way, 1 succeeded"
     assert told["held"] == "open 1 min ago 0% held open by ada: drill"
     assert told["limited"].endswith("0% asked to be left alone")
     assert told["mail"] == "closed 100%"

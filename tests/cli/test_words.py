@@ -2,12 +2,14 @@ import json
 
 import pytest
 
-from holdfast.cli.words import attempt_of, remark, short, situation, span, when
+from holdfast.cli.words import remark, situation
 from holdfast.core.ids import JobId
 from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
 from holdfast.core.job import Job, JobState, PlanDigest, WorkerId
 from holdfast.core.plan import Plan, StagePlan
 from holdfast.core.retry import Retry
+from holdfast.sentences import attempt_of
+from holdfast.spoken import short, span, when
 from holdfast.store.contract import WorkerRow
 from holdfast.view import HistoryLine, JobView
 

@@ -12,7 +12,7 @@ from holdfast.bulk import Chunk
 from holdfast.cli.complaint import complain, document_of
 from holdfast.cli.exit_codes import ExitCode, code_of
 from holdfast.cli.invocation import Invocation, os_user, pass_invocation
-from holdfast.cli.options import Filter, filter_options, text
+from holdfast.cli.options import Filter, by_option, filter_options, text
 from holdfast.cli.output import Output
 from holdfast.cli.program import Command
 from holdfast.cli.progress import Progress
@@ -31,7 +31,7 @@ Many = Callable[[JobFilter, str | None], Chunk]
 def _verb_options(command: Callable[..., object]) -> Callable[..., object]:
     for option in (
         click.option("--reason", type=text, help="Why; kept in the job's history."),
-        click.option("--by", type=text, help="Who asks; the user of this system by default."),
+        by_option,
         click.option("--dry-run", is_flag=True, help="Only count the jobs that match."),
         click.option("-y", "--yes", is_flag=True, help="Do not ask."),
         click.option("--all", "everything", is_flag=True, help="Every job that allows it."),

@@ -10,37 +10,42 @@ import click
 from holdfast.cli.dead_files import export_letters, import_letters
 from holdfast.cli.dead_replay import replay_letters
 from holdfast.cli.dead_replays import list_replays
+from holdfast.cli.dead_resolve import resolve_letters
 from holdfast.cli.dead_show import show_letter
-from holdfast.cli.dead_steps import remediate_letter, resolve_letter, triage_letter
+from holdfast.cli.dead_steps import remediate_letters, triage_letters
 from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.job_table import NARROW
 from holdfast.cli.letter_options import LetterChoice, letter_filter_options
 from holdfast.cli.letter_words import standing_of
 from holdfast.cli.output import Cell, Column, Output, Styled
+from holdfast.cli.paging import limit_option, tell_next_page
 from holdfast.cli.program import Command, Group
-from holdfast.cli.words import short
+from holdfast.cli.remark_table import print_with_remarks
 from holdfast.core.instant import Instant, to_rfc3339
-from holdfast.dead_letters import LONGEST_PAGE
 from holdfast.letter_view import LetterView
+from holdfast.spoken import short
 from holdfast.store.letters import LetterGroup
 
-PAGE: Final = 50
+_PIPELINES_SHOWN: Final = 2
+_CLASS: Final = Column("ERROR CLASS")
+_ATTEMPTS: Final = Column("ATTEMPTS", numeric=True)
 _LETTERS: Final = (
     Column("ID", least=36),
     Column("STANDING", least=10),
-    Column("ERROR CLASS"),
+    _CLASS,
     Column("PIPELINE"),
     Column("STAGE"),
-    Column("ATTEMPTS", numeric=True),
+    _ATTEMPTS,
     Column("AGE", numeric=True),
     Column("", elastic=True),
 )
+_ESCALATED: Final = Column("ESCALATED", numeric=True)
 _GROUPS: Final = (
     Column("FINGERPRINT", least=16),
     Column("LETTERS", numeric=True),
-    Column("ESCALATED", numeric=True),
+    _ESCALATED,
     Column("ERROR CLASS"),
-    Column("PIPELINE"),
+    Column("PIPELINES"),
     Column("STAGE"),
     Column("FIRST", numeric=True),
     Column("LAST", numeric=True),
@@ -55,14 +60,7 @@ def dead() -> None:
 
 @dead.command("list", cls=Command)
 @letter_filter_options
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, LONGEST_PAGE),
-    default=PAGE,
-    show_default=True,
-    help="At most this many.",
-)
+@limit_option
 @click.option("--before", metavar="ID", help="Only jobs older than this one: the next page.")
 @pass_invocation
 def list_letters(
@@ -81,19 +79,11 @@ def list_letters(
         )
         return
     _print_letters(output, page)
-    if len(page) == limit:
-        output.remark(f"There may be more; for the next page add: --before {page[-1].id}")
+    tell_next_page(output, page, limit=limit)
 
 
 @dead.command("groups", cls=Command)
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, LONGEST_PAGE),
-    default=PAGE,
-    show_default=True,
-    help="At most this many.",
-)
+@limit_option
 @pass_invocation
 def list_groups(invocation: Invocation, limit: int) -> None:
     """List the causes for which dead letters wait, the most frequent first.
@@ -107,24 +97,40 @@ def list_groups(invocation: Invocation, limit: int) -> None:
         for group in groups:
             output.document(_group_document(group))
     elif groups:
-        output.table(_GROUPS, (_group_row(group, now) for group in groups))
+        _print_groups(output, groups, now)
         output.remark(f"For its letters: holdfast dead list --group {groups[0].fingerprint}")
     else:
         output.remark("No dead letters wait for anybody.")
 
 
 def _print_letters(output: Output, page: Sequence[LetterView]) -> None:
-    console = output.console
+    """Print them; where there is little room the class stands with the message."""
+    columns: Sequence[Column] = _LETTERS
     rows = [_letter_row(view) for view in page]
-    if not console.is_terminal or console.width >= NARROW + 20:
-        output.table(_LETTERS, rows)
-        return
-    heading, *lines = output.lines_of(output.table_of(_LETTERS[:-1], [row[:-1] for row in rows]))
-    output.print_lines([heading])
-    for view, line in zip(page, lines, strict=True):
-        output.print_lines([line])
-        message = _first_line(view.letter.message)
-        output.words(Styled(f"  {message}"[: console.width - 1], "dim"))
+    if output.console.is_terminal and output.console.width < NARROW:
+        for row, view in zip(rows, page, strict=True):
+            row[-1] = f"{view.letter.error_class}: {_first_line(view.letter.message)}"
+        for column in (_CLASS, _ATTEMPTS):
+            columns, rows = _without(column, columns, rows)
+    print_with_remarks(output, columns, rows)
+
+
+def _print_groups(output: Output, groups: Sequence[LetterGroup], now: Instant) -> None:
+    """Print them, with a column for escalations where there are any."""
+    columns: Sequence[Column] = _GROUPS
+    rows = [_group_row(group, now) for group in groups]
+    if not any(group.escalated for group in groups):
+        columns, rows = _without(_ESCALATED, columns, rows)
+    print_with_remarks(output, columns, rows)
+
+
+def _without(
+    column: Column, columns: Sequence[Column], rows: list[list[Cell]]
+) -> tuple[Sequence[Column], list[list[Cell]]]:
+    """Return a table without a column."""
+    place = columns.index(column)
+    left = [*columns[:place], *columns[place + 1 :]]
+    return left, [[*row[:place], *row[place + 1 :]] for row in rows]
 
 
 def _letter_row(view: LetterView) -> list[Cell]:
@@ -147,12 +153,18 @@ def _group_row(group: LetterGroup, now: Instant) -> list[Cell]:
         group.letters,
         Styled(str(group.escalated), "bold red") if group.escalated else None,
         group.error_class,
-        group.pipeline,
+        _names(group.pipelines),
         group.stage,
         short(now - group.first_failure_at),
         short(now - group.last_failure_at),
         _first_line(group.message),
     ]
+
+
+def _names(pipelines: Sequence[str]) -> str:
+    """Return the first few names: a column must not push the others out."""
+    more = len(pipelines) - _PIPELINES_SHOWN
+    return ", ".join(pipelines[:_PIPELINES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def _group_document(group: LetterGroup) -> dict[str, Any]:
@@ -168,10 +180,10 @@ def _first_line(message: str) -> str:
 
 for _command in (
     show_letter,
-    triage_letter,
-    remediate_letter,
+    triage_letters,
+    remediate_letters,
     replay_letters,
-    resolve_letter,
+    resolve_letters,
     list_replays,
     export_letters,
     import_letters,

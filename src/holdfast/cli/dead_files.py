@@ -9,17 +9,16 @@ from pathlib import Path
 import click
 
 from holdfast.cli.complaint import document_of
-from holdfast.cli.dead_steps import by_option
 from holdfast.cli.exit_codes import ExitCode, code_of
 from holdfast.cli.invocation import Invocation, os_user, pass_invocation
 from holdfast.cli.letter_options import LetterChoice, letter_filter_options
-from holdfast.cli.options import text
+from holdfast.cli.options import by_option, text
 from holdfast.cli.output import Output
 from holdfast.cli.program import Command
 from holdfast.cli.progress import Progress
 from holdfast.dlq_entry import OPERATION_TYPES
 from holdfast.engine import Holdfast
-from holdfast.errors import UsageError
+from holdfast.errors import InvalidDocument, UsageError
 from holdfast.letter_files import FileResult, LetterFiles, Outcome
 
 
@@ -83,8 +82,26 @@ def import_letters(
         stage.name for pipeline in engine.pipelines.values() for stage in pipeline.bound().stages
     }
     known = (*OPERATION_TYPES, *sorted({*operations, *stages} - set(OPERATION_TYPES)))
+    unknown: set[str] = set()
+
+    def noted(results: Iterator[FileResult]) -> Iterator[FileResult]:
+        for result in results:
+            if result.path is not None and _is_of_an_unknown_operation(result):
+                unknown.add(result.path.parent.name)
+            yield result
+
     results = letter_files(engine).import_from(folder, by=by or os_user(), operation_types=known)
-    return _ended(invocation.output, _told(invocation.output, "Importing", results, folder))
+    tally = _told(invocation.output, "Importing", noted(results), folder)
+    code = _ended(invocation.output, tally)
+    if unknown:
+        options = " ".join(f"--operation {name}" for name in sorted(unknown))
+        invocation.output.remark(f"To take these, too: {options}, or -A with the app they are of")
+    return code
+
+
+def _is_of_an_unknown_operation(result: FileResult) -> bool:
+    error = result.error
+    return isinstance(error, InvalidDocument) and error.path == "/operation_type"
 
 
 def letter_files(engine: Holdfast) -> LetterFiles:

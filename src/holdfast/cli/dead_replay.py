@@ -7,20 +7,17 @@ from typing import Final
 
 import click
 
-from holdfast.cli.complaint import complain, document_of
 from holdfast.cli.dead_files import letter_files
-from holdfast.cli.dead_steps import by_option
-from holdfast.cli.exit_codes import ExitCode, code_of
 from holdfast.cli.group_replay import GroupReplay, Terms
 from holdfast.cli.invocation import Invocation, os_user, pass_invocation
 from holdfast.cli.letter_options import LetterChoice, letter_filter_options
-from holdfast.cli.letter_words import situation
-from holdfast.cli.options import text
+from holdfast.cli.named_letters import each_letter
+from holdfast.cli.options import by_option, text
 from holdfast.cli.program import Command
 from holdfast.core.dead_letter import FILE, Cause
 from holdfast.core.instant import Instant
 from holdfast.engine import Holdfast
-from holdfast.errors import HoldfastError, UnavailableError, UsageError
+from holdfast.errors import UsageError
 from holdfast.letter_view import LetterView
 from holdfast.replay_terms import (
     DEFAULT_CANARY,
@@ -136,7 +133,8 @@ def replay_letters(
         return group.run(chosen, terms, preview=preview, yes=yes)
     if preview or terms.is_for_a_group:
         raise UsageError("a preview, a canary, a rate and a stop rule are for a group of letters")
-    return _Named(invocation, engine, terms, _only_pipeline(chosen, wanted)).run(letter_ids)
+    send = _Replay(engine, terms, _only_pipeline(chosen, wanted))
+    return each_letter(invocation.output, letter_ids, send)
 
 
 def _only_pipeline(chosen: LetterFilter, wanted: LetterChoice) -> str | None:
@@ -146,39 +144,15 @@ def _only_pipeline(chosen: LetterFilter, wanted: LetterChoice) -> str | None:
     return chosen.pipeline
 
 
-class _Named:
-    """Letters named by their ids, each with a result of its own."""
+class _Replay:
+    """Sends one letter back, or submits one that came from a file."""
 
-    def __init__(
-        self, invocation: Invocation, engine: Holdfast, terms: Terms, pipeline: str | None
-    ) -> None:
-        self._output = invocation.output
+    def __init__(self, engine: Holdfast, terms: Terms, pipeline: str | None) -> None:
         self._engine = engine
         self._terms = terms
         self._pipeline = pipeline
 
-    def run(self, letter_ids: Sequence[str]) -> ExitCode:
-        """Replay them all; one that is refused spares the others."""
-        codes: list[ExitCode] = []
-        for letter_id in dict.fromkeys(letter_ids):
-            try:
-                view = self._replay(letter_id)
-            except UnavailableError:
-                raise
-            except HoldfastError as error:
-                codes.append(code_of(error))
-                if len(letter_ids) == 1:
-                    raise
-                self._complain(letter_id, error, codes[-1])
-            else:
-                codes.append(ExitCode.OK)
-                self._tell(view)
-        refused = {code for code in codes if code is not ExitCode.OK}
-        if not refused:
-            return ExitCode.OK
-        return refused.pop() if refused == set(codes) and len(refused) == 1 else ExitCode.FAILED
-
-    def _replay(self, letter_id: str) -> LetterView:
+    def __call__(self, letter_id: str) -> LetterView:
         terms, dead = self._terms, self._engine.dead
         from_file = dead.get(letter_id).letter.kind == FILE
         if from_file and self._pipeline is not None:
@@ -200,17 +174,3 @@ class _Named:
             from_start=terms.from_start,
             confirm_idempotent=terms.safe_to_repeat,
         )
-
-    def _complain(self, letter_id: str, error: HoldfastError, code: ExitCode) -> None:
-        if self._output.as_json:
-            failed = document_of(error, code)
-            self._output.document({"id": letter_id, "changed": False, "error": failed})
-        else:
-            complain(error, exit_code=code, as_json=False)
-
-    def _tell(self, view: LetterView) -> None:
-        if self._output.as_json:
-            self._output.document({**view.to_document(), "changed": True})
-            return
-        self._output.line(f"{view.id}  {view.standing.value}")
-        self._output.remark(situation(view)[-1])

@@ -6,29 +6,26 @@ from typing import Final
 
 import click
 
-from holdfast.cli.dead_steps import by_option
 from holdfast.cli.invocation import Invocation, os_user, pass_invocation
+from holdfast.cli.options import by_option
 from holdfast.cli.output import Cell, Column, Output, Styled
 from holdfast.cli.program import Command
-from holdfast.cli.words import short, when
+from holdfast.cli.remark_table import print_with_remarks
+from holdfast.cli.replay_words import progress_of
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.replay import Item, ReplayState
 from holdfast.errors import UsageError
 from holdfast.replay_view import ReplayView
+from holdfast.spoken import short, when
 
 PAGE: Final = 50
 _COLUMNS: Final = (
     Column("ID", least=36),
     Column("STATE", least=9),
     Column("LETTERS", numeric=True),
-    Column("SUCCEEDED", numeric=True),
-    Column("FAILED AGAIN", numeric=True),
-    Column("UNDER WAY", numeric=True),
-    Column("SKIPPED", numeric=True),
-    Column("NOT SENT", numeric=True),
     Column("AGE", numeric=True),
     Column("BY"),
-    Column("NAME", elastic=True),
+    Column("", elastic=True),
 )
 _ITEMS: Final = (
     Column("  POSITION", numeric=True),
@@ -100,7 +97,7 @@ def _list(output: Output, views: list[ReplayView], now: Instant) -> None:
         for view in views:
             output.document(view.to_document())
     elif views:
-        output.table(_COLUMNS, (_row(view, now) for view in views))
+        print_with_remarks(output, _COLUMNS, [_row(view, now) for view in views])
     else:
         output.remark("There are no replays.")
 
@@ -111,14 +108,9 @@ def _row(view: ReplayView, now: Instant) -> list[Cell]:
         view.id,
         _state(view),
         counts.total,
-        counts.succeeded,
-        counts.failed_again,
-        counts.under_way,
-        counts.skipped,
-        counts.pending + counts.unsent,
         short(now - replay.created_at),
         replay.asked_by,
-        replay.name,
+        f"{replay.name}: {progress_of(counts)}",
     ]
 
 

@@ -11,8 +11,8 @@ from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.letter_words import situation, standing_of
 from holdfast.cli.output import Cell, Column, Output
 from holdfast.cli.program import Command
-from holdfast.cli.words import clock, when
 from holdfast.letter_view import LetterReport, LetterView
+from holdfast.spoken import clock, when
 from holdfast.store.audit import AuditEntry
 
 

@@ -7,20 +7,21 @@ from typing import Final
 
 import click
 
+from holdfast.asking import LONGEST_PAGE
 from holdfast.cli.delivery_words import STYLES, situation
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.invocation import Invocation, os_user, pass_invocation
 from holdfast.cli.options import duration_or_moment, instant, text
 from holdfast.cli.output import Cell, Column, Output, Styled
+from holdfast.cli.paging import limit_option, tell_next_page
 from holdfast.cli.program import Command, Group
-from holdfast.cli.words import clock, short, when
 from holdfast.core.delivery import DeliveryState
 from holdfast.core.delivery_event import Word
-from holdfast.deliveries import LONGEST_PAGE, LOOKUPS_A_SECOND, MOST_MISSING
+from holdfast.deliveries import LOOKUPS_A_SECOND, MOST_MISSING
 from holdfast.delivery_view import DeliveryReport, DeliveryView, Reconciliation
+from holdfast.spoken import clock, short, when
 from holdfast.store.deliveries import DeliveryFilter
 
-PAGE: Final = 50
 _UNSENT: Final = tuple(state for state in DeliveryState if state is not DeliveryState.SENT)
 _COLUMNS: Final = (
     Column("ID", least=36),
@@ -72,14 +73,7 @@ def deliveries() -> None:
 @click.option(
     "--until", type=duration_or_moment, metavar="TIME", help="Deliveries made before then."
 )
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, LONGEST_PAGE),
-    default=PAGE,
-    show_default=True,
-    help="At most this many.",
-)
+@limit_option
 @click.option("--before", type=text, metavar="ID", help="Only older ones: the next page.")
 @pass_invocation
 def list_deliveries(
@@ -112,8 +106,7 @@ def list_deliveries(
         output.remark("No delivery matches; those that were sent are listed by: --state sent")
         return
     output.table(_COLUMNS, map(_row, page))
-    if len(page) == limit:
-        output.remark(f"There may be more; for the next page add: --before {page[-1].id}")
+    tell_next_page(output, page, limit=limit)
 
 
 @deliveries.command("show", cls=Command)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
-from holdfast.cli.words import clock, span
 from holdfast.core.delivery import DeliveryState
 from holdfast.delivery_view import DeliveryView
+from holdfast.spoken import clock, span
 
 STYLES: Final = {
     DeliveryState.SENDING: "cyan",

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from holdfast.cli.liveness import serves, standing
-from holdfast.cli.words import span
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.plan import Route
+from holdfast.liveness import serves, standing
+from holdfast.spoken import span
 from holdfast.store.contract import QueueCounts, WorkerRow
 
 OLDEST_POSTGRES: Final = 15

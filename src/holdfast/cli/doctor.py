@@ -19,7 +19,8 @@ from holdfast.engine import Holdfast
 from holdfast.errors import SchemaTooNew, UnavailableError, UsageError
 from holdfast.runtime import failpoint
 from holdfast.runtime.clock import wall_clock
-from holdfast.settings import masked, unknown_variables
+from holdfast.setting_sources import unknown_variables
+from holdfast.setting_values import masked
 from holdfast.store.contract import Store
 
 _INDENT: Final = " " * 18

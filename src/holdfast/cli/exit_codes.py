@@ -12,7 +12,9 @@ from holdfast.errors import (
     UnknownLetter,
     UnknownMessage,
     UnknownReplay,
+    UnknownToken,
     UnknownUpstream,
+    UnknownWorker,
     UsageError,
 )
 
@@ -39,6 +41,8 @@ def code_of(error: BaseException) -> ExitCode:
             | UnknownReplay()
             | UnknownUpstream()
             | UnknownDelivery()
+            | UnknownWorker()
+            | UnknownToken()
         ):
             return ExitCode.NOT_FOUND
         case UsageError():

@@ -11,6 +11,7 @@ import click
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.output import Output
 from holdfast.cli.progress import Progress
+from holdfast.cli.replay_words import progress_of
 from holdfast.core.replay import Counts, ReplayState
 from holdfast.engine import Holdfast
 from holdfast.errors import UnavailableError, UsageError
@@ -76,7 +77,7 @@ class GroupReplay:
     def resume(self, replay_id: str) -> ExitCode:
         """Go on with a replay."""
         view = self._engine.replays.show(replay_id)
-        self._output.remark(f"Replay {view.id}: {view.replay.name}, {_sentence(view.counts)}.")
+        self._output.remark(f"Replay {view.id}: {view.replay.name}, {progress_of(view.counts)}.")
         return self._watch(view)
 
     def _watch(self, view: ReplayView) -> ExitCode:
@@ -110,7 +111,7 @@ class GroupReplay:
             self._output.document(view.to_document())
         else:
             why = f" ({view.replay.note})" if view.replay.note else ""
-            self._output.line(f"Replay {view.id} is {view.state}{why}: {_sentence(counts)}.")
+            self._output.line(f"Replay {view.id} is {view.state}{why}: {progress_of(counts)}.")
             if counts.failed_again:
                 self._output.remark("Those that failed again are dead letters as before.")
         return ExitCode.OK if well else ExitCode.FAILED
@@ -189,20 +190,6 @@ def _canary_remark(canary: int) -> str:
     return (
         f"Sending {_letters(canary)} first; the rest waits for {'it' if canary == 1 else 'them'}."
     )
-
-
-def _sentence(counts: Counts) -> str:
-    pending = counts.pending + counts.unsent
-    parts = [f"{counts.succeeded} succeeded", f"{counts.failed_again} failed again"]
-    for count, word in (
-        (counts.cancelled, "cancelled"),
-        (counts.under_way, "under way"),
-        (counts.skipped, "skipped"),
-        (pending, "not sent"),
-    ):
-        if count:
-            parts.append(f"{count} {word}")
-    return ", ".join(parts)
 
 
 def _passed_over(found: Preview) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from holdfast.cli.output import Cell, Column, Output, Styled
-from holdfast.cli.words import clock, span
+from holdfast.spoken import clock, span
 from holdfast.view import HistoryLine
 
 
@@ -33,6 +33,8 @@ def _history_row(line: HistoryLine, begun: int) -> list[Cell]:
         said.append(f"after {span(int(meta.pop('duration_ms') * 1000))}")
     if "delay_us" in meta:
         said.append(f"again in {span(int(meta.pop('delay_us')))}")
+    if "asked_us" in meta:
+        said.append(f"was asked to wait {span(int(meta.pop('asked_us')))}")
     for name in ("error_code", "http_status", "message", "worker", "by", "reason"):
         value = meta.pop(name, None)
         if value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -15,8 +16,12 @@ from holdfast.cli.output import Output
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
 from holdfast.engine import Holdfast
 from holdfast.errors import StoreUnavailable, UsageError
+from holdfast.pipeline import Pipeline
+from holdfast.runtime.janitor import Chore
+from holdfast.runtime.provider import Provider
 from holdfast.secrecy import keep_secret
-from holdfast.settings import Flag, Settings, load
+from holdfast.setting_sources import Flag
+from holdfast.settings import Settings, load
 
 QUIET: Final = "error"
 """What commands other than a worker log unless told otherwise."""
@@ -41,6 +46,8 @@ class Invocation:
         settings = self.read_settings()
         keep_secret(secrets_in_url(settings.database_url))
         keep_secret(secrets_in_environment(os.environ, settings.secret_variables))
+        if settings.api_token is not None:
+            keep_secret([settings.api_token])
         return settings
 
     def read_settings(self) -> Settings:
@@ -78,6 +85,20 @@ class Invocation:
             refuse_missing_file(settings.database_url)
         self.log(QUIET)
         return self._prepared(Holdfast(settings.database_url, auto_migrate=False))
+
+    def assembled(
+        self,
+        *,
+        pipelines: Iterable[Pipeline],
+        providers: Iterable[Provider],
+        chores: Iterable[Chore] = (),
+    ) -> Holdfast:
+        """Return an engine with these parts, on the database of the settings."""
+        self.log(QUIET)
+        url = self.settings.database_url
+        return self._prepared(
+            Holdfast(url, pipelines=pipelines, providers=providers, chores=chores)
+        )
 
     def log(self, default_level: str) -> None:
         """Write logs to stderr; `default_level` counts unless a level was set."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from holdfast.cli.output import Cell, Column, Output, Styled
-from holdfast.cli.words import STYLES, remark, short
+from holdfast.cli.words import STYLES, remark
 from holdfast.core.job import JobState
+from holdfast.spoken import short
 from holdfast.view import JobView
 
 _ID_LENGTH: Final = 36

@@ -12,17 +12,18 @@ from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.job_table import print_jobs, state_of
 from holdfast.cli.options import Filter, filter_options
 from holdfast.cli.output import Output
+from holdfast.cli.paging import limit_option, tell_next_page
 from holdfast.cli.program import Command, Group
 from holdfast.cli.watch import watch_jobs
-from holdfast.cli.words import attempt_of, situation, when
+from holdfast.cli.words import situation
 from holdfast.core.job import DEFAULT_OWNER
 from holdfast.engine import Holdfast
-from holdfast.job_verbs import LONGEST_PAGE
 from holdfast.printable import json_text
 from holdfast.secrecy import redacted_value
+from holdfast.sentences import attempt_of
+from holdfast.spoken import when
 from holdfast.view import HistoryLine, JobView
 
-PAGE: Final = 50
 LONGEST_DOCUMENT: Final = 4_000
 
 
@@ -33,14 +34,7 @@ def jobs() -> None:
 
 @jobs.command("list", cls=Command)
 @filter_options
-@click.option(
-    "-n",
-    "--limit",
-    type=click.IntRange(1, LONGEST_PAGE),
-    default=PAGE,
-    show_default=True,
-    help="At most this many.",
-)
+@limit_option
 @click.option("--before", metavar="ID", help="Only jobs older than this one: the next page.")
 @pass_invocation
 def list_jobs(invocation: Invocation, wanted: Filter, limit: int, before: str | None) -> None:
@@ -55,8 +49,7 @@ def list_jobs(invocation: Invocation, wanted: Filter, limit: int, before: str | 
         output.remark("No jobs match." if wanted or before else "There are no jobs.")
         return
     print_jobs(output, page)
-    if len(page) == limit:
-        output.remark(f"There may be more; for the next page add: --before {page[-1].id}")
+    tell_next_page(output, page, limit=limit)
 
 
 @jobs.command("show", cls=Command)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Final, assert_never
 
 from holdfast.cli.output import Styled
-from holdfast.cli.words import span
-from holdfast.core.dead_letter import FILE, Cause, Standing
+from holdfast.core.dead_letter import FILE, MESSAGE, Cause, Standing
+from holdfast.core.instant import SECOND_US
 from holdfast.letter_view import LetterView
+from holdfast.sentences import letter_past
+from holdfast.spoken import span
 
 STYLES: Final = {
     Standing.OPEN: "red",
@@ -36,23 +38,7 @@ def standing_of(view: LetterView) -> Styled:
 
 def situation(view: LetterView) -> list[str]:
     """Return sentences: what happened, and what has to be done next."""
-    return [*_past(view), _next(view)]
-
-
-def _past(view: LetterView) -> list[str]:
-    letter = view.letter
-    attempts = "1 attempt" if letter.attempts == 1 else f"{letter.attempts} attempts"
-    said = [f"Failed in stage {letter.stage} after {attempts}: {letter.error_class}."]
-    if letter.deaths > 1:
-        said.append(f"It has failed for good {letter.deaths} times.")
-    if view.escalated:
-        said.append(
-            "It was sent back and failed for the same reason, which repeating does not cure: "
-            "show it to whoever wrote the code."
-        )
-    if not letter.outcome_known:
-        said.append("It is not known whether the last attempt had an effect outside.")
-    return said
+    return [*letter_past(view), _next(view)]
 
 
 def _next(view: LetterView) -> str:
@@ -69,11 +55,18 @@ def _next(view: LetterView) -> str:
         case Standing.REMEDIATED:
             if letter.kind == FILE:
                 return f"To submit it: holdfast dead replay {letter.id} --pipeline …"
+            if letter.kind == MESSAGE:
+                return f"To publish it again: holdfast dead replay {letter.id}"
             if view.job is not None and view.job.key is not None:
                 return f"To send it back: holdfast dead replay {letter.id}"
             return (
                 "Make sure that the stage may be repeated without harm, then: "
                 f"holdfast dead replay {letter.id} --safe-to-repeat"
+            )
+        case Standing.REPLAYING if letter.kind == MESSAGE:
+            return (
+                "It was published again. Once its consumers have handled it: "
+                f"holdfast dead resolve {letter.id} --unreplayed --note …"
             )
         case Standing.REPLAYING:
             state = "gone" if view.job_state is None else view.job_state.value
@@ -87,6 +80,7 @@ def _next(view: LetterView) -> str:
             )
         case Standing.RESOLVED:
             word = "Dismissed, its job never completed" if view.dismissed else "Resolved"
-            ago = span(view.read_at - (letter.resolved_at or view.read_at))
-            return f"{word}, {ago} ago: {letter.note}"
+            passed_us = view.read_at - (letter.resolved_at or view.read_at)
+            ago = "just now" if passed_us < SECOND_US else f"{span(passed_us)} ago"
+            return f"{word}, {ago}: {letter.note}"
     assert_never(view.standing)

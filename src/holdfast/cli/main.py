@@ -9,7 +9,10 @@ import click
 from holdfast.cli.config import config
 from holdfast.cli.dead import dead
 from holdfast.cli.deliveries import deliveries
+from holdfast.cli.dev import dev
 from holdfast.cli.doctor import doctor
+from holdfast.cli.export import export
+from holdfast.cli.herald import herald
 from holdfast.cli.jobs import jobs
 from holdfast.cli.migrate import migrate
 from holdfast.cli.outbox import outbox
@@ -18,6 +21,8 @@ from holdfast.cli.purge import purge
 from holdfast.cli.queues import queues
 from holdfast.cli.relay import relay
 from holdfast.cli.submit import submit
+from holdfast.cli.tokens import tokens
+from holdfast.cli.up import serve, up
 from holdfast.cli.upstreams import upstreams
 from holdfast.cli.verify import verify
 from holdfast.cli.version import version
@@ -29,7 +34,7 @@ Exit codes:
   0  done
   1  failed: a job, an invariant, a check, or some of many
   2  usage: the command, its input or a setting has to change
-  3  not found: no such job, dead letter or upstream
+  3  not found: no such job, dead letter, upstream, worker or token
   4  refused: the job's state, key or version does not allow it, or a step is missing
   5  unreachable: the database cannot be used, or the queue is full; try again later
 
@@ -52,8 +57,12 @@ def program() -> None:
 
 
 for _command in (
+    dev,
+    up,
+    serve,
     worker,
     relay,
+    herald,
     submit,
     jobs,
     dead,
@@ -62,11 +71,13 @@ for _command in (
     upstreams,
     outbox,
     workers,
+    tokens,
     migrate,
     purge,
     verify,
     doctor,
     config,
+    export,
     version,
 ):
     program.add_command(_command)

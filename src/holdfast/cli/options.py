@@ -11,7 +11,7 @@ import click
 
 from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, from_datetime
 from holdfast.core.job import JobState
-from holdfast.settings import DURATION_FORM, seconds_of
+from holdfast.setting_values import DURATION_FORM, seconds_of
 from holdfast.store.contract import JobFilter
 
 MAX_TEXT: Final = 255
@@ -65,6 +65,11 @@ def states(given: str) -> tuple[JobState, ...]:
     except ValueError:
         message = f"{given!r} must be one of {', '.join(JobState)}."
         raise click.BadParameter(message) from None
+
+
+by_option: Final = click.option(
+    "--by", type=text, help="Who asks; the user of this system by default."
+)
 
 
 class Filter:

@@ -9,19 +9,19 @@ from typing import Final
 import click
 
 from holdfast.cli.invocation import Invocation, os_user, pass_invocation
-from holdfast.cli.options import text
+from holdfast.cli.options import by_option, text
 from holdfast.cli.output import Cell, Column, Output, Styled
+from holdfast.cli.paging import limit_option
 from holdfast.cli.program import Command, Group
-from holdfast.cli.words import short, span, when
 from holdfast.core.instant import Instant
 from holdfast.core.outbox import OutboxMessage, OutboxStatus
 from holdfast.engine import Holdfast
 from holdfast.errors import ConflictError, UsageError
-from holdfast.outbox import LONGEST_PAGE, message_document
+from holdfast.outbox import message_document
 from holdfast.printable import json_text
+from holdfast.spoken import short, span, when
 from holdfast.store.outbox import OutboxFilter, Standing
 
-PAGE: Final = 50
 CHUNK: Final = 500
 _ID_LENGTH: Final = 36
 _STYLES: Final = {
@@ -57,9 +57,7 @@ def _status(given: str) -> OutboxStatus:
 @click.option("-s", "--status", type=_status, metavar="STATUS", help="Messages of this status.")
 @click.option("--type", "message_type", type=text, help="Messages of this type.")
 @click.option("--aggregate", type=text, help="Messages about this aggregate.")
-@click.option(
-    "-n", "--limit", type=click.IntRange(1, LONGEST_PAGE), default=PAGE, help="At most so many."
-)
+@limit_option
 @click.option("--before", type=text, help="Messages older than this one, for the next page.")
 @pass_invocation
 def list_messages(
@@ -120,7 +118,7 @@ def show_message(invocation: Invocation, message_id: str) -> None:
 @click.argument("message_ids", type=text, nargs=-1, metavar="[MESSAGE_ID]...")
 @click.option("--failed", is_flag=True, help="All messages that were given up.")
 @click.option("--type", "message_type", type=text, help="Of those, the ones of this type.")
-@click.option("--by", type=text, help="Who asks; the user of this system by default.")
+@by_option
 @click.option("--reason", type=text, help="Why; kept in the record.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @pass_invocation

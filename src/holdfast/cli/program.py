@@ -15,6 +15,7 @@ from holdfast.cli.invocation import Invocation
 
 PROGRAM: Final = "holdfast"
 _COMMON: Final = "common_"
+_HELP: Final = ("-h", "--help")
 
 
 def _keep(name: str, option: str) -> Any:  # noqa: ANN401 - the callback of an option
@@ -67,6 +68,10 @@ class _WithCommonOptions(click.Command):
         **attributes: Any,  # noqa: ANN401 - click's own
     ) -> None:
         super().__init__(name, params=[*(params or []), *common_options()], **attributes)
+
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
+        """Return the same names in every context: click keeps the option that it makes first."""
+        return list(_HELP)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in two sections."""

@@ -10,19 +10,21 @@ import click
 from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.program import Command
 from holdfast.cli.progress import Progress
-from holdfast.cli.words import span
 from holdfast.core.instant import SECOND_US
 from holdfast.core.retention import Retention
 from holdfast.errors import UsageError
-from holdfast.settings import FOR_EVER
+from holdfast.setting_values import FOR_EVER
+from holdfast.spoken import span
 from holdfast.store.retention import Batch
 
 _NOUNS: Final = {
     "jobs": ("job", "jobs"),
     "letters": ("dead letter", "dead letters"),
+    "deliveries": ("delivery", "deliveries"),
     "replays": ("replay", "replays"),
     "messages": ("message", "messages"),
     "inbox": ("note of a message", "notes of messages"),
+    "figures": ("figure", "figures"),
     "audit": ("entry of the audit record", "entries of the audit record"),
     "plans": ("plan", "plans"),
 }
@@ -35,8 +37,9 @@ def purge(invocation: Invocation, *, dry_run: bool) -> None:
     """Remove what has been kept long enough, as workers do by themselves.
 
     How long that is the app says, or the settings keep_complete, keep_cancelled, keep_failed,
-    keep_audit, keep_replays, keep_messages and keep_inbox. Jobs whose dead letter is not
-    resolved are never removed.
+    keep_audit, keep_replays, keep_deliveries, keep_messages, keep_inbox and keep_figures. Jobs
+    whose dead letter is not resolved are never removed, nor is what is still to be sent or
+    published.
     """
     output, settings = invocation.output, invocation.settings
     by_url = settings.app is None or "database_url" in invocation.flags
@@ -72,8 +75,10 @@ def _policy(retention: Retention) -> str:
             ("failed", retention.failed),
             ("audit", retention.audit),
             ("replays", retention.replays),
+            ("deliveries", retention.deliveries),
             ("messages", retention.messages),
             ("inbox", retention.inbox),
+            ("figures", retention.figures),
         )
     )
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 import click
 
 from holdfast.cli.invocation import Invocation, os_user, pass_invocation
-from holdfast.cli.options import text
+from holdfast.cli.options import by_option, text
 from holdfast.cli.output import Column, Styled
 from holdfast.cli.program import Command, Group
-from holdfast.cli.words import span
 from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.spoken import span
 from holdfast.store.contract import QueueCounts
 
 _COLUMNS: Final = (
@@ -24,6 +24,9 @@ _COLUMNS: Final = (
     Column("OLDEST DUE", numeric=True),
     Column("", elastic=True),
 )
+
+
+_reason: Final = click.option("--reason", type=text, help="Why; kept in the record.")
 
 
 @click.group("queues", cls=Group)
@@ -49,20 +52,23 @@ def list_queues(invocation: Invocation) -> None:
 
 @queues.command("pause", cls=Command)
 @click.argument("queue", type=text)
-@click.option("--by", type=text, help="Who asks; the user of this system by default.")
+@_reason
+@by_option
 @pass_invocation
-def pause_queue(invocation: Invocation, queue: str, by: str | None) -> None:
+def pause_queue(invocation: Invocation, queue: str, reason: str | None, by: str | None) -> None:
     """Keep workers from taking jobs of a queue; attempts under way go on."""
-    changed = invocation.engine().pause_queue(queue, by=by or os_user())
+    changed = invocation.engine().pause_queue(queue, by=by or os_user(), reason=reason)
     _tell(invocation, queue, paused=True, changed=changed)
 
 
 @queues.command("resume", cls=Command)
 @click.argument("queue", type=text)
+@_reason
+@by_option
 @pass_invocation
-def resume_queue(invocation: Invocation, queue: str) -> None:
+def resume_queue(invocation: Invocation, queue: str, reason: str | None, by: str | None) -> None:
     """Let workers take jobs of a queue again."""
-    changed = invocation.engine().resume_queue(queue)
+    changed = invocation.engine().resume_queue(queue, by=by or os_user(), reason=reason)
     _tell(invocation, queue, paused=False, changed=changed)
 
 

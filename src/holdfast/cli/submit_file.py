@@ -17,7 +17,7 @@ from holdfast.core.document import Limits, parse
 from holdfast.core.json_flaws import MAX_BYTES, MAX_DEPTH
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError, InvalidDocument, InvalidValue, UnavailableError
-from holdfast.settings import DURATION_FORM, seconds_of
+from holdfast.setting_values import DURATION_FORM, seconds_of
 from holdfast.submission import Submit, Submitted
 
 CHUNK: Final = 1_000

@@ -8,13 +8,13 @@ from typing import Any, Final, TypeVar
 import click
 
 from holdfast.cli.invocation import Invocation, os_user, pass_invocation
-from holdfast.cli.options import text
+from holdfast.cli.options import by_option, text
 from holdfast.cli.output import Cell, Column, Styled
 from holdfast.cli.program import Command, Group
-from holdfast.cli.words import clock, span, when
 from holdfast.core.breaker import Admits
 from holdfast.core.instant import to_rfc3339
 from holdfast.core.upstream import Gate
+from holdfast.spoken import clock, span, when
 from holdfast.store.audit import AuditEntry
 from holdfast.upstreams import UpstreamView
 
@@ -48,7 +48,7 @@ def upstreams() -> None:
 
 def _about_one(command: _F) -> _F:
     for option in (
-        click.option("--by", type=text, help="Who asks; the user of this system by default."),
+        by_option,
         click.option("--reason", type=text, help="Why; kept in the record."),
         click.argument("upstream", type=text),
     ):
@@ -139,6 +139,17 @@ def reset_upstream(
     _tell(invocation, engine.upstreams.reset(upstream, by=by or os_user(), reason=reason))
 
 
+@upstreams.command("probe", cls=Command)
+@_about_one
+@pass_invocation
+def probe_upstream(
+    invocation: Invocation, upstream: str, by: str | None, reason: str | None
+) -> None:
+    """Have the next trial made now: ends a cooldown, and a pause that the upstream asked for."""
+    engine = invocation.engine()
+    _tell(invocation, engine.upstreams.probe(upstream, by=by or os_user(), reason=reason))
+
+
 def _tell(invocation: Invocation, view: UpstreamView) -> None:
     if invocation.as_json:
         invocation.output.document(view.to_document())
@@ -189,11 +200,15 @@ def _remark(view: UpstreamView) -> str:
     if view.paused_until is not None:
         return "asked to be left alone"
     if view.gate is Gate.HALF_OPEN:
-        return f"{view.trials} trials under way, {state.successes} succeeded"
+        return f"{_trials(view.trials)} under way, {state.successes} succeeded"
     if view.gate is Gate.OPEN:
-        failed = f", {state.reopenings} trials failed" if state.reopenings else ""
+        failed = f", {_trials(state.reopenings)} failed" if state.reopenings else ""
         return f"{'waits for a trial' if view.until is None else 'cooling down'}{failed}"
     return _recent(view) or ""
+
+
+def _trials(count: int) -> str:
+    return "1 trial" if count == 1 else f"{count} trials"
 
 
 def _recent(view: UpstreamView) -> str | None:

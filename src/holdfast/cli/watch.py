@@ -13,12 +13,13 @@ from holdfast.cli.job_table import COLUMNS, row_of
 from holdfast.cli.options import Filter, duration, filter_options
 from holdfast.cli.output import Output
 from holdfast.cli.program import Command
-from holdfast.cli.words import clock, remark
+from holdfast.cli.words import remark
 from holdfast.core.ids import JobId
 from holdfast.core.job import ENDED, JobState
 from holdfast.engine import Holdfast
 from holdfast.errors import UnavailableError, UsageError
 from holdfast.runtime.clock import sleep_s
+from holdfast.spoken import clock
 from holdfast.view import JobView
 
 EVERY: Final = "500ms"

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, assert_never
 
-from holdfast.cli.liveness import serves
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, to_datetime
+from holdfast import sentences
+from holdfast.core.instant import FAR_FUTURE, Instant
 from holdfast.core.job import ACTIVE, Job, JobState
 from holdfast.core.plan import Plan
+from holdfast.liveness import serves
+from holdfast.spoken import clock, span
 from holdfast.store.contract import QueueCounts, WorkerRow
 from holdfast.view import HistoryLine, JobView
 
@@ -23,53 +25,6 @@ STYLES: Final = {
     "scheduled": "blue",
 }
 """The colour of each state and label; a due job needs none."""
-
-_MILLISECOND_US: Final = 1_000
-_MINUTE_US: Final = 60 * SECOND_US
-_HOUR_US: Final = 60 * _MINUTE_US
-_DAY_US: Final = 24 * _HOUR_US
-
-
-def span(length_us: int) -> str:
-    """Return a length of time as people say it."""
-    us = abs(length_us)
-    if us < SECOND_US:
-        return f"{us // _MILLISECOND_US} ms"
-    if us < 10 * SECOND_US:
-        return f"{us / SECOND_US:.1f} s"
-    for unit_us, unit, below_us, below in (
-        (_DAY_US, "d", _HOUR_US, "h"),
-        (_HOUR_US, "h", _MINUTE_US, "min"),
-        (_MINUTE_US, "min", SECOND_US, "s"),
-    ):
-        if us >= unit_us:
-            rest = us % unit_us // below_us
-            return f"{us // unit_us} {unit}" + (f" {rest} {below}" if rest else "")
-    return f"{us // SECOND_US} s"
-
-
-def short(length_us: int) -> str:
-    """Return a length of time for a column: its largest unit only."""
-    us = abs(length_us)
-    for unit_us, unit in ((_DAY_US, "d"), (_HOUR_US, "h"), (_MINUTE_US, "m"), (SECOND_US, "s")):
-        if us >= unit_us:
-            return f"{us // unit_us}{unit}"
-    return "0s"
-
-
-def clock(instant: Instant) -> str:
-    """Return an instant as date and time in UTC."""
-    return to_datetime(instant).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def when(instant: Instant | None, now: Instant) -> str | None:
-    """Return an instant as date and time, and how far away it is."""
-    if instant is None:
-        return None
-    if instant >= FAR_FUTURE:
-        return "never"
-    away = f"in {span(instant - now)}" if instant > now else f"{span(now - instant)} ago"
-    return f"{clock(instant)} ({away})"
 
 
 def remark(view: JobView) -> str:
@@ -110,9 +65,9 @@ def situation(
     job, now = view.job, view.read_at
     match job.state:
         case JobState.QUEUED:
-            said = [_queued(job, history, now), *_obstacles(job, queue, workers, now)]
+            said = [sentences.queued(job, history, now), *_obstacles(job, queue, workers, now)]
         case JobState.PROCESSING:
-            said = [_processing(job, plan, now)]
+            said = [sentences.processing(job, plan, now)]
         case JobState.WAITING:
             until = "as long as it takes" if job.run_at >= FAR_FUTURE else clock(job.run_at)
             said = [f"Waits in stage {job.stage} for an answer from outside, until {until}."]
@@ -126,34 +81,12 @@ def situation(
                 f"To send it back: holdfast jobs retry {job.id}",
             ]
         case JobState.CANCELLED:
-            said = [_cancelled(history)]
+            said = [sentences.cancelled(history)]
         case _:
             assert_never(job.state)
     if job.state in ACTIVE and job.deadline_at is not None and job.deadline_at < now:
         said.append("Its deadline has passed; a running worker will end it as failed.")
     return said
-
-
-def attempt_of(job: Job, plan: Plan | None) -> str:
-    """Return the attempt and how many the stage allows."""
-    stage = plan.stage(job.stage) if plan is not None else None
-    return f"{job.attempt} of {stage.retry.attempts}" if stage is not None else str(job.attempt)
-
-
-def _queued(job: Job, history: Sequence[HistoryLine], now: Instant) -> str:
-    last = history[-1] if history else None
-    away = "now" if job.run_at <= now else f"in {span(job.run_at - now)}"
-    if last is not None and last.event == "retried":
-        code = last.meta.get("error_code", "an error")
-        return (
-            f"Attempt {job.attempt} of stage {job.stage} failed with {code}; "
-            f"attempt {job.attempt + 1} is due {away}."
-        )
-    if last is not None and last.event == "snoozed":
-        return f"Stage {job.stage} asked to be run again later; it is due {away}."
-    if job.run_at > now:
-        return f"Scheduled; stage {job.stage} starts {away}."
-    return f"Due for {span(now - job.run_at)}; stage {job.stage} has not started."
 
 
 def _obstacles(
@@ -175,19 +108,6 @@ def _obstacles(
     return []
 
 
-def _processing(job: Job, plan: Plan | None, now: Instant) -> str:
-    begun = span(now - (job.attempt_at or now))
-    sentence = (
-        f"Stage {job.stage}, attempt {attempt_of(job, plan)}, has run for {begun} on {job.holder}."
-    )
-    if job.lease_until is not None and job.lease_until < now:
-        return (
-            f"{sentence} Its lease ended {span(now - job.lease_until)} ago; "
-            "a running worker will take it over."
-        )
-    return sentence
-
-
 def _failed(job: Job, view: JobView) -> str:
     attempts = "1 attempt" if job.attempt == 1 else f"{job.attempt} attempts"
     return f"Failed in stage {job.stage} after {attempts}: {_error_line(view)}"
@@ -196,11 +116,3 @@ def _failed(job: Job, view: JobView) -> str:
 def _error_line(view: JobView) -> str:
     error = view.error or {}
     return f"{error.get('error_class', 'UNKNOWN')}: {error.get('message', '')}"
-
-
-def _cancelled(history: Sequence[HistoryLine]) -> str:
-    for line in reversed(history):
-        if line.event == "cancelled":
-            reason = line.meta.get("reason")
-            return f"Cancelled by {line.meta.get('by')}" + (f": {reason}" if reason else ".")
-    return "Cancelled."

@@ -6,12 +6,13 @@ from typing import Any, Final
 
 import click
 
-from holdfast.cli.invocation import Invocation, pass_invocation
-from holdfast.cli.liveness import queues_of, standing
+from holdfast.cli.invocation import Invocation, os_user, pass_invocation
+from holdfast.cli.options import by_option, text
 from holdfast.cli.output import Column, Styled
 from holdfast.cli.program import Command, Group
-from holdfast.cli.words import span
 from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.liveness import queues_of, standing
+from holdfast.spoken import span
 from holdfast.store.contract import WorkerRow
 
 _STYLES: Final = {"running": "green", "draining": "yellow", "stopped": "dim", "silent": "red"}
@@ -27,7 +28,7 @@ _COLUMNS: Final = (
 
 @click.group("workers", cls=Group)
 def workers() -> None:
-    """Look at workers."""
+    """Look at workers, and have them end."""
 
 
 @workers.command("list", cls=Command)
@@ -46,12 +47,35 @@ def list_workers(invocation: Invocation) -> None:
         output.remark("No worker is on record; start one with: holdfast -A module:app worker")
 
 
+@workers.command("drain", cls=Command)
+@click.argument("worker_id", type=text, metavar="WORKER")
+@click.option("--reason", type=text, help="Why; kept in the record.")
+@by_option
+@pass_invocation
+def drain_worker(
+    invocation: Invocation, worker_id: str, reason: str | None, by: str | None
+) -> None:
+    """Have a worker take no more jobs, finish those it runs, and end.
+
+    WORKER is its id, as the list shows it. It hears of it when it next reports itself.
+    """
+    engine = invocation.engine()
+    worker = engine.drain_worker(worker_id, by=by or os_user(), reason=reason)
+    if invocation.as_json:
+        invocation.output.document(_document(worker, engine.clock.now()))
+    else:
+        invocation.output.line(f"Worker {worker.id} is told to finish what it runs and end.")
+
+
 def _document(worker: WorkerRow, now: Instant) -> dict[str, Any]:
     return {
         **worker._asdict(),
         "started_at": to_rfc3339(worker.started_at),
         "seen_at": to_rfc3339(worker.seen_at),
         "queues": queues_of(worker),
+        "drain_asked_at": (
+            None if worker.drain_asked_at is None else to_rfc3339(worker.drain_asked_at)
+        ),
         "state": standing(worker, now),
     }
 

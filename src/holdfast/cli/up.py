@@ -1,0 +1,174 @@
+"""`holdfast up` and `holdfast serve`."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+import click
+
+from holdfast.cli.invocation import Invocation, pass_invocation
+from holdfast.cli.observing import observing
+from holdfast.cli.one_process import OneProcess, Part
+from holdfast.cli.program import Command
+from holdfast.cli.serving import give_options, log_options, on_hangup, transport_of
+from holdfast.cli.site import request_grace_s, server_of
+from holdfast.engine import Holdfast
+from holdfast.error_log import ErrorLog
+from holdfast.errors import UsageError
+from holdfast.systems import Built, build, find
+
+LOGGER: Final = logging.getLogger("holdfast.cli")
+
+_COUNT: Final = "INTEGER"
+_SPAN: Final = "DURATION"
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _listening_options(command: _F) -> _F:
+    for option in (
+        click.option("--port", metavar="NUMBER", help="The port to listen on; 0 for a free one."),
+        click.option("--host", metavar="ADDRESS", help="The address to listen on."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command("up", cls=Command)
+@click.option("--systems", metavar="NAME[,NAME]", help="Installed systems to run, not all.")
+@_listening_options
+@click.option("--no-worker", is_flag=True, help="Run no jobs here: workers run elsewhere.")
+@click.option(
+    "-c", "--concurrency", metavar=_COUNT, help="Attempts at a time, in each kind of lane."
+)
+@click.option("-q", "--queues", multiple=True, metavar="NAME[,NAME]", help="Queues to serve.")
+@click.option("--broker-url", metavar="URL", help="The broker, such as amqp://host/.")
+@click.option("--grace", metavar=_SPAN, help="Time for attempts and requests after SIGTERM.")
+@log_options
+@click.option("--error-log", metavar="FOLDER", help="Where to keep a record of every failure.")
+@pass_invocation
+def up(
+    invocation: Invocation, /, queues: tuple[str, ...], *, no_worker: bool, **options: str | None
+) -> int:
+    """Run API, console, worker and relay in one process until told to stop.
+
+    Runs every installed system, or those of --systems, on --database-url; with -A it runs that
+    app, on the app's own database. The relay runs where a broker is named.
+
+    It listens on this machine only, unless --host says otherwise, which takes credentials: a
+    token of holdfast tokens create, or HOLDFAST_API_TOKEN.
+
+    SIGTERM and Ctrl-C end it: it takes no more requests, event streams end, running attempts
+    finish within the grace period and the rest is handed back; a second signal asks for haste.
+
+    Exits with 0 after a clean end, and with 1 when something had to be cut off.
+    """
+    give_options(invocation, options)
+    invocation.give("queues", "--queues", ",".join(queues) or None)
+    engine, built = _assembled(invocation)
+    invocation.log("info")
+    if not no_worker and not engine.pipelines and not len(engine.dispatch.providers):
+        raise UsageError(
+            "there is nothing to run: no system is installed; name your app with -A module:app, "
+            "or leave the worker out with --no-worker"
+        )
+    with observing(engine, invocation.settings):
+        server = server_of(engine, invocation.settings, built=built)
+        parts = parts_of(invocation, engine, worker=not no_worker)
+        together = OneProcess(server, parts, grace_s=request_grace_s(invocation.settings))
+        return run_here(invocation, together, started=_log_address)
+
+
+@click.command("serve", cls=Command)
+@_listening_options
+@click.option("--grace", metavar=_SPAN, help="Time for requests after SIGTERM.")
+@log_options
+@pass_invocation
+def serve(invocation: Invocation, /, **options: str | None) -> int:
+    """Serve API and console alone, for jobs that workers run elsewhere.
+
+    Without -A it serves the database of --database-url: everything can be looked at and looked
+    after, but jobs cannot be submitted, because that takes their pipelines.
+
+    It listens on this machine only, unless --host says otherwise, which takes credentials: a
+    token of holdfast tokens create, or HOLDFAST_API_TOKEN.
+
+    Exits with 0 after a clean end, and with 1 when something had to be cut off.
+    """
+    give_options(invocation, options)
+    engine = invocation.engine()
+    invocation.log("info")
+    with observing(engine, invocation.settings):
+        server = server_of(engine, invocation.settings)
+        together = OneProcess(server, {}, grace_s=request_grace_s(invocation.settings))
+        return run_here(invocation, together, started=_log_address)
+
+
+def _assembled(invocation: Invocation) -> tuple[Holdfast, Sequence[Built]]:
+    """Return the engine that systems run on, or the app that was named."""
+    if runs_app(invocation):
+        return invocation.application(), ()
+    built = build(find(invocation.settings.systems or None), os.environ)
+    return engine_of(invocation, built), built
+
+
+def runs_app(invocation: Invocation) -> bool:
+    """Tell whether an app is to be run, and not systems."""
+    settings = invocation.settings
+    if "app" in invocation.flags and "systems" in invocation.flags:
+        raise UsageError("give -A or --systems, not both: an app names its own pipelines")
+    return settings.app is not None and "systems" not in invocation.flags
+
+
+def engine_of(invocation: Invocation, built: Sequence[Built]) -> Holdfast:
+    """Return an engine with all that systems bring."""
+    return invocation.assembled(
+        pipelines=[each for one in built for each in one.parts.pipelines],
+        providers=[each for one in built for each in one.parts.providers],
+        chores=[each for one in built for each in one.parts.chores],
+    )
+
+
+def parts_of(invocation: Invocation, engine: Holdfast, *, worker: bool) -> dict[str, Part]:
+    """Return the worker, and the relay where there is a broker."""
+    settings = invocation.settings
+    parts: dict[str, Part] = {}
+    if worker:
+        if settings.error_log is not None:
+            engine.log_errors(ErrorLog(settings.error_log))
+        parts["worker"] = engine.worker(queues=settings.queues or None, options=settings.worker)
+    if settings.broker_url is not None:
+        transport = transport_of(
+            settings.broker_url, exchange=settings.exchange, reply_to=settings.reply_to
+        )
+        parts["relay"] = engine.relay(transport, options=settings.relay)
+    return parts
+
+
+def run_here(
+    invocation: Invocation,
+    together: OneProcess,
+    *,
+    started: Callable[[str], None],
+    ending: Callable[[], None] = lambda: None,
+) -> int:
+    """Run to the end, and return the exit status; `started` is told the address."""
+    signal.signal(signal.SIGHUP, lambda *_: on_hangup(invocation, together.request_stop))
+    # What is there by now stays: there is no garbage in it to look for again and again.
+    gc.freeze()
+
+    def tell(address: str) -> None:
+        if invocation.as_json:
+            invocation.output.document({"address": address})
+        else:
+            started(address)
+
+    return together.run(tell, ending=ending)
+
+
+def _log_address(address: str) -> None:
+    LOGGER.info("listening", extra={"event": "listening", "address": address})
