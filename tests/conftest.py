@@ -1,10 +1,15 @@
 import os
+import shutil
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["tests.plugins.postgres", "tests.plugins.rabbitmq"]
+from holdfast.store.sqlite.store import SqliteStore
+
+# What is started in the background of a shell ignores interrupts, and so would its children.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Examples cross a database in places, so one may take long; a run in CI repeats exactly.
 settings.register_profile(
@@ -13,10 +18,60 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "local")
 
+HERE = Path(__file__).parent
+REAL_TIME = frozenset(
+    [
+        "alerts",
+        "api",
+        "bench",
+        "bridges",
+        "classify",
+        "cli",
+        "console",
+        "crash",
+        "docs",
+        "lab",
+        "metrics",
+        "testing",
+        "tracing",
+    ]
+)
+"""Whose tests start processes, servers or a browser, and so depend on how busy a machine is."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests in real time a second run; the summary names those that needed it."""
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in REAL_TIME:
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite database with the schema and without a row, to copy."""
+    path = tmp_path_factory.mktemp("migrated") / "holdfast.db"
+    store = SqliteStore(f"sqlite:///{path}")
+    store.migrate()
+    store.close()
+    return path
+
+
+@pytest.fixture
+def sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
+    """The URL of a database file of this test's own, with the schema and without a row."""
+    path = shutil.copyfile(migrated_file, tmp_path / "holdfast.db")
+    return f"sqlite:///{path}"
+
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The URL of an empty database, once for each dialect."""
+def database_url(request: pytest.FixtureRequest) -> str:
+    """The URL of a database with the schema and without a row, once for each dialect."""
+    return request.getfixturevalue(f"{request.param}_url")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a new database without the schema, once for each dialect."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'holdfast.db'}"
-    return request.getfixturevalue("postgres_url")
+    return request.getfixturevalue("empty_postgres_url")

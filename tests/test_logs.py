@@ -261,6 +261,26 @@ def test_no_secret_is_written_whatever_carries_it(log_format: str, secret: str):
 
 
 @pytest.mark.parametrize("log_format", FORMATS)
+def test_what_any_other_step_adds_is_redacted_after_it(log_format: str):
+    keep_secret([KNOWN])
+    stream = io.StringIO()
+    logs.configure(level="info", log_format=log_format, stream=stream)
+
+    def add_secret(_logger: object, _method: str, facts: dict[str, Any]) -> dict[str, Any]:
+        return facts | {"added": f"bearer {KNOWN}"}
+
+    configured = structlog.get_config()["processors"]
+    structlog.configure(processors=[configured[0], add_secret, *configured[1:]])
+    with structlog.contextvars.bound_contextvars(bound=KNOWN):
+        structlog.get_logger("shop").warning("refused")
+
+    written = stream.getvalue()
+    assert "added" in written
+    assert "bound" in written
+    assert KNOWN not in written
+
+
+@pytest.mark.parametrize("log_format", FORMATS)
 def test_a_record_that_cannot_be_written_is_missed_and_not_shown(
     log_format: str, capsys: pytest.CaptureFixture[str]
 ):

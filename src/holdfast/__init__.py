@@ -33,7 +33,8 @@ from holdfast.runtime.received import Received
 from holdfast.runtime.relay import RelayOptions
 from holdfast.runtime.relaying import Relay
 from holdfast.runtime.transport import Transport
-from holdfast.runtime.worker import Worker, WorkerOptions
+from holdfast.runtime.worker import Worker
+from holdfast.runtime.worker_options import WorkerOptions
 from holdfast.store.contract import JobFilter
 from holdfast.store.deliveries import DeliveryFilter
 from holdfast.store.letters import LetterFilter

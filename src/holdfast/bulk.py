@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from holdfast.core.event import Event
 from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant
-from holdfast.core.job import JobState
+from holdfast.core.job import Job, JobState
 from holdfast.runtime.settle import Settler
 from holdfast.store.contract import JobFilter, Store
 
@@ -28,21 +29,24 @@ def settle_chunk(
     event: Event,
     *,
     states: frozenset[JobState],
+    allows: Callable[[Job], bool],
     before: JobId | None,
     limit: int,
     now: Instant,
 ) -> Chunk:
     """Settle `event` for up to `limit` matching jobs in `states`, newest first.
 
-    Jobs that moved on meanwhile and are still in `states` are settled one by one.
+    Jobs that moved on meanwhile and are still in `states` are settled one by one; those that
+    `allows` does not stay as they are.
     """
     chosen = tuple(state for state in wanted.states or JobState if state in states)
     if not chosen:
         return Chunk(0, 0, None)
     page = store.find(wanted._replace(states=chosen), before=before, limit=limit)
-    changed = settler.settle_many(((job, event) for job in page), now=now)
-    if changed < len(page):
-        seen = {job.id: job.revision for job in page}
+    allowed = [job for job in page if allows(job)]
+    changed = settler.settle_many(((job, event) for job in allowed), now=now)
+    if changed < len(allowed):
+        seen = {job.id: job.revision for job in allowed}
         for job in store.get(seen).values():
             if job.state in states and job.revision != seen[job.id]:
                 settled = settler.settle(job.id, lambda _: event, now=now)

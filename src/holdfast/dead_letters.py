@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 from uuid import UUID
 
+from holdfast.asking import PAGE, checked_limit
 from holdfast.core.dead_letter import (
     MESSAGE,
     Cause,
@@ -34,6 +35,7 @@ from holdfast.errors import (
     StepMissing,
     UnknownJob,
     UnknownLetter,
+    UsageError,
     WrongState,
 )
 from holdfast.letter_view import LetterReport, LetterView
@@ -46,8 +48,6 @@ from holdfast.store.letters import SUBJECT, LetterFilter, LetterGroup
 from holdfast.submission import checked_text
 from holdfast.view import history
 
-PAGE: Final = 100
-LONGEST_PAGE: Final = 10_000
 TRIES: Final = 8
 _FACTS_OF_THE_PAST: Final = 100
 
@@ -77,30 +77,41 @@ class DeadLetters:
         self._settle = settle
 
     def find(
-        self, wanted: LetterFilter | None = None, *, before: str | None = None, limit: int = PAGE
+        self,
+        wanted: LetterFilter | None = None,
+        *,
+        before: str | None = None,
+        limit: int = PAGE,
+        owner: str | None = None,
     ) -> list[LetterView]:
-        """Return matching letters, newest job first; the last id is `before` of the next page."""
-        page = self._store().letters.find(
-            wanted or LetterFilter(),
-            before=None if before is None else _checked_id(before),
-            limit=_checked_limit(limit),
-        )
+        """Return matching letters, newest job first; the last id is `before` of the next page.
+
+        With `owner`, here and in what follows, a letter of somebody else's is as unknown as one
+        that is not there.
+        """
+        checked_limit("dead letters", limit)
+        below = None if before is None else _checked_id(before)
+        chosen = owned(wanted or LetterFilter(), owner)
+        if chosen is None:
+            return []
+        page = self._store().letters.find(chosen, before=below, limit=limit)
         jobs = self._store().get([JobId(letter.id) for letter in page])
         now = self._clock.now()
         return [LetterView(letter, jobs.get(JobId(letter.id)), now) for letter in page]
 
-    def groups(self, *, limit: int = PAGE) -> list[LetterGroup]:
+    def groups(self, *, limit: int = PAGE, owner: str | None = None) -> list[LetterGroup]:
         """Return the causes for which letters wait, the one with most letters first."""
-        return self._store().letters.groups(limit=_checked_limit(limit))
+        checked_limit("dead letters", limit)
+        return self._store().letters.groups(owner=owner, limit=limit)
 
-    def get(self, letter_id: str) -> LetterView:
+    def get(self, letter_id: str, *, owner: str | None = None) -> LetterView:
         """Read a letter, or raise `UnknownLetter`."""
-        letter, job = self._read(letter_id)
+        letter, job = self._read(letter_id, owner)
         return LetterView(letter, job, self._clock.now())
 
-    def show(self, letter_id: str) -> LetterReport:
+    def show(self, letter_id: str, *, owner: str | None = None) -> LetterReport:
         """Return all that is known of a letter, its job's history and the record included."""
-        view = self.get(letter_id)
+        view = self.get(letter_id, owner=owner)
         store, job = self._store(), view.job
         plan = None if job is None else store.load_plan(job.pipeline, job.plan)
         stage = None if plan is None else plan.stage(view.letter.stage)
@@ -114,7 +125,13 @@ class DeadLetters:
         )
 
     def triage(
-        self, letter_id: str, *, cause: Cause | str, by: str, note: str | None = None
+        self,
+        letter_id: str,
+        *,
+        cause: Cause | str,
+        by: str,
+        note: str | None = None,
+        owner: str | None = None,
     ) -> LetterView:
         """Say what kind of cause it is; what was found out before about this death is replaced."""
         event = Triaged(
@@ -122,15 +139,17 @@ class DeadLetters:
             checked_text("triage", field="by", text=by),
             None if note is None else _text("triage", "note", note),
         )
-        return self._move(letter_id, event)
+        return self._move(letter_id, event, owner)
 
-    def remediate(self, letter_id: str, *, evidence: str, by: str) -> LetterView:
+    def remediate(
+        self, letter_id: str, *, evidence: str, by: str, owner: str | None = None
+    ) -> LetterView:
         """Say how it is known that the cause is gone."""
         event = Remediated(
             _text("remediate", "evidence", evidence),
             checked_text("remediate", field="by", text=by),
         )
-        return self._move(letter_id, event)
+        return self._move(letter_id, event, owner)
 
     def ready(self, letter: DeadLetter, *, cause: Cause | str, evidence: str, by: str) -> bool:
         """Triage and remediate a letter, as far as it has yet to be, in one write.
@@ -159,6 +178,7 @@ class DeadLetters:
         reason: str | None = None,
         from_start: bool = False,
         confirm_idempotent: bool = False,
+        owner: str | None = None,
     ) -> LetterView:
         """Send the job back to the stage that failed, or to the start, with a new budget.
 
@@ -168,7 +188,7 @@ class DeadLetters:
         """
         who = checked_text("replay", field="by", text=by)
         why = None if reason is None else _text("replay", "reason", reason)
-        letter, job = self._read(letter_id)
+        letter, job = self._read(letter_id, owner)
         # Consumers know a message again by its id.
         keyed = letter.kind == MESSAGE or (job is not None and job.key is not None)
         asked = ReplayAsked(who, from_start, why, confirm_idempotent or keyed)
@@ -196,6 +216,11 @@ class DeadLetters:
     def _publish_again(self, letter: DeadLetter, asked: ReplayAsked) -> LetterView:
         """Put a message back into the outbox, under its own id."""
         said = json.loads(letter.payload or "{}")
+        if "payload" not in said:
+            raise UsageError(
+                f"the message of dead letter {letter.id} cannot be read, and would be a dead letter"
+                " again: have its producer send it anew, then resolve this one with `unreplayed`"
+            )
         message = NewMessage(
             said["message_id"],
             said["aggregate_id"] or said["message_id"],
@@ -214,17 +239,23 @@ class DeadLetters:
         )
         saved = self._store().letters.publish_again(letter, message, audit=audit)
         if saved is None:
-            found = self._read(letter.id)[0]
+            found = self._read(letter.id, None)[0]
             raise StaleRevision(letter.id, expected=letter.revision, found=found.revision)
         return LetterView(saved, None, saved.updated_at)
 
-    def check(self, letter_id: str, event: LetterEvent) -> DeadLetter:
+    def check(self, letter_id: str, event: LetterEvent, *, owner: str | None = None) -> DeadLetter:
         """Return the letter as `event` would leave it, or raise `StepMissing`; change nothing."""
-        letter, job = self._read(letter_id)
+        letter, job = self._read(letter_id, owner)
         return self._decided(letter, event, job)
 
     def resolve(
-        self, letter_id: str, *, note: str, by: str, unreplayed: bool = False
+        self,
+        letter_id: str,
+        *,
+        note: str,
+        by: str,
+        unreplayed: bool = False,
+        owner: str | None = None,
     ) -> LetterView:
         """Close a letter whose replayed job is complete, or, `unreplayed`, any other.
 
@@ -235,18 +266,18 @@ class DeadLetters:
             checked_text("resolve", field="by", text=by),
             unreplayed,
         )
-        return self._move(letter_id, event)
+        return self._move(letter_id, event, owner)
 
-    def _move(self, letter_id: str, event: LetterEvent) -> LetterView:
+    def _move(self, letter_id: str, event: LetterEvent, owner: str | None) -> LetterView:
         """Decide and write, again and again while others move the letter meanwhile."""
-        letter, job = self._read(letter_id)
+        letter, job = self._read(letter_id, owner)
         tries = 0
         while True:
             decided = self._decided(letter, event, job)
             saved = self._store().letters.save(decided, audit=[_record(decided, event, job)])
             if saved is not None:
                 return LetterView(saved, job, saved.updated_at)
-            letter, job = self._read(letter_id)
+            letter, job = self._read(letter_id, owner)
             tries += 1
             if tries == TRIES:
                 raise StaleRevision(letter.id, expected=decided.revision, found=letter.revision)
@@ -264,11 +295,11 @@ class DeadLetters:
             )
         return decided
 
-    def _read(self, letter_id: str) -> tuple[DeadLetter, Job | None]:
+    def _read(self, letter_id: str, owner: str | None) -> tuple[DeadLetter, Job | None]:
         """Read the job, then its letter: what the letter then says holds for the job as read."""
         checked = _checked_id(letter_id)
-        job = self._store().get([checked]).get(checked)
-        letter = self._store().letters.get(checked)
+        job = self._store().get([checked], owner=owner).get(checked)
+        letter = self._store().letters.get(checked, owner=owner)
         if letter is None:
             raise UnknownLetter(letter_id)
         return letter, job
@@ -280,6 +311,13 @@ _ACTIONS: Final[dict[type[LetterEvent], str]] = {
     ReplayAsked: "replay",
     Resolved: "resolve",
 }
+
+
+def owned(wanted: LetterFilter, owner: str | None) -> LetterFilter | None:
+    """Return the filter for letters of `owner` alone; None where it asks for another's."""
+    if owner is None:
+        return wanted
+    return wanted._replace(owner=owner) if wanted.owner in (None, owner) else None
 
 
 def _record(letter: DeadLetter, event: LetterEvent, job: Job | None) -> AuditEntry:
@@ -320,14 +358,6 @@ def _checked_cause(cause: object) -> Cause:
         raise InvalidValue(
             "triage", field="cause", value=cause, limit=f"one of {', '.join(Cause)}"
         ) from None
-
-
-def _checked_limit(limit: int) -> int:
-    if not 1 <= limit <= LONGEST_PAGE:
-        raise InvalidValue(
-            "dead letters", field="limit", value=limit, limit=f"from 1 to {LONGEST_PAGE}"
-        )
-    return limit
 
 
 def _checked_id(letter_id: str) -> JobId:

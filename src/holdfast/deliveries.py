@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from holdfast import tracing
+from holdfast.asking import LONGEST_PAGE, PAGE, asked, checked_limit, instant_since
 from holdfast.core.delivery import Delivery, DeliveryState
 from holdfast.core.delivery_event import Finding, OperatorSays, Word
 from holdfast.core.delivery_lifecycle import decide_delivery
-from holdfast.core.failure import MAX_MESSAGE_LENGTH
-from holdfast.core.instant import SECOND_US, Instant, from_datetime
 from holdfast.core.promise import Promise
 from holdfast.delivery_view import DeliveryReport, DeliveryView, Reconciliation
 from holdfast.errors import DeliveryMoved, InvalidValue, UnknownDelivery, UnknownProvider
@@ -21,14 +21,10 @@ from holdfast.runtime.notify import Recipient, asked_of
 from holdfast.runtime.provider import BoundProvider, Providers
 from holdfast.runtime.reconciler import Checked, Checks, can_check
 from holdfast.runtime.told import tell
-from holdfast.secrecy import safe_text
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
 from holdfast.store.deliveries import SUBJECT, DeliveryFilter
-from holdfast.submission import checked_text
 
-PAGE: Final = 100
-LONGEST_PAGE: Final = 10_000
 TRIES: Final = 8
 LOOKUPS_A_SECOND: Final = 5.0
 MOST_MISSING: Final = 10
@@ -79,58 +75,75 @@ class Deliveries:
             message=message,
         )
         now = self._clock.now()
-        rows = self._made.of(asked, now=now)
+        rows = self._made.of(asked, now=now, trace=tracing.current())
         stored = self._store().deliveries.ensure(rows, connection=connection)
         if connection is None:
             self._changed()
         return [DeliveryView(delivery, now) for delivery in stored]
 
     def find(
-        self, wanted: DeliveryFilter | None = None, *, before: str | None = None, limit: int = PAGE
+        self,
+        wanted: DeliveryFilter | None = None,
+        *,
+        before: str | None = None,
+        limit: int = PAGE,
+        owner: str | None = None,
     ) -> list[DeliveryView]:
-        """Return matching deliveries, newest first; the last id is `before` of the next page."""
-        if not 1 <= limit <= LONGEST_PAGE:
-            raise InvalidValue(
-                "deliveries", field="limit", value=limit, limit=f"from 1 to {LONGEST_PAGE}"
-            )
-        page = self._store().deliveries.find(wanted or DeliveryFilter(), before=before, limit=limit)
+        """Return matching deliveries, newest first; the last id is `before` of the next page.
+
+        A delivery is its job's owner's. With `owner`, here and in what follows, one of somebody
+        else's, or without a job, is as unknown as one that is not there.
+        """
+        checked_limit("deliveries", limit)
+        chosen = wanted or DeliveryFilter()
+        if owner is not None:
+            if chosen.owner not in (None, owner):
+                return []
+            chosen = chosen._replace(owner=owner)
+        page = self._store().deliveries.find(chosen, before=before, limit=limit)
         now = self._clock.now()
         return [DeliveryView(delivery, now) for delivery in page]
 
-    def of_job(self, job_id: str) -> list[DeliveryView]:
+    def of_job(self, job_id: str, *, owner: str | None = None) -> list[DeliveryView]:
         """Return the deliveries that belong to a job, the oldest first."""
         now = self._clock.now()
-        return [DeliveryView(each, now) for each in self._store().deliveries.of_job(job_id)]
+        rows = self._store().deliveries.of_job(job_id, owner=owner)
+        return [DeliveryView(each, now) for each in rows]
 
     def counts(self) -> dict[str, dict[DeliveryState, int]]:
         """Return, by provider, how many deliveries are in each state but `sent`."""
         return self._store().deliveries.counts()
 
-    def get(self, delivery_id: str) -> DeliveryView:
+    def get(self, delivery_id: str, *, owner: str | None = None) -> DeliveryView:
         """Read a delivery, or raise `UnknownDelivery`."""
-        return DeliveryView(self._read(delivery_id), self._clock.now())
+        return DeliveryView(self._read(delivery_id, owner), self._clock.now())
 
-    def show(self, delivery_id: str) -> DeliveryReport:
+    def show(self, delivery_id: str, *, owner: str | None = None) -> DeliveryReport:
         """Return a delivery with the record of what was done about it."""
-        view = self.get(delivery_id)
+        view = self.get(delivery_id, owner=owner)
         actions = self._store().audit.latest(
             subject_kind=SUBJECT, subject=view.id, limit=_ACTIONS_SHOWN
         )
         return DeliveryReport(view, actions)
 
     def resolve(
-        self, delivery_id: str, word: Word | str, *, by: str, reason: str | None = None
+        self,
+        delivery_id: str,
+        word: Word | str,
+        *,
+        by: str,
+        reason: str | None = None,
+        owner: str | None = None,
     ) -> DeliveryView:
         """Say what became of a delivery, or what is to become of it.
 
         `sent`: the recipient has been told. `resend`: send it, though it may be told twice.
         `fail`: the recipient is not to be told.
         """
-        who = checked_text("resolve", field="by", text=by)
-        why = None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH)
+        who, why = asked("resolve", by, reason)
         event = OperatorSays(_checked_word(word), who, why)
         for _ in range(TRIES):
-            delivery = self._read(delivery_id)
+            delivery = self._read(delivery_id, owner)
             now = self._clock.now()
             bound = self._providers.get(delivery.provider)
             # What a person says counts whatever the provider promises.
@@ -178,7 +191,9 @@ class Deliveries:
         )
         told = Reconciliation()
         wanted = DeliveryFilter(
-            states=_COMPARED, provider=provider, created_since=self._instant(since)
+            states=_COMPARED,
+            provider=provider,
+            created_since=None if since is None else instant_since(since, now=self._clock.now()),
         )
         for delivery in self._each(wanted, limit):
             bound = self._providers.get(delivery.provider)
@@ -204,8 +219,8 @@ class Deliveries:
                 return
             before, limit = page[-1].id, limit - len(page)
 
-    def _read(self, delivery_id: str) -> Delivery:
-        found = self._store().deliveries.get(str(delivery_id))
+    def _read(self, delivery_id: str, owner: str | None) -> Delivery:
+        found = self._store().deliveries.get(str(delivery_id), owner=owner)
         if found is None:
             raise UnknownDelivery(delivery_id)
         return found
@@ -215,14 +230,6 @@ class Deliveries:
         if bound is None:
             raise UnknownProvider(provider, known=[each.name for each in self._providers])
         return bound
-
-    def _instant(self, since: datetime | timedelta | float | None) -> Instant | None:
-        if since is None:
-            return None
-        if isinstance(since, datetime):
-            return from_datetime(since)
-        seconds = since.total_seconds() if isinstance(since, timedelta) else since
-        return Instant(max(self._clock.now() - int(seconds * SECOND_US), 0))
 
 
 def _count(told: Reconciliation, checked: Checked) -> None:

@@ -8,7 +8,6 @@ is as good as what was made here.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import InitVar, dataclass, fields
@@ -17,6 +16,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from holdfast.errors import InvalidDocument, InvalidValue
+from holdfast.printable import safe_name
 
 OPERATION_TYPES: Final = ("gmail_fetch", "gemini_extract", "notion_write", "infisical_fetch")
 """What an operation may be, unless the caller says otherwise."""
@@ -28,7 +28,6 @@ MAX_NAME_LENGTH: Final = 120
 _STAMP: Final = "%Y%m%d_%H%M%S_%f"
 _ID: Final = re.compile(r"dlq_[0-9]{8}_[0-9]{6}_[A-Za-z0-9._-]+")
 _OPERATION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-_UNSAFE_IN_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 class DLQStatus(StrEnum):
@@ -120,16 +119,8 @@ _REQUIRED: Final = 8
 
 def dlq_id_of(created_at: datetime, email_id: str) -> str:
     """The id of a failure of that moment; what cannot stand in a file's name is replaced."""
-    return f"dlq_{created_at.astimezone(UTC).strftime(_STAMP)}_{safe_name(email_id)}"
-
-
-def safe_name(text: str) -> str:
-    """The text as part of a file's name; what had to be changed is told apart by a digest."""
-    safe = _UNSAFE_IN_NAME.sub("_", text).strip("._-")[:MAX_NAME_LENGTH]
-    if safe == text and safe:
-        return safe
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{safe or 'unknown'}-{digest}"
+    name = safe_name(email_id, longest=MAX_NAME_LENGTH)
+    return f"dlq_{created_at.astimezone(UTC).strftime(_STAMP)}_{name}"
 
 
 def _check_id(dlq_id: object) -> None:

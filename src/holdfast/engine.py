@@ -4,70 +4,63 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from holdfast.admission import Admission
-from holdfast.bridges.inbound import buried, once, submitted
+from holdfast import tracing
+from holdfast.bridges.inbound import buried, once, replied, submitted
 from holdfast.core.breaker_policy import Breaker
-from holdfast.core.instant import SECOND_US
-from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
 from holdfast.core.retention import Retention
 from holdfast.dead_letters import DeadLetters
 from holdfast.deliveries import Deliveries
-from holdfast.delivery_view import DeliveryView
 from holdfast.error_log import ErrorLog
-from holdfast.errors import (
-    InvalidValue,
-    UnknownPipeline,
-    UsageError,
-)
-from holdfast.handle import JobHandle
-from holdfast.job_verbs import JobVerbs, asked
+from holdfast.errors import InvalidValue, UsageError
+from holdfast.intake import Intake
 from holdfast.outbox import Outbox
-from holdfast.pipeline import Pipeline, Span, checked_name
+from holdfast.pipeline import Pipeline, checked_name
 from holdfast.replays import Replays
 from holdfast.runtime.announce import Announcer, Applied, Subscriber
 from holdfast.runtime.aside import Aside
 from holdfast.runtime.callbacks import CallbackTokens
-from holdfast.runtime.clock import Chance, Clock, StoreClock
+from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.courier_options import CourierOptions
 from holdfast.runtime.dispatch import Dispatch
-from holdfast.runtime.janitor import Walk, purge
-from holdfast.runtime.notify import Recipient
+from holdfast.runtime.herald import Carrier
+from holdfast.runtime.heralding import Heralding
+from holdfast.runtime.hired import HiredWorker
+from holdfast.runtime.janitor import Chore
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.provider import BoundProvider, Provider, Providers
 from holdfast.runtime.received import Received
 from holdfast.runtime.relay import RelayOptions
 from holdfast.runtime.relaying import Relay
 from holdfast.runtime.settle import Settler
+from holdfast.runtime.spans import traced
 from holdfast.runtime.stage import BoundStage
+from holdfast.runtime.tally import Counter
 from holdfast.runtime.transport import Transport
-from holdfast.runtime.worker import Worker, WorkerOptions
+from holdfast.runtime.worker import Worker
+from holdfast.runtime.worker_options import WorkerOptions
 from holdfast.secrecy import keep_secret
-from holdfast.store.contract import (
-    QueueCounts,
-    Store,
-    Violation,
-    WorkerRow,
-)
+from holdfast.store.contract import NewJob, Store
 from holdfast.store.postgres.store import PostgresStore
-from holdfast.store.retention import Batch
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.submission import Submit, Submitted, checked_text
+from holdfast.submission import checked_text
 from holdfast.submitter import Submitter
+from holdfast.tokens import Tokens
+from holdfast.upkeep import Upkeep
 from holdfast.upstreams import Upstreams
 
 if TYPE_CHECKING:
+    from celery import Celery
+
+    from holdfast.bridges.celery import CeleryBridge
     from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
     from holdfast.bridges.rabbitmq_topology import Queue
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
-LEARN_EVERY_US: Final = 60 * SECOND_US
 
 
 def open_store(url: str) -> Store:
@@ -87,14 +80,15 @@ def open_store(url: str) -> Store:
     )
 
 
-class Holdfast(JobVerbs):
+class Holdfast(Intake, Upkeep):
     """Pipelines on a store: submit jobs, look after them, and run workers.
 
     `secrets` are values that appear in nothing this process stores of failures, logs or shows, and
     `secret_names` names whose values do not; both besides what is known to be secret anyway.
     `error_log` gets a record of every attempt that fails. `retention` says how long what has ended
     is kept; workers remove the rest. `max_queued` limits how many jobs may wait in each queue.
-    `providers` are what deliveries are sent through, and `courier` how.
+    `providers` are what deliveries are sent through, and `courier` how. `chores` are functions that
+    every worker calls about once a minute, each in parts that do not take long.
     """
 
     def __init__(
@@ -104,6 +98,7 @@ class Holdfast(JobVerbs):
         pipelines: Iterable[Pipeline] = (),
         providers: Iterable[Provider] = (),
         courier: CourierOptions | None = None,
+        chores: Iterable[Chore] = (),
         auto_migrate: bool = True,
         retention: Retention | None = None,
         max_queued: int | None = None,
@@ -115,27 +110,28 @@ class Holdfast(JobVerbs):
     ) -> None:
         keep_secret((*secrets_in_environment(os.environ), *secrets_in_url(url)))
         self.add_secrets(secrets, names=secret_names)
-        self._closed_store = open_store(url)
-        self._auto_migrate = auto_migrate
+        super().__init__(open_store(url), auto_migrate=auto_migrate, clock=clock)
         self.retention = retention or Retention()
-        self._opened = False
-        self._opening = threading.Lock()
+        self.chores = tuple(chores)
         self._pipelines: dict[str, Pipeline] = {}
         for pipeline in pipelines:
-            if self._pipelines.setdefault(pipeline.name, pipeline) is not pipeline:
-                raise UsageError(f"two pipelines are called {pipeline.name!r}")
+            self.add(pipeline)
         self.dispatch = _dispatch(providers, courier or CourierOptions())
         self.chance = chance or Chance()
-        self.clock: Clock = clock or StoreClock(
-            self._closed_store.read_clock, learn_every_us=LEARN_EVERY_US
-        )
         self.announcer = Announcer(self._closed_store.letters.escalated)
+        self._counter = Counter()
+        self.announcer.subscribe(self._counter)
+        self._figures = Aside[bool](lambda _: self._counter.flush(self.store), name="figures")
         self.callback_tokens = CallbackTokens(
             self._closed_store, clock=self.clock, chance=self.chance
         )
         self._plans = PlanCache(self._closed_store)
         self._submitter = Submitter(
-            self._closed_store, plans=self._plans, clock=self.clock, chance=self.chance
+            self._closed_store,
+            plans=self._plans,
+            clock=self.clock,
+            chance=self.chance,
+            created=self._on_created,
         )
         self.limit_queues(max_queued)
         self._settler = Settler(
@@ -162,42 +158,25 @@ class Holdfast(JobVerbs):
         self.upstreams = Upstreams(
             lambda: self.store, clock=self.clock, declared=self._declared_breakers
         )
-
-    def limit_queues(self, max_queued: int | None) -> None:
-        """From now on refuse jobs with `QueueFull` while so many are queued in their queue."""
-        self._submitter.admission = (
-            None if max_queued is None else Admission(self._closed_store, max_queued=max_queued)
-        )
-
-    @property
-    def store(self) -> Store:
-        """The store, its schema brought up to date or checked on first use."""
-        self._open()
-        return self._closed_store
-
-    def _open(self) -> None:
-        if self._opened:
-            return
-        with self._opening:
-            if self._auto_migrate:
-                self._closed_store.migrate()
-            self._closed_store.check_schema()
-            self._opened = True
-
-    @property
-    def unopened_store(self) -> Store:
-        """The store as it is, for commands that look at its schema."""
-        return self._closed_store
+        self.tokens = Tokens(lambda: self.store, clock=self.clock, chance=self.chance)
 
     @property
     def pipelines(self) -> dict[str, Pipeline]:
         """The pipelines by name."""
         return dict(self._pipelines)
 
+    def add(self, pipeline: Pipeline) -> None:
+        """Take one more pipeline; workers that were made before do not know it."""
+        if self._pipelines.setdefault(pipeline.name, pipeline) is not pipeline:
+            raise UsageError(f"two pipelines are called {pipeline.name!r}")
+
     def close(self) -> None:
-        """Write what the error log has yet to get, and close the store's connections."""
+        """Write what the error log and the figures have yet to get, and close the connections."""
         for error_log in self._error_logs:
             error_log.close()
+        self._figures.close()
+        if self._opened:
+            self._counter.flush_last(self._closed_store)
         self._closed_store.close()
 
     def __enter__(self) -> Self:
@@ -206,140 +185,11 @@ class Holdfast(JobVerbs):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def submit(
-        self,
-        pipeline: Pipeline | str,
-        payload: Any = None,  # noqa: ANN401 - checked against the pipeline
-        *,
-        key: str | None = None,
-        key_alone: bool = False,
-        owner: str = DEFAULT_OWNER,
-        version: int = 1,
-        rerun: bool = False,
-        queue: str | None = None,
-        priority: int = DEFAULT_PRIORITY,
-        delay: Span | None = None,
-        run_at: datetime | None = None,
-        deadline: Span | datetime | None = None,
-        trace: str | None = None,
-        connection: object = None,
-    ) -> JobHandle:
-        """Make a job, or find the one that the key already names; see `Submit`.
-
-        With `connection` the job is part of the caller's own transaction on the same database:
-        it exists if and only if that transaction commits.
-        """
-        submit = Submit(
-            payload=payload,
-            key=key,
-            key_alone=key_alone,
-            owner=owner,
-            version=version,
-            rerun=rerun,
-            queue=queue,
-            priority=priority,
-            delay=delay,
-            run_at=run_at,
-            deadline=deadline,
-            trace=trace,
-        )
-        found = self._pipeline(pipeline)
-        self._open()
-        job_id, created = self._submitter.one(found, submit, connection=connection)
-        return JobHandle(job_id, created=created, read=self.job)
-
-    def deliver(
-        self,
-        subject: str,
-        *,
-        recipients: Sequence[str | Recipient],
-        message: Mapping[str, Any],
-        version: int = 1,
-        provider: str | None = None,
-        connection: object = None,
-    ) -> list[DeliveryView]:
-        """Have recipients told, each once per subject and version, and return how that stands.
-
-        A delivery that a recipient has for that subject and version stays as it is. `message` is
-        what the provider needs, but for the recipient. With `connection` the deliveries are part
-        of the caller's own transaction on the same database.
-        """
-        return self.deliveries.make(
-            subject,
-            recipients=recipients,
-            message=message,
-            version=version,
-            provider=provider,
-            connection=connection,
-        )
-
-    def publish(
-        self,
-        message_type: str,
-        payload: object = None,
-        *,
-        aggregate_id: str | None = None,
-        trace: str | None = None,
-        connection: object = None,
-    ) -> str:
-        """Have a message published by a relay, and return its id.
-
-        With `connection` it is part of the caller's own transaction on the same database: it is
-        published if and only if that transaction commits. Messages of one aggregate are published
-        one after the other; without an aggregate a message waits for no other.
-        """
-        self._open()
-        return self.outbox.publish(
-            message_type,
-            payload,
-            aggregate_id=aggregate_id,
-            trace=trace,
-            connection=connection,
-        )
-
-    def submit_many(
-        self,
-        pipeline: Pipeline | str,
-        submits: Iterable[Submit],
-        *,
-        connection: object = None,
-    ) -> list[Submitted]:
-        """Make many jobs in few statements, in order; one that is refused spares the others."""
-        found = self._pipeline(pipeline)
-        self._open()
-        return self._submitter.many(found, submits, connection=connection)
-
-    def pause_queue(self, queue: str, *, by: str) -> bool:
-        """Stop workers from taking jobs of a queue; False when it was paused already."""
-        checked_name(queue, what="queue")
-        who, _ = asked("pause", by, None)
-        return self.store.pause_queue(queue, by=who, now=self.clock.now())
-
-    def resume_queue(self, queue: str) -> bool:
-        """Let workers take jobs of a queue again; False when it was not paused."""
-        return self.store.resume_queue(checked_name(queue, what="queue"))
-
-    def queues(self) -> list[QueueCounts]:
-        """Return how every queue with active jobs stands."""
-        return self.store.queues(now=self.clock.now())
-
-    def workers(self) -> list[WorkerRow]:
-        """Return the workers on record."""
-        return self.store.workers()
-
-    def verify(self) -> list[Violation]:
-        """Check the store's invariants; an empty list means that all hold."""
-        return self.store.verify(now=self.clock.now())
-
-    def purge(
-        self, *, dry_run: bool = False, told: Callable[[Batch], object] | None = None
-    ) -> dict[str, int]:
-        """Remove now what `retention` lets go, and return how many of each; workers do so anyway.
-
-        With `dry_run` they are only counted. `told` hears of every batch.
-        """
-        cutoffs = self.retention.cutoffs(self.clock.now())
-        return purge(Walk(self.store, cutoffs, dry_run=dry_run), told=told)
+    def _on_created(self, jobs: Sequence[NewJob]) -> None:
+        """Count new jobs; a program that only submits has no worker that adds the figures up."""
+        self._counter.created(jobs)
+        if self._counter.overdue():
+            self._figures(True)  # noqa: FBT003 - that it is time is all there is to say
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` after each decision this process applies; returns the undoing."""
@@ -374,6 +224,46 @@ class Holdfast(JobVerbs):
 
         It serves `queues`, or the queues that the pipelines name.
         """
+        return Worker(self.store, **self._crew(queues, options))
+
+    def hired_worker(self, options: WorkerOptions) -> HiredWorker:
+        """Return a worker that is told which jobs to run, for a process of somebody else's."""
+        return HiredWorker(self.store, **self._crew(None, options))
+
+    def herald(
+        self,
+        carrier: Carrier,
+        *,
+        queues: Sequence[str] | None = None,
+        options: WorkerOptions | None = None,
+    ) -> Heralding:
+        """Return a herald that tells a fleet, by way of `carrier`, which jobs are due.
+
+        It tells of the jobs of `queues`, or of the queues that the pipelines name.
+        """
+        return Heralding(self.store, carrier=carrier, **self._crew(queues, options))
+
+    def celery(
+        self,
+        celery: Celery,
+        *,
+        exchange: str = "holdfast",
+        options: WorkerOptions | None = None,
+        hold: float | None = None,
+    ) -> CeleryBridge:
+        """Return what makes durable tasks, and has the workers of a Celery application run jobs.
+
+        `options` are those of the workers in its processes, which run as many jobs at a time as
+        Celery runs tasks there unless told otherwise. `hold` is for how many seconds a message
+        waits for its jobs.
+        """
+        bridge = _celery_bridge()
+        given: dict[str, Any] = {"options": options, "hold": hold}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return bridge(celery, engine=self, exchange=exchange, **chosen)
+
+    def _crew(self, queues: Sequence[str] | None, options: WorkerOptions | None) -> dict[str, Any]:
+        """Return what every kind of worker is made with; what it runs is stored with it."""
         if not self._pipelines and not len(self.dispatch.providers):
             raise UsageError("a worker needs pipelines; pass them to Holdfast(pipelines=[…])")
         self._open()
@@ -382,20 +272,21 @@ class Holdfast(JobVerbs):
         for pipeline in self._pipelines.values():
             bound = pipeline.bound()
             self._plans.save(bound.plan, now=now)
-            stages.extend(bound.stages)
+            stages.extend(map(traced, bound.stages) if tracing.enabled() else bound.stages)
         served = queues or sorted({pipeline.queue for pipeline in self._pipelines.values()})
-        return Worker(
-            self.store,
-            stages=stages,
-            queues=[checked_name(queue, what="queue") for queue in served],
-            clock=self.clock,
-            chance=self.chance,
-            announcer=self.announcer,
-            options=options or WorkerOptions(),
-            retention=self.retention,
-            callback_key=self.callback_tokens.key,
-            dispatch=self.dispatch,
-        )
+        return {
+            "stages": stages,
+            "queues": [checked_name(queue, what="queue") for queue in served],
+            "clock": self.clock,
+            "chance": self.chance,
+            "announcer": self.announcer,
+            "counter": self._counter,
+            "options": options or WorkerOptions(),
+            "retention": self.retention,
+            "callback_key": self.callback_tokens.key,
+            "dispatch": self.dispatch,
+            "chores": self.chores,
+        }
 
     def relay(self, transport: Transport, *, options: RelayOptions | None = None) -> Relay:
         """Return a relay that publishes what the outbox holds through `transport`."""
@@ -415,6 +306,7 @@ class Holdfast(JobVerbs):
         queue: Queue,
         handler: Callable[[Received, Any], None] | None = None,
         pipeline: Pipeline | str | None = None,
+        replies: bool = False,
         name: str | None = None,
         exchange: str = "holdfast",
         prefetch: int = 10,
@@ -422,16 +314,19 @@ class Holdfast(JobVerbs):
         """Return a consumer of a queue of RabbitMQ that handles each message once.
 
         Either `handler(message, connection)` runs in a transaction that also notes the message, or
-        a job of `pipeline` is made of it, with the message's id as its key. `name` is under which
-        messages are noted, the queue's unless given: consumers that share it share the work.
+        a job of `pipeline` is made of it, with the message's id as its key, or with `replies` it
+        answers the stage whose callback token it carries. `name` is under which messages for a
+        handler are noted, the queue's unless given: consumers that share it share the work.
         """
-        if (handler is None) == (pipeline is None):
-            raise UsageError("a consumer needs a handler or a pipeline, and not both")
+        if (handler is not None) + (pipeline is not None) + replies != 1:
+            raise UsageError("a consumer needs a handler or a pipeline or replies, and one of them")
         kind = _rabbitmq_consumer()
         self._open()
         if handler is not None:
             who = checked_text("consumer", field="name", text=name or queue.name)
             handle = once(self.store, consumer=who, clock=self.clock, handler=handler)
+        elif replies:
+            handle = replied(self.resume)
         else:
             found = self._pipeline(pipeline or "")
             handle = submitted(lambda payload, **how: self.submit(found, payload, **how))
@@ -443,6 +338,7 @@ class Holdfast(JobVerbs):
             chance=self.chance,
             exchange=exchange,
             prefetch=prefetch,
+            of_replies=replies,
         )
 
     def dead_letter_consumer(
@@ -472,13 +368,6 @@ class Holdfast(JobVerbs):
             if bound.upstream is not None
         }
 
-    def _pipeline(self, wanted: Pipeline | str) -> Pipeline:
-        name = wanted.name if isinstance(wanted, Pipeline) else wanted
-        found = self._pipelines.get(name)
-        if found is None or (isinstance(wanted, Pipeline) and found is not wanted):
-            raise UnknownPipeline(name, known=self._pipelines)
-        return found
-
 
 def _dispatch(providers: Iterable[Provider], options: CourierOptions) -> Dispatch:
     bound: list[BoundProvider] = []
@@ -498,3 +387,11 @@ def _rabbitmq_consumer() -> type[RabbitMqConsumer]:
     except ModuleNotFoundError as error:
         raise UsageError("RabbitMQ takes an extra: pip install 'holdfast[rabbitmq]'") from error
     return RabbitMqConsumer
+
+
+def _celery_bridge() -> type[CeleryBridge]:
+    try:
+        from holdfast.bridges.celery import CeleryBridge  # noqa: PLC0415 - an extra brings it
+    except ModuleNotFoundError as error:
+        raise UsageError("Celery takes an extra: pip install 'holdfast[celery]'") from error
+    return CeleryBridge

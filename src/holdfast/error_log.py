@@ -11,10 +11,8 @@ ledger and the dead letters.
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
-import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import InitVar, dataclass, field, replace
@@ -34,7 +32,7 @@ from holdfast.core.failure import (
 from holdfast.core.instant import Instant, to_datetime
 from holdfast.core.job import Job
 from holdfast.errors import InvalidDocument, InvalidValue
-from holdfast.printable import json_text, text_of
+from holdfast.printable import json_text, safe_name, text_of
 from holdfast.runtime.announce import Applied
 from holdfast.secrecy import redacted_value, safe_text
 
@@ -47,7 +45,6 @@ SUBJECTS: Final = (REQUIRED_CONTEXT[0], JOB_ID)
 MAX_CONTEXT_VALUE_LENGTH: Final = 4_000
 MAX_SUBJECT_LENGTH: Final = 80
 
-_UNSAFE_IN_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _WITHHELD: Final = "[withheld: redaction failed]"
 
 Redact: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
@@ -212,7 +209,7 @@ class ErrorLog:
         """The file the record belongs to; the subject is the context's, made safe for a name."""
         stamp = record.timestamp.astimezone(UTC).strftime("%Y%m%dT%H%M%S%fZ")
         named = (record.context[name] for name in self._subjects if name in record.context)
-        subject = _safe_name(text_of(next(named, "")))
+        subject = safe_name(text_of(next(named, "")), longest=MAX_SUBJECT_LENGTH)
         return self.root / record.severity.value / f"error_{stamp}_{subject}.json"
 
     def write(self, record: ErrorRecord) -> Path:
@@ -287,15 +284,6 @@ def _line_of(document: Mapping[str, Any]) -> str:
 
 def _cut(text: str) -> str:
     return clean_text(text, MAX_CONTEXT_VALUE_LENGTH)
-
-
-def _safe_name(subject: str) -> str:
-    """The subject as part of a file name; what had to be changed is told apart by a digest."""
-    safe = _UNSAFE_IN_NAME.sub("_", subject).strip("._-")[:MAX_SUBJECT_LENGTH]
-    if safe == subject and safe:
-        return safe
-    digest = hashlib.sha256(subject.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{safe or 'unknown'}-{digest}"
 
 
 def _moment(value: object) -> datetime:

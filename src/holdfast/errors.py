@@ -15,6 +15,8 @@
     │   ├── UnknownUpstream     no stage calls an upstream of that name
     │   ├── UnknownProvider     this process has no provider of that name
     │   ├── UnknownDelivery     the store has no delivery of that id
+    │   ├── UnknownWorker       no worker of that id is on record
+    │   ├── UnknownToken        the store has no API token of that id
     │   ├── TokenRefused        a callback token that is forged or no longer good
     │   ├── SchemaTooNew        the database was migrated by a newer holdfast
     │   ├── SchemaTooOld        the database has yet to be migrated
@@ -24,13 +26,14 @@
     │   ├── KeyConflict         the idempotency key belongs to a job with another body
     │   ├── VersionConflict     a rerun needs a strictly higher version
     │   ├── WrongState          the job's state does not allow what was asked
+    │   ├── RetryRefused        its pipeline says that the job cannot succeed if it is retried
     │   ├── StepMissing         something has to be done about the dead letter first
     │   └── DeliveryMoved       the delivery does not allow what was asked of it
     └── UnavailableError        try later
         ├── QueueFull           as many jobs wait in the queue as may
         ├── StoreUnavailable    the database cannot be reached
-        ├── BrokerUnavailable   the broker cannot be reached
         ├── StoreCorrupt        the database file is damaged
+        ├── ReadTooSlow         what was asked for took the database too long to find
         └── CircuitOpen         a guard's breaker let no call through
 
     HandlerSignal               raised by handlers, never by holdfast
@@ -228,6 +231,26 @@ class UnknownDelivery(UsageError):
         )
 
 
+class UnknownWorker(UsageError):
+    """No worker of that id is on record."""
+
+    def __init__(self, worker_id: str) -> None:
+        self.worker_id = worker_id
+        super().__init__(
+            f"no worker has the id {_shown(worker_id)}; list them: holdfast workers list"
+        )
+
+
+class UnknownToken(UsageError):
+    """The store has no API token of that id."""
+
+    def __init__(self, token_id: str) -> None:
+        self.token_id = token_id
+        super().__init__(
+            f"no API token has the id {_shown(token_id)}; list them: holdfast tokens list"
+        )
+
+
 class TokenRefused(UsageError):
     """A callback token that is forged, has expired, or belongs to a run that is over."""
 
@@ -315,6 +338,14 @@ class WrongState(ConflictError):
         )
 
 
+class RetryRefused(ConflictError):
+    """The pipeline of a job says why it must not be sent back."""
+
+    def __init__(self, job_id: str, *, reason: str) -> None:
+        self.job_id, self.reason = job_id, reason
+        super().__init__(f"job {job_id} cannot be retried: {reason}")
+
+
 class StepMissing(ConflictError):
     """What was asked of a dead letter is not next; `missing` names the step that is."""
 
@@ -358,17 +389,6 @@ class StoreUnavailable(UnavailableError):
         )
 
 
-class BrokerUnavailable(UnavailableError):
-    """The broker cannot be reached; `location` is its URL without credentials."""
-
-    def __init__(self, location: str, *, reason: str) -> None:
-        self.location, self.reason = location, reason
-        super().__init__(
-            f"cannot reach {location}: {reason}; check that the broker runs and that the URL is "
-            "right, then try again"
-        )
-
-
 class StoreCorrupt(UnavailableError):
     """The database file is damaged; `location` is its URL without credentials."""
 
@@ -376,6 +396,17 @@ class StoreCorrupt(UnavailableError):
         self.location, self.reason = location, reason
         super().__init__(
             f"{location} is damaged: {reason}; stop all workers and restore it from a backup"
+        )
+
+
+class ReadTooSlow(UnavailableError):
+    """Reading took longer than whoever asked was ready to wait, and was broken off."""
+
+    def __init__(self, *, limit_s: float) -> None:
+        self.limit_s = limit_s
+        super().__init__(
+            f"the database took more than {limit_s} s to find it and was stopped; "
+            "ask for less, with a narrower filter or a smaller limit, or try again later"
         )
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from holdfast.classify import classify, is_failure
 from holdfast.classify.table import Rule
-from holdfast.core.breaker import ResetAsked, evidence_of
+from holdfast.core.breaker import ResetAsked, evidence_of, pause_us_of
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.failure import Failure
 from holdfast.core.instant import SECOND_US, Instant, later
@@ -24,7 +24,6 @@ from holdfast.runtime.alarms import Alarm, AlarmClock
 from holdfast.runtime.clock import Chance, Clock, process_time, sleep_s
 from holdfast.runtime.local_breaker import LocalBreaker, Ticket
 
-_TOO_MANY_REQUESTS: Final = 429
 _ENDS_AT: Final[ContextVar[Instant | None]] = ContextVar("holdfast.guard.ends_at", default=None)
 
 _P = ParamSpec("_P")
@@ -262,7 +261,7 @@ class Guard:
         again_at = later(now, delay_us)
         if ends_by is not None and again_at >= ends_by:
             return None
-        if breaker is not None and breaker.refuses_until(again_at):
+        if breaker is not None and breaker.refuses_at(again_at):
             return None
         return delay_us / SECOND_US
 
@@ -275,8 +274,9 @@ class Guard:
             breaker.fine(ticket)
         else:
             breaker.failed(ticket)
-        if failure.http_status == _TOO_MANY_REQUESTS and failure.retry_after_us is not None:
-            breaker.pause(later(self._now(), failure.retry_after_us))
+        pause_us = pause_us_of(failure)
+        if pause_us is not None:
+            breaker.pause(later(self._now(), pause_us))
 
     def _delay_us(self, failure: Failure, attempt: int) -> int | None:
         retry = self._retry

@@ -3,69 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
+from holdfast.asking import PAGE, asked, checked_limit
 from holdfast.bulk import Chunk, settle_chunk
+from holdfast.core.decision import Decision
 from holdfast.core.document import DEFAULT_LIMITS, decode, encode
 from holdfast.core.event import Answered, CancelRequested, Event, RetryRequested
-from holdfast.core.failure import MAX_MESSAGE_LENGTH
 from holdfast.core.ids import JobId
 from holdfast.core.job import ACTIVE, Job, JobState
-from holdfast.errors import InvalidValue, TokenRefused, UnknownJob, WrongState
-from holdfast.runtime.callbacks import CallbackTokens
-from holdfast.runtime.clock import Clock
+from holdfast.errors import InvalidValue, RetryRefused, TokenRefused, UnknownJob, WrongState
+from holdfast.pipeline import Pipeline
+from holdfast.runtime.callbacks import CallbackTokens, HandledBefore, was_handled, write_once
 from holdfast.runtime.settle import Settled, Settler
-from holdfast.secrecy import safe_text
-from holdfast.store.contract import JobFilter, Store
+from holdfast.store.contract import JobFilter
+from holdfast.store_access import StoreAccess
 from holdfast.submission import checked_text
 from holdfast.submitter import BULK
-from holdfast.view import HistoryLine, JobView, history
+from holdfast.view import AttemptLine, HistoryLine, JobView, attempts, history
 
-PAGE: Final = 100
-LONGEST_PAGE: Final = 10_000
+MOST_COUNTED: Final = 10_000
+"""How far matching jobs are counted at most: looking for more would read too much."""
 
 
-class JobVerbs:
+class JobVerbs(StoreAccess):
     """Read, cancel, retry and answer jobs: the part of `Holdfast` that is about jobs there are."""
 
-    clock: Clock
     callback_tokens: CallbackTokens
+    _pipelines: dict[str, Pipeline]
     _settler: Settler
 
-    @property
-    def store(self) -> Store:
-        """The store, ready to be used."""
-        raise NotImplementedError
+    def job(self, job_id: str, *, owner: str | None = None) -> JobView:
+        """Read a job, or raise `UnknownJob`.
 
-    def job(self, job_id: str) -> JobView:
-        """Read a job, or raise `UnknownJob`."""
-        return JobView(self._get(job_id), self.clock.now())
+        With `owner`, here and in what follows, a job of somebody else's is as unknown as one that
+        is not there.
+        """
+        return JobView(self._get(job_id, owner), self.clock.now())
 
     def jobs(
         self, wanted: JobFilter | None = None, *, before: str | None = None, limit: int = PAGE
     ) -> list[JobView]:
         """Return matching jobs, newest first; the last one's id is `before` of the next page."""
-        if not 1 <= limit <= LONGEST_PAGE:
-            raise InvalidValue(
-                "jobs", field="limit", value=limit, limit=f"from 1 to {LONGEST_PAGE}"
-            )
         page = self.store.find(
             wanted or JobFilter(),
             before=None if before is None else _checked_id(before),
-            limit=limit,
+            limit=checked_limit("jobs", limit),
         )
         now = self.clock.now()
         return [JobView(job, now) for job in page]
 
-    def history(self, job_id: str) -> list[HistoryLine]:
+    def count(self, wanted: JobFilter | None = None, *, at_most: int = MOST_COUNTED) -> int:
+        """Return how many jobs match; no more than `at_most` are counted."""
+        if not 1 <= at_most <= MOST_COUNTED:
+            raise InvalidValue(
+                "count", field="at_most", value=at_most, limit=f"from 1 to {MOST_COUNTED}"
+            )
+        return self.store.count(wanted or JobFilter(), at_most=at_most)
+
+    def history(self, job_id: str, *, owner: str | None = None) -> list[HistoryLine]:
         """Return all that happened to a job, oldest first."""
-        job = self._get(job_id)
+        job = self._get(job_id, owner)
         return history(job, self.store.ledger(job.id))
 
-    def results(self, job_id: str) -> dict[str, Any]:
+    def attempts(self, job_id: str, *, owner: str | None = None) -> list[AttemptLine]:
+        """Return every attempt at a job's stages, oldest first, also the one under way."""
+        job = self._get(job_id, owner)
+        return attempts(job, self.store.ledger(job.id))
+
+    def results(self, job_id: str, *, owner: str | None = None) -> dict[str, Any]:
         """Return what the finished stages of a job's current run returned, the last one's too."""
-        view = self.job(job_id)
+        view = self.job(job_id, owner=owner)
         found = {
             checkpoint.stage: decode(checkpoint.result)
             for checkpoint in self.store.checkpoints([view.job.id])
@@ -74,10 +84,12 @@ class JobVerbs:
             found[view.job.stage] = view.result
         return found
 
-    def cancel(self, job_id: str, *, by: str, reason: str | None = None) -> JobView:
+    def cancel(
+        self, job_id: str, *, by: str, reason: str | None = None, owner: str | None = None
+    ) -> JobView:
         """End a job that has not ended; a handler that runs is stopped, and its result refused."""
         event = CancelRequested(*asked("cancel", by, reason))
-        settled = self._settle(job_id, lambda _: event)
+        settled = self._settle(job_id, lambda _: event, owner=owner)
         if settled.ignored is not None and settled.job.state is not JobState.CANCELLED:
             raise WrongState(
                 job_id,
@@ -88,11 +100,20 @@ class JobVerbs:
         return JobView(settled.job, self.clock.now())
 
     def retry(
-        self, job_id: str, *, by: str, reason: str | None = None, from_start: bool = False
+        self,
+        job_id: str,
+        *,
+        by: str,
+        reason: str | None = None,
+        from_start: bool = False,
+        owner: str | None = None,
     ) -> JobView:
-        """Send a failed job back to the stage that failed, or to the start, with a new budget."""
+        """Send a failed job back to the stage that failed, or to the start, with a new budget.
+
+        Raises `RetryRefused` when its pipeline says that this is no use.
+        """
         event = RetryRequested(*asked("retry", by, reason), from_start)
-        settled = self._settle(job_id, lambda _: event)
+        settled = self._settle(job_id, lambda _: event, owner=owner)
         if settled.ignored is not None:
             raise WrongState(job_id, state=settled.job.state, action="retry", allowed=("failed",))
         self.store.announce_due()
@@ -121,7 +142,10 @@ class JobVerbs:
         before: str | None = None,
         limit: int = BULK,
     ) -> Chunk:
-        """Send up to `limit` matching jobs back that have failed, newest first."""
+        """Send up to `limit` matching jobs back that have failed, newest first.
+
+        Those whose pipeline refuses it stay as they are.
+        """
         event = RetryRequested(*asked("retry", by, reason), from_start)
         failed = frozenset({JobState.FAILED})
         chunk = self._settle_chunk(wanted, event, failed, before=before, limit=limit)
@@ -134,43 +158,99 @@ class JobVerbs:
         An answer that was given before changes nothing, so giving it twice is safe.
         """
         text = encode(result, what="answer", limits=DEFAULT_LIMITS)
-        settled = self._settle(job_id, lambda job: Answered(stage or job.stage, text))
+        return self._answer(job_id, lambda job: Answered(stage or job.stage, text), stage=stage)
+
+    def resume(
+        self,
+        token: str,
+        result: Any,  # noqa: ANN401 - whatever JSON the answer is
+        *,
+        message_id: str | None = None,
+    ) -> JobView:
+        """Give the stage that a callback token was made for its result; see `answer`.
+
+        With `message_id` the answer came as a message: its id is noted in the commit that holds
+        what the answer changes, and a message of that id changes nothing from then on.
+        Raises `TokenRefused` for a token that is forged, has expired, or belongs to a run of the
+        job that is over.
+        """
+        store = self.store
+        claim = self.callback_tokens.read(token)
+        if claim is None:
+            raise TokenRefused(reason="it was not issued for this database")
+        if message_id is not None:
+            checked_text("resume", field="message_id", text=message_id)
+            if was_handled(store, message_id):
+                return self.job(claim.job_id)
+        if claim.expires_at is not None and self.clock.now() > claim.expires_at:
+            raise TokenRefused(reason="it has expired")
+        text = encode(result, what="answer", limits=DEFAULT_LIMITS)
+
+        def make(job: Job) -> Event:
+            if job.run != claim.run:
+                raise TokenRefused(reason="the job has started over since it was issued")
+            return Answered(claim.stage, text)
+
+        write: Callable[[Decision], bool] | None = None
+        if message_id is not None:
+            write = partial(write_once, message_id=message_id, store=store, clock=self.clock)
+        try:
+            return self._answer(claim.job_id, make, stage=claim.stage, write=write)
+        except HandledBefore:
+            return self.job(claim.job_id)
+
+    def _answer(
+        self,
+        job_id: str,
+        make: Callable[[Job], Event],
+        *,
+        stage: str | None,
+        write: Callable[[Decision], bool] | None = None,
+    ) -> JobView:
+        settled = self._settle(job_id, make, write=write)
         if settled.ignored is None:
             self.store.announce_due()
         elif settled.job.state is JobState.QUEUED and stage in (None, settled.job.stage):
             raise WrongState(job_id, state=settled.job.state, action="answer", allowed=("waiting",))
         return JobView(settled.job, self.clock.now())
 
-    def resume(self, token: str, result: Any) -> JobView:  # noqa: ANN401
-        """Give the stage that a callback token was made for its result; see `answer`.
-
-        Raises `TokenRefused` for a token that is forged, has expired, or belongs to a run of the
-        job that is over.
-        """
-        _ = self.store
-        claim = self.callback_tokens.read(token)
-        if claim is None:
-            raise TokenRefused(reason="it was not issued for this database")
-        if claim.expires_at is not None and self.clock.now() > claim.expires_at:
-            raise TokenRefused(reason="it has expired")
-        job = self._get(claim.job_id)
-        if job.run != claim.run:
-            raise TokenRefused(reason="the job has started over since it was issued")
-        if job.stage != claim.stage:
-            return JobView(job, self.clock.now())
-        return self.answer(claim.job_id, result, stage=claim.stage)
-
-    def _get(self, job_id: str) -> Job:
+    def _get(self, job_id: str, owner: str | None) -> Job:
         checked = _checked_id(job_id)
-        job = self.store.get([checked]).get(checked)
+        job = self.store.get([checked], owner=owner).get(checked)
         if job is None:
             raise UnknownJob(job_id)
         return job
 
-    def _settle(self, job_id: str, make: Callable[[Job], Event]) -> Settled:
+    def _settle(
+        self,
+        job_id: str,
+        make: Callable[[Job], Event],
+        *,
+        write: Callable[[Decision], bool] | None = None,
+        owner: str | None = None,
+    ) -> Settled:
         # Opens the store, whose schema may have to be brought up to date first.
         _ = self.store
-        return self._settler.settle(_checked_id(job_id), make, now=self.clock.now())
+
+        def allowed(job: Job) -> Event:
+            event = make(job)
+            refusal = self._refusal(job, event)
+            if refusal is not None:
+                raise RetryRefused(job.id, reason=refusal)
+            return event
+
+        return self._settler.settle(
+            _checked_id(job_id), allowed, now=self.clock.now(), write=write, owner=owner
+        )
+
+    def _refusal(self, job: Job, event: Event) -> str | None:
+        """Return why the job's pipeline does not allow what is asked for, None when it does."""
+        if type(event) is not RetryRequested or job.state is not JobState.FAILED:
+            return None
+        pipeline = self._pipelines.get(job.pipeline)
+        if pipeline is None or pipeline.retry_refusal is None:
+            return None
+        return pipeline.retry_refusal(decode(job.payload))
 
     def _settle_chunk(
         self,
@@ -187,16 +267,11 @@ class JobVerbs:
             wanted,
             event,
             states=states,
+            allows=lambda job: self._refusal(job, event) is None,
             before=None if before is None else _checked_id(before),
             limit=limit,
             now=self.clock.now(),
         )
-
-
-def asked(action: str, by: str, reason: str | None) -> tuple[str, str | None]:
-    """Return who asked and why, as both databases can hold it."""
-    who = checked_text(action, field="by", text=by)
-    return who, None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH)
 
 
 def _checked_id(job_id: str) -> JobId:

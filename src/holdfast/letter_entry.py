@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeVar
 from uuid import UUID, uuid5
 
-from holdfast.core.dead_letter import FILE, DeadLetter, LetterState, is_dismissed
+from holdfast.core.dead_letter import FILE, MESSAGE, DeadLetter, LetterState, is_dismissed
 from holdfast.core.document import Limits, decode, encode
 from holdfast.core.failure import (
     MAX_MESSAGE_LENGTH,
@@ -156,6 +156,8 @@ def letter_of(entry: DLQEntry, *, now: Instant, processed: bool = False) -> Dead
 
 
 def _entry_of_job(letter: DeadLetter, job: Job | None) -> DLQEntry:
+    if letter.kind == MESSAGE:
+        raise UsageError(f"dead letter {letter.id} is of a message, which has no form as a file")
     if job is None:
         raise UsageError(f"dead letter {letter.id} has no payload: its job is no longer there")
     payload = decode(job.payload)

@@ -17,9 +17,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
+from holdfast.asking import asked
 from holdfast.core.dead_letter import DeadLetter, LetterState, ReplayAsked
 from holdfast.core.document import parse
-from holdfast.core.failure import MAX_MESSAGE_LENGTH
 from holdfast.core.ids import JobId
 from holdfast.core.job import DEFAULT_OWNER
 from holdfast.dead_letters import DeadLetters
@@ -36,7 +36,6 @@ from holdfast.letter_entry import (
     payload_of,
 )
 from holdfast.runtime.clock import Clock
-from holdfast.secrecy import safe_text
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
 from holdfast.store.letters import SUBJECT, LetterFilter
@@ -152,8 +151,7 @@ class LetterFiles:
         Returns the letter, which is done with, the job, and whether it is new: done twice, it
         makes one job, which is a dead letter of its own should it fail.
         """
-        who = checked_text("replay", field="by", text=by)
-        why = None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH)
+        who, why = asked("replay", by, reason)
         # The key makes it safe to repeat.
         letter = self._dead.check(letter_id, ReplayAsked(who, reason=why, safe_to_repeat=True))
         entry = entry_of_file(letter._replace(state=LetterState.OPEN))

@@ -6,21 +6,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
+from holdfast.asking import PAGE, asked, checked_limit
 from holdfast.core.document import decode
-from holdfast.core.failure import MAX_MESSAGE_LENGTH
 from holdfast.core.ids import IdSequence
 from holdfast.core.instant import SECOND_US, Instant, to_rfc3339
 from holdfast.core.outbox import OutboxMessage, OutboxStatus, new_message
-from holdfast.errors import ConflictError, InvalidDocument, InvalidValue, UnknownMessage
+from holdfast.errors import ConflictError, InvalidDocument, UnknownMessage
 from holdfast.runtime.clock import Chance, Clock
-from holdfast.secrecy import safe_text
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
 from holdfast.store.outbox import SUBJECT, OutboxFilter, Standing
-from holdfast.submission import checked_text
 
-PAGE: Final = 100
-LONGEST_PAGE: Final = 10_000
 _ID_BITS: Final = 62
 
 
@@ -55,14 +51,18 @@ class Outbox:
         return message.id
 
     def find(
-        self, wanted: OutboxFilter | None = None, *, before: str | None = None, limit: int = PAGE
+        self,
+        wanted: OutboxFilter | None = None,
+        *,
+        before: str | int | None = None,
+        limit: int = PAGE,
     ) -> list[OutboxMessage]:
-        """Return matching messages, newest first; the last id is `before` of the next page."""
-        if not 1 <= limit <= LONGEST_PAGE:
-            raise InvalidValue(
-                "outbox", field="limit", value=limit, limit=f"from 1 to {LONGEST_PAGE}"
-            )
-        below = None if before is None else self.get(before).position
+        """Return matching messages, newest first.
+
+        The last one's id, or its position, is `before` of the next page.
+        """
+        checked_limit("outbox", limit)
+        below = self.get(before).position if isinstance(before, str) else before
         return self._store().outbox.find(wanted or OutboxFilter(), before=below, limit=limit)
 
     def get(self, message_id: str) -> OutboxMessage:
@@ -82,20 +82,14 @@ class Outbox:
         One that is published stays so, and one that a relay is sending is left to it; both raise
         `ConflictError`.
         """
+        who, why = asked("retry", by, reason)
         now = self._clock.now()
-        entry = AuditEntry(
-            at=now,
-            done_by=checked_text("retry", field="by", text=by),
-            action="retried",
-            subject_kind=SUBJECT,
-            subject=message_id,
-            reason=None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH),
-        )
+        entry = AuditEntry(now, who, "retried", SUBJECT, message_id, why)
         if not self._store().outbox.retry(message_id, now=now, audit=[entry]):
             found = self.get(message_id)
             published = found.status is OutboxStatus.PUBLISHED
-            why = "published" if published else "being sent by a relay"
-            raise ConflictError(f"message {message_id} is {why}; there is nothing to try again")
+            doing = "published" if published else "being sent by a relay"
+            raise ConflictError(f"message {message_id} is {doing}; there is nothing to try again")
         return self.get(message_id)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal, TypeVar, overload
 
+from holdfast.classify.public import PublicCodes
 from holdfast.classify.table import Rule
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.document import DEFAULT_LIMITS, Limits
@@ -113,7 +114,10 @@ class Pipeline:
     """Stages in order, each retried on its own; declared once, at import time.
 
     `deadline` is the time a job may take from its submission to its end. `payload` is the type
-    of the payload, checked at submission and again before a handler gets it.
+    of the payload, checked at submission and again before a handler gets it. `public_codes` are
+    what the users of the system are told of failures; failures are then counted by them.
+    `retry_refusal` is asked with the payload before somebody sends a failed job back, and returns
+    why that would be no use, or None.
     """
 
     def __init__(
@@ -125,8 +129,12 @@ class Pipeline:
         retry: Retry | None = None,
         payload: Any = None,  # noqa: ANN401 - any type pydantic understands
         limits: Limits = DEFAULT_LIMITS,
+        public_codes: PublicCodes | None = None,
+        retry_refusal: Callable[[Any], str | None] | None = None,
     ) -> None:
         self.name = checked_name(name, what="pipeline")
+        self.public_codes = public_codes
+        self.retry_refusal = retry_refusal
         self.queue = checked_name(queue, what="queue")
         self._deadline_us = span_us(deadline, owner=f"pipeline {name}", field="deadline")
         self._retry = retry or Retry()

@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from holdfast.classify import usual_verdict
+from holdfast.classify.describe import causes_of
 from holdfast.classify.http_facts import status_of
 from holdfast.classify.table import Rule, Verdict
 from holdfast.core.breaker_policy import MOST_CALLS, MOST_SECONDS, Breaker, BreakerMode
@@ -229,10 +231,14 @@ class RetryConfig:
         """Rules by which the listed exceptions are retried and no others are.
 
         A listed exception that carries an HTTP status is judged by the status: that its class is
-        worth a retry does not make a 404 worth one.
+        worth a retry does not make a 404 worth one. What a library made of a listed exception, as
+        requests does of a `ConnectionError`, is listed, too.
         """
         listed = tuple(sorted(self.retryable_exceptions, key=lambda kind: kind.__qualname__))
-        return (Rule(listed, _verdict_of_listed), Rule(Exception, _verdict_of_unlisted))
+        return (
+            Rule(listed, _verdict_of_listed),
+            Rule(Exception, partial(_verdict_of_unlisted, listed)),
+        )
 
 
 def _verdict_of_listed(exception: Exception, now: Instant) -> Verdict:
@@ -242,10 +248,14 @@ def _verdict_of_listed(exception: Exception, now: Instant) -> Verdict:
     return Verdict(_error_class_after(type(exception)), retryable=True, outcome_known=False)
 
 
-def _verdict_of_unlisted(exception: Exception, now: Instant) -> Verdict:
+def _verdict_of_unlisted(
+    listed: tuple[type[Exception], ...], exception: Exception, now: Instant
+) -> Verdict:
     usual = usual_verdict(exception, now=now)
     if usual is None:
         return Verdict(BUG.error_class, retryable=False, severity=BUG.severity, outcome_known=False)
+    if usual.retryable and any(isinstance(cause, listed) for cause in causes_of(exception)):
+        return usual
     return replace(usual, retryable=False, category=usual.effective_category)
 
 

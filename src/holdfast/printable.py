@@ -1,7 +1,8 @@
-"""Text from outside on its way to a terminal or a log: nothing in it may be obeyed."""
+"""Text from outside on its way to a terminal, a log or a file's name: nothing in it is obeyed."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from typing import Final
@@ -10,6 +11,7 @@ from typing import Final
 _BEYOND_ASCII: Final = "\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSAFE: Final = re.compile(f"[\x00-\x1f{_BEYOND_ASCII}]")
 _UNSAFE_IN_JSON: Final = re.compile(f"[{_BEYOND_ASCII}]")
+_UNSAFE_IN_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def visible(text: str) -> str:
@@ -21,6 +23,15 @@ def json_text(value: object) -> str:
     """Return `value` as one line of JSON that is safe to print; what JSON lacks becomes text."""
     text = json.dumps(value, ensure_ascii=False, default=text_of)
     return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def safe_name(text: str, *, longest: int) -> str:
+    """Return `text` as part of a file's name; what had to be changed is told apart by a digest."""
+    safe = _UNSAFE_IN_NAME.sub("_", text).strip("._-")[:longest]
+    if safe == text and safe:
+        return safe
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{safe or 'unknown'}-{digest}"
 
 
 def text_of(value: object) -> str:

@@ -13,6 +13,8 @@ DEFAULT_RATE: Final = 10.0
 DEFAULT_STOP_AFTER: Final = 5
 MOST_LETTERS: Final = 100_000
 MOST_PER_SECOND: Final = 10_000.0
+LEAST_PER_SECOND: Final = 0.0001
+"""A letter in three hours: who wants less starts a replay for each."""
 
 
 class Readied(NamedTuple):
@@ -51,13 +53,14 @@ def every_us(rate: float | None) -> int:
     if (
         isinstance(given, bool)
         or not isinstance(given, int | float)
-        or not 0 < given <= MOST_PER_SECOND
+        or not LEAST_PER_SECOND <= given <= MOST_PER_SECOND
     ):
         raise InvalidValue(
             "replay",
             field="rate",
             value=rate,
-            limit=f"a number of letters a second, above 0 and up to {MOST_PER_SECOND:.0f}, or None",
+            limit=f"a number of letters a second, from {LEAST_PER_SECOND} to "
+            f"{MOST_PER_SECOND:.0f}, or None",
         )
     return max(round(SECOND_US / rate), 1)
 

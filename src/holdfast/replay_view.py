@@ -74,6 +74,7 @@ class ReplayView:
             "name": replay.name,
             "state": replay.state.value,
             "asked_by": replay.asked_by,
+            "owner": replay.owner,
             "reason": replay.reason,
             "note": replay.note,
             "created_at": to_rfc3339(replay.created_at),

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from holdfast.core.dead_letter import WAITING, Cause, DeadLetter, LetterState
+from holdfast.asking import PAGE, asked, checked_limit
+from holdfast.core.dead_letter import FILE, MESSAGE, WAITING, Cause, DeadLetter, LetterState
 from holdfast.core.decision import Kind
 from holdfast.core.event import Event, RetryRequested
 from holdfast.core.failure import MAX_MESSAGE_LENGTH
@@ -23,10 +24,11 @@ from holdfast.core.replay import (
     Seen,
     obstacle,
 )
-from holdfast.dead_letters import DeadLetters, Settle
+from holdfast.dead_letters import DeadLetters, Settle, owned
 from holdfast.errors import (
     ConflictError,
     InvalidValue,
+    RetryRefused,
     UnavailableError,
     UnknownJob,
     UnknownReplay,
@@ -49,11 +51,10 @@ from holdfast.secrecy import safe_text
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
 from holdfast.store.letters import LetterFilter
-from holdfast.store.replays import CHUNK, SUBJECT, Frozen
+from holdfast.store.replays import CHUNK, HANDED_OVER, SUBJECT, Frozen
 from holdfast.submission import checked_text
 
 SAMPLE: Final = 5
-PAGE: Final = 100
 TRIES: Final = 8
 OUTAGE_S: Final = 60.0
 """How long a database that cannot be reached is waited for."""
@@ -62,6 +63,8 @@ _ID_BITS: Final = 62
 
 NO_KEY: Final = "its job has no idempotency key, and nobody confirmed that it may be repeated"
 FROM_A_FILE: Final = "it came from a file and has no job; replay it by itself, into a pipeline"
+A_MESSAGE: Final = "it is a message and has no job; replay it by itself"
+_WITHOUT_JOB: Final = {FILE: FROM_A_FILE, MESSAGE: A_MESSAGE}
 _SENT_BACK: Final = "somebody else sent its job back"
 
 
@@ -90,17 +93,19 @@ class Replays:
         *,
         confirm_idempotent: bool = False,
         readied: bool = False,
+        owner: str | None = None,
     ) -> Preview:
         """Return what a replay of these letters would do, and change nothing.
 
         `wanted` is a filter or a fingerprint. With `readied`, letters that have yet to be triaged
-        and remediated count as if they were.
+        and remediated count as if they were. With `owner`, here and in what follows, letters and
+        replays of others are as unknown as those that are not there.
         """
         letters, ready = 0, 0
         counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
         skipped: Counter[str] = Counter()
         first: list[DeadLetter] = []
-        for letter, job in self._matching(wanted):
+        for letter, job in self._matching(wanted, owner):
             letters += 1
             why = _obstacle(letter, job, confirmed=confirm_idempotent, readied=readied)
             if why is not None:
@@ -132,21 +137,24 @@ class Replays:
         confirm_idempotent: bool = False,
         cause: Cause | str | None = None,
         evidence: str | None = None,
+        hand_over: bool = False,
+        owner: str | None = None,
     ) -> ReplayView:
         """Freeze the list of matching letters, the oldest first; nothing is sent before `run`.
 
         `wanted` is a filter or a fingerprint; letters that die later are not in the list. `canary`
         letters have to succeed before the rest is sent, `rate` a second (None: as fast as can be),
         until `stop_after` jobs have failed again (None: never). With `cause` and `evidence` every
-        letter that has yet to be triaged or remediated is, by these words.
+        letter that has yet to be triaged or remediated is, by these words. With `hand_over` the
+        replay is for whoever serves to run; see `handed_over`.
         """
-        who = checked_text("replay", field="by", text=by)
+        who, why = asked("replay", by, reason)
         now = self._clock.now()
         replay = Replay(
             id=self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
             name=safe_text(checked_text("replay", field="name", text=name), MAX_MESSAGE_LENGTH),
             asked_by=who,
-            reason=None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH),
+            reason=why,
             created_at=now,
             updated_at=now,
             revision=0,
@@ -157,18 +165,20 @@ class Replays:
             stop_after=0 if stop_after is None else checked_count("stop_after", stop_after, 1),
             last_sent_at=None,
             note=None,
+            owner=owner,
         )
         readied = readied_by(cause, evidence, who)
         letters = [
             self._frozen(letter, job, confirmed=confirm_idempotent, readied=readied)
-            for letter, job in self._matching(wanted)
+            for letter, job in self._matching(wanted, owner)
         ]
         letters.reverse()
         if all(letter.note is not None for letter in letters):
             raise UsageError(_nothing_to_send(letters))
         terms = {"name": name, "canary": canary, "rate": rate, "stop_after": stop_after}
         entry = AuditEntry(now, who, "planned", SUBJECT, replay.id, replay.reason, terms)
-        self._store().replays.create(replay, letters, audit=entry)
+        handed = AuditEntry(now, who, HANDED_OVER, SUBJECT, replay.id) if hand_over else None
+        self._store().replays.create(replay, letters, audit=entry, handed_over=handed)
         return self.show(replay.id)
 
     def run(
@@ -180,7 +190,7 @@ class Replays:
         letter is sent once. Workers have to run elsewhere. `on_progress` is called whenever
         something has changed.
         """
-        replayer = self._replayer(replay_id)
+        replayer = self.replayer(replay_id)
         told: ReplayView | None = None
         reachable_s = monotonic_s()
         while True:
@@ -211,18 +221,19 @@ class Replays:
 
     def advance(self, replay_id: str) -> ReplayView:
         """Take the steps that are due now, wait for nothing, and return how the replay stands."""
-        replayer = self._replayer(replay_id)
+        replayer = self.replayer(replay_id)
         now = self._clock.now()
         while not replayer.over and replayer.tick(now) <= now:
             pass
         return self.show(replay_id)
 
-    def cancel(self, replay_id: str, *, by: str, reason: str | None = None) -> ReplayView:
+    def cancel(
+        self, replay_id: str, *, by: str, reason: str | None = None, owner: str | None = None
+    ) -> ReplayView:
         """Send nothing more; what was sent goes on."""
-        who = checked_text("cancel", field="by", text=by)
-        why = None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH)
+        who, why = asked("cancel", by, reason)
         for _ in range(TRIES):
-            replay = self._open_one(replay_id, "cancel")
+            replay = self._open_one(replay_id, "cancel", owner)
             now = self._clock.now()
             cancelled = replay._replace(state=ReplayState.CANCELLED, note=why, updated_at=now)
             entry = AuditEntry(now, who, "cancelled", SUBJECT, replay.id, why)
@@ -230,30 +241,59 @@ class Replays:
                 return self.show(replay_id)
         raise ConflictError(f"replay {replay_id} moves on all the time; cancel it again")
 
-    def show(self, replay_id: str) -> ReplayView:
-        """Read a replay and how its letters stand, or raise `UnknownReplay`."""
-        return ReplayView(self._get(replay_id), self._store().replays.counts(replay_id))
+    def hand_over(self, replay_id: str, *, by: str, owner: str | None = None) -> ReplayView:
+        """Leave a replay that has not ended to whoever serves, who goes on with it.
 
-    def items(self, replay_id: str, *, after: int = 0, limit: int = PAGE) -> list[Item]:
-        """Return letters of the list behind the position `after`, in order."""
-        return self._store().replays.items(self._get(replay_id).id, after=after, limit=limit)
+        One that was handed over before stays so, and nothing is written.
+        """
+        who, _ = asked("hand over", by, None)
+        for _ in range(TRIES):
+            replay = self._open_one(replay_id, "hand over", owner)
+            if any(each.id == replay.id for each in self.handed_over()):
+                return self.show(replay_id)
+            now = self._clock.now()
+            entry = AuditEntry(now, who, HANDED_OVER, SUBJECT, replay.id)
+            moved = replay._replace(updated_at=now)
+            if self._store().replays.advance(moved, audit=[entry]) is not None:
+                return self.show(replay_id)
+        raise ConflictError(f"replay {replay_id} moves on all the time; hand it over again")
 
-    def latest(self, *, limit: int = PAGE) -> list[ReplayView]:
-        """Return the latest replays, newest first."""
-        rows = self._store().replays
-        return [ReplayView(replay, rows.counts(replay.id)) for replay in rows.latest(limit=limit)]
+    def handed_over(self) -> list[Replay]:
+        """Return the replays for whoever serves that have not ended, the oldest first."""
+        return self._store().replays.handed_over()
 
-    def _replayer(self, replay_id: str) -> Replayer:
+    def replayer(self, replay_id: str) -> Replayer:
+        """Return what takes a replay to its end turn by turn; any number may run one replay."""
         return Replayer(self._store(), self._get(replay_id).id, send_back=self._send_back)
 
-    def _get(self, replay_id: str) -> Replay:
-        replay = self._store().replays.get(replay_id)
+    def show(self, replay_id: str, *, owner: str | None = None) -> ReplayView:
+        """Read a replay and how its letters stand, or raise `UnknownReplay`."""
+        replay = self._get(replay_id, owner)
+        return ReplayView(replay, self._store().replays.counts(replay.id))
+
+    def items(
+        self, replay_id: str, *, after: int = 0, limit: int = PAGE, owner: str | None = None
+    ) -> list[Item]:
+        """Return letters of the list behind the position `after`, in order."""
+        replay = self._get(replay_id, owner)
+        return self._store().replays.items(replay.id, after=after, limit=limit)
+
+    def latest(
+        self, *, before: str | None = None, limit: int = PAGE, owner: str | None = None
+    ) -> list[ReplayView]:
+        """Return the latest replays, newest first; the last id is `before` of the next page."""
+        rows = self._store().replays
+        page = rows.latest(before=before, limit=checked_limit("replays", limit), owner=owner)
+        return [ReplayView(replay, rows.counts(replay.id)) for replay in page]
+
+    def _get(self, replay_id: str, owner: str | None = None) -> Replay:
+        replay = self._store().replays.get(replay_id, owner=owner)
         if replay is None:
             raise UnknownReplay(replay_id)
         return replay
 
-    def _open_one(self, replay_id: str, action: str) -> Replay:
-        replay = self._get(replay_id)
+    def _open_one(self, replay_id: str, action: str, owner: str | None = None) -> Replay:
+        replay = self._get(replay_id, owner)
         if replay.state in ENDED:
             raise ConflictError(
                 f"cannot {action} replay {replay.id}: it is {replay.state}; "
@@ -261,9 +301,14 @@ class Replays:
             )
         return replay
 
-    def _matching(self, wanted: LetterFilter | str) -> Iterator[tuple[DeadLetter, Job | None]]:
+    def _matching(
+        self, wanted: LetterFilter | str, owner: str | None
+    ) -> Iterator[tuple[DeadLetter, Job | None]]:
         """Yield matching letters that wait for a person, the newest first."""
-        chosen = LetterFilter(fingerprint=wanted) if isinstance(wanted, str) else wanted
+        asked_for = LetterFilter(fingerprint=wanted) if isinstance(wanted, str) else wanted
+        chosen = owned(asked_for, owner)
+        if chosen is None:
+            return
         if not chosen.states:
             chosen = chosen._replace(states=tuple(sorted(WAITING)))
         before, seen = None, 0
@@ -294,6 +339,9 @@ class Replays:
         def once(job: Job) -> Event:
             if job.retries != item.retries:
                 raise _WasSentBack
+            if replay.owner is not None and job.owner != replay.owner:
+                # Whose job it is counts when it is sent, whatever was true of the list.
+                raise UnknownJob(job.id)
             return RetryRequested(replay.asked_by, reason, replay.from_start)
 
         try:
@@ -302,6 +350,8 @@ class Replays:
             return None if self._was_ours(item, reason) else _SENT_BACK
         except UnknownJob:
             return "its job is no longer there"
+        except RetryRefused as error:
+            return error.reason
         return None if settled.ignored is None else settled.ignored.why
 
     def _was_ours(self, item: Item, reason: str) -> bool:
@@ -326,8 +376,8 @@ def reason_of(replay: Replay) -> str:
 
 def _obstacle(letter: DeadLetter, job: Job | None, *, confirmed: bool, readied: bool) -> str | None:
     """Return why a letter cannot be in a replay, or None when it can."""
-    if letter.kind != "job":
-        return FROM_A_FILE
+    if letter.kind in _WITHOUT_JOB:
+        return _WITHOUT_JOB[letter.kind]
     state = LetterState.REMEDIATED if readied and letter.state in WAITING else letter.state
     retries = 0 if job is None else job.retries
     item = Item(0, letter.id, ItemState.PENDING, retries, None, None)

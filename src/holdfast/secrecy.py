@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.core.failure import clean_text
 from holdfast.core.redaction import MAX_TEXT_LENGTH, Redactor, is_maskable
+from holdfast.core.redaction.likeness import shape_of, text_of, with_other_numbers
 from holdfast.core.redaction.marker import Kind, bare
 from holdfast.errors import InvalidValue
 
@@ -26,7 +27,10 @@ _UNREADABLE: Final = bare(Kind.UNREADABLE)
 
 
 class _Current(NamedTuple):
-    """A redactor, and it again with a memory: what fails, fails in the same words over and over."""
+    """A redactor, and it again with a memory: what fails, fails in the same words over and over.
+
+    Texts that differ in a few small numbers only, such as those of jobs, are one text to it.
+    """
 
     redactor: Redactor
     remember: Callable[[str], str]
@@ -38,7 +42,20 @@ class _Current(NamedTuple):
             return clean_text(redactor.text(text, limit=limit), limit)
 
         remembering = lru_cache(_REMEMBERED_TEXTS)
-        return cls(redactor, remembering(redactor.text), remembering(safe))
+        remember_safe = remembering(safe)
+
+        @remembering
+        def stays(shape: bytes, limit: int) -> bool:
+            """Whether texts of this shape are shown as they are, but for known values."""
+            alike = with_other_numbers(text_of(shape))
+            return alike is not None and remember_safe(alike, limit) == alike
+
+        def safe_but_for_numbers(text: str, limit: int) -> str:
+            if stays(shape_of(text), limit) and not redactor.knows(text):
+                return text
+            return remember_safe(text, limit)
+
+        return cls(redactor, remembering(redactor.text), safe_but_for_numbers)
 
 
 class Secrecy:
@@ -59,6 +76,11 @@ class Secrecy:
     def names(self) -> tuple[str, ...]:
         """The names whose values are secret, besides those that always are."""
         return tuple(sorted(self._names))
+
+    @property
+    def state(self) -> object:
+        """What is secret now: another object after every change of it."""
+        return self._current
 
     def keep(self, values: Iterable[str], *, names: Iterable[str] = ()) -> int:
         """Hide these values from now on, and what stands under these names.

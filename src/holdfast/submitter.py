@@ -38,12 +38,14 @@ class Submitter:
         clock: Clock,
         chance: Chance,
         admission: Admission | None = None,
+        created: Callable[[Sequence[NewJob]], None] = lambda _: None,
     ) -> None:
         self.admission = admission
         self._store = store
         self._plans = plans
         self._clock = clock
         self._rows = RowMaker(chance)
+        self._created = created
 
     def one(self, pipeline: Pipeline, submit: Submit, *, connection: object) -> tuple[JobId, bool]:
         """Return the job of a submission, and whether it is new."""
@@ -91,6 +93,7 @@ class Submitter:
         for _ in range(TRIES):
             twin = self._store.insert([row], connection=connection)[0]
             if twin is None:
+                self._created([row])
                 return row.id, True
             twins = self._twins(row, connection)
             if not twins:
@@ -117,6 +120,7 @@ class Submitter:
         standing = self._store.insert_rerun(rerun, connection=connection)
         if standing is not None:
             raise VersionConflict(standing.job_id, requested=row.version, found=standing.version)
+        self._created([row])
         return row.id
 
     def _insert_many(
@@ -124,6 +128,7 @@ class Submitter:
     ) -> dict[int, Submitted]:
         """Insert rows by one statement, and say what each has become."""
         twins = self._store.insert(list(rows.values()), connection=connection)
+        self._created([row for row, twin in zip(rows.values(), twins, strict=True) if twin is None])
         return {
             position: Submitted(row.id, created=True)
             if twin is None

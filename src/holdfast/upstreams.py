@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from holdfast.asking import asked
 from holdfast.core.breaker import (
     Admission,
     ForceAsked,
+    ProbeAsked,
     ResetAsked,
     admission,
     decide_breaker,
 )
 from holdfast.core.breaker_policy import MOST_SECONDS, Breaker
-from holdfast.core.failure import MAX_MESSAGE_LENGTH
 from holdfast.core.instant import Instant, to_rfc3339
 from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.errors import ConflictError, UnknownUpstream
+from holdfast.runtime import signals
 from holdfast.runtime.clock import Clock
-from holdfast.secrecy import safe_text
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
-from holdfast.submission import checked_text
 
 SUBJECT: Final = "upstream"
 """What the record calls upstreams."""
@@ -145,31 +145,52 @@ class Upstreams:
 
     def force_open(self, name: str, *, by: str, reason: str | None = None) -> UpstreamView:
         """Keep the breaker open, whatever calls say, until it is forced closed or reset."""
-        who, why = _asked("force open", by, reason)
+        who, why = asked("force open", by, reason)
         return self._move(name, ForceAsked(Gate.OPEN, who, why), "forced open", who, why)
 
     def force_closed(self, name: str, *, by: str, reason: str | None = None) -> UpstreamView:
         """Keep the breaker closed, whatever calls say, until it is forced open or reset."""
-        who, why = _asked("force closed", by, reason)
+        who, why = asked("force closed", by, reason)
         return self._move(name, ForceAsked(Gate.CLOSED, who, why), "forced closed", who, why)
 
     def reset(self, name: str, *, by: str, reason: str | None = None) -> UpstreamView:
         """Let go of the breaker and forget everything: it is closed, and moves by itself again."""
-        who, why = _asked("reset", by, reason)
+        who, why = asked("reset", by, reason)
         return self._move(name, ResetAsked(), "reset", who, why)
 
+    def probe(self, name: str, *, by: str, reason: str | None = None) -> UpstreamView:
+        """Have the next trial made now: ends a cooldown, and a pause that the upstream asked for.
+
+        Where neither is under way it raises `ConflictError`, and nothing changes.
+        """
+        who, why = asked("probe", by, reason)
+        return self._move(name, ProbeAsked(), "probed", who, why)
+
     def _move(
-        self, name: str, event: ForceAsked | ResetAsked, action: str, by: str, reason: str | None
+        self,
+        name: str,
+        event: ForceAsked | ResetAsked | ProbeAsked,
+        action: str,
+        by: str,
+        reason: str | None,
     ) -> UpstreamView:
         before = self._known(name)
         rows = self._store().upstreams
         for _ in range(TRIES):
             now = self._clock.now()
-            decided = decide_breaker(before, event, None, now) or before
+            decided = decide_breaker(before, event, None, now)
+            if decided is None and isinstance(event, ProbeAsked):
+                gate = "held" if before.forced is not None else before.gate.value
+                raise ConflictError(
+                    f"upstream {name} is {gate.replace('_', '-')} and waits for nothing that could "
+                    "be cut short; look at it again"
+                )
+            decided = decided or before
             detail = {"from": (before.forced or before.gate).value, "generation": before.generation}
             entry = AuditEntry(now, by, action, SUBJECT, name, reason, detail)
             written = rows.save(decided, now=now, audit=[entry])
             if written is not None:
+                signals.GATES.tell(signals.GateMoved(before, written))
                 return self._view(written)
             before = rows.get(name)
         raise ConflictError(
@@ -189,12 +210,6 @@ class Upstreams:
 
     def _view(self, state: UpstreamState) -> UpstreamView:
         return UpstreamView(state, self._declared().get(state.name), self._clock.now())
-
-
-def _asked(action: str, by: str, reason: str | None) -> tuple[str, str | None]:
-    """Return who asked and why, as both databases can hold it."""
-    who = checked_text(action, field="by", text=by)
-    return who, None if reason is None else safe_text(reason, MAX_MESSAGE_LENGTH)
 
 
 def _text(instant: Instant | None) -> str | None:

@@ -124,6 +124,67 @@ class HistoryLine:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class AttemptLine:
+    """One run of one stage under one lease."""
+
+    stage: str
+    attempt: int
+    worker: str
+    started_at: Instant
+    ended_at: Instant | None
+    """None while it runs."""
+    outcome: str
+    """What the ledger says came of it, or `processing` while it runs."""
+    error_class: str | None = None
+    http_status: int | None = None
+
+    @property
+    def duration_ms(self) -> float | None:
+        """How long it took; None while it runs."""
+        return None if self.ended_at is None else _took_ms(self.started_at, self.ended_at)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return plain JSON values; times are RFC 3339 in UTC."""
+        return {
+            "stage": self.stage,
+            "attempt": self.attempt,
+            "worker": self.worker,
+            "started_at": to_rfc3339(self.started_at),
+            "ended_at": _time(self.ended_at),
+            "duration_ms": self.duration_ms,
+            "outcome": self.outcome,
+            "error_class": self.error_class,
+            "http_status": self.http_status,
+        }
+
+
+def attempts(job: Job, ledger: Sequence[LedgerEntry]) -> list[AttemptLine]:
+    """Return every attempt, oldest first: as the ledger says they ended, and the one under way."""
+    lines = [
+        AttemptLine(
+            stage=entry.stage,
+            attempt=entry.attempt,
+            worker=entry.holder,
+            started_at=entry.started_at,
+            ended_at=entry.at,
+            outcome=entry.kind.value,
+            error_class=entry.error_class,
+            http_status=entry.http_status,
+        )
+        for entry in (item.entry for item in ledger)
+        if entry.holder is not None and entry.started_at is not None
+    ]
+    if job.holder is not None and job.attempt_at is not None:
+        running = AttemptLine(
+            job.stage, job.attempt, job.holder, job.attempt_at, None, JobState.PROCESSING.value
+        )
+        # It may have ended between the reading of the job and that of its ledger.
+        if all(line.started_at != running.started_at for line in lines):
+            lines.append(running)
+    return lines
+
+
 def history(job: Job, ledger: Sequence[LedgerEntry]) -> list[HistoryLine]:
     """Return all that happened, oldest first.
 
@@ -154,7 +215,7 @@ def _line(item: LedgerEntry) -> HistoryLine:
     entry = item.entry
     meta: dict[str, Any] = {"state": item.state.value}
     if entry.holder is not None and entry.started_at is not None:
-        meta["duration_ms"] = round((entry.at - entry.started_at) / 1000, 3)
+        meta["duration_ms"] = _took_ms(entry.started_at, entry.at)
     if entry.error_class is not None:
         meta["error_code"] = entry.error_class
     if entry.http_status is not None:
@@ -170,6 +231,10 @@ def _value(text: str | None) -> Any:  # noqa: ANN401 - JSON of any shape
         return None if text is None else json.loads(text)
     except (ValueError, RecursionError):
         return text
+
+
+def _took_ms(started_at: Instant, ended_at: Instant) -> float:
+    return round((ended_at - started_at) / 1000, 3)
 
 
 def _time(instant: Instant | None) -> str | None:

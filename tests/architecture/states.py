@@ -9,7 +9,7 @@ from typing import NamedTuple
 from holdfast.core.decision import Decision, Kind
 from holdfast.core.job import JobState
 from holdfast.core.lifecycle import ACCEPTS, decide
-from tests.core.test_lifecycle import EVENTS, NOW, PLAN, SITUATIONS, Situation, a_job
+from tests.core.lifecycle_table import EVENTS, NOW, PLAN, SITUATIONS, Situation, a_job
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "states.md"
 

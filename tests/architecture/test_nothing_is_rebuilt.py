@@ -47,17 +47,22 @@ def called(tree: ast.AST) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SOURCE)))
-def test_no_file_can_turn_stored_bytes_into_objects_of_any_class(file: Path):
-    tree, name = tree_of(file), str(file.relative_to(SOURCE))
-
-    assert imported(tree) & REBUILDS == set()
-    assert called(tree) & {"eval", "exec", "__import__"} == set()
-    if "importlib" in imported(tree) and name not in IMPORTS_BY_NAME:
-        assert called(tree) & {"import_module", "spec_from_file_location"} == set()
-    if "multiprocessing" in imported(tree):
+def means_of_rebuilding(file: Path) -> set[str]:
+    imports, calls = imported(tree_of(file)), called(tree_of(file))
+    found = imports & REBUILDS | calls & {"eval", "exec", "__import__"}
+    if "importlib" in imports and file.relative_to(SOURCE).as_posix() not in IMPORTS_BY_NAME:
+        found |= calls & {"import_module", "spec_from_file_location"}
+    if "multiprocessing" in imports:
         # These unpickle what they receive.
-        assert called(tree) & {"recv", "send"} == set()
+        found |= calls & {"recv", "send"}
+    return found
+
+
+def test_no_file_can_turn_stored_bytes_into_objects_of_any_class():
+    found = {str(file.relative_to(SOURCE)): means_of_rebuilding(file) for file in FILES}
+
+    assert {name: means for name, means in found.items() if means} == {}
+    assert len(found) > 100
 
 
 class Bomb:

@@ -23,6 +23,7 @@ from holdfast import (
     Upstream,
     WorkerOptions,
     presets,
+    setting_sources,
     settings,
 )
 from holdfast import errors as errors_module
@@ -83,10 +84,10 @@ def test_every_setting_is_documented_with_its_default():
 
 def test_every_environment_variable_is_documented():
     page = named(REFERENCE / "configuration.md")
-    further = {variable for variable, _unit in settings._FURTHER_VARIABLES.values()}
+    further = {variable for variable, _unit in setting_sources.FURTHER_VARIABLES.values()}
     presets_page = presets_named()
 
-    assert further | settings.OTHER_VARIABLES <= page
+    assert further | setting_sources.OTHER_VARIABLES <= page
     assert {
         presets.MAX_ATTEMPTS_VARIABLE,
         presets.BASE_DELAY_VARIABLE,

@@ -1,4 +1,4 @@
-"""The demo that `make run` starts."""
+"""The demo in the terminal."""
 
 from __future__ import annotations
 

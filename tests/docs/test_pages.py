@@ -65,7 +65,7 @@ def test_the_python_for_postgresql_on_a_page_runs_there(
 @pytest.mark.parametrize("page", [name_of(path) for path in documents()])
 def test_a_fence_is_one_that_is_known(page: str):
     known = {"python", "python not-run", "python postgres", "console", "console not-run"}
-    known |= {"", "text", "ini", "toml", "json", "sql", "sql not-run", "mermaid"}
+    known |= {"", "text", "ini", "toml", "json", "sql", "sql not-run", "mermaid", "yaml"}
     files = re.compile(r"python [a-z_]+\.py")
 
     strange = [

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -15,16 +16,13 @@ def clock() -> ManualClock:
 @pytest.fixture
 def open_app(database_url: str, clock: ManualClock) -> Iterator[Callable[..., Holdfast]]:
     """Opens an app on the test's database, by the test's clock."""
-    opened = []
+    with ExitStack() as opened:
 
-    def open_one(*pipelines, **options) -> Holdfast:
-        app = Holdfast(database_url, pipelines=pipelines, **{"clock": clock, **options})
-        opened.append(app)
-        return app
+        def open_one(*pipelines, **options) -> Holdfast:
+            given = {"clock": clock, **options}
+            return opened.enter_context(Holdfast(database_url, pipelines=pipelines, **given))
 
-    yield open_one
-    for app in opened:
-        app.close()
+        yield open_one
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from holdfast import Holdfast, JobState, Pipeline, Retry
+from holdfast import JobState, Pipeline, Retry
 from holdfast.secrecy import keep_secret
-from holdfast.testing import ManualClock, run_inline
+from holdfast.testing import run_inline
 
 SECRET = "Ue2-in-an-odd-exception-8Sk"
 
@@ -117,7 +117,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_an_odd_exception_leaves_a_whole_dead_letter(name, database_url):
+def test_an_odd_exception_leaves_a_whole_dead_letter(name, open_app):
     keep_secret([SECRET])
     pipeline = Pipeline("odd", retry=Retry(attempts=1))
 
@@ -130,7 +130,7 @@ def test_an_odd_exception_leaves_a_whole_dead_letter(name, database_url):
     def after(job):
         return 1
 
-    app = Holdfast(database_url, pipelines=[pipeline], clock=ManualClock())
+    app = open_app(pipeline)
     job = app.submit(pipeline)
     begun = time.process_time()
     run_inline(app, until=job)
@@ -151,10 +151,9 @@ def test_an_odd_exception_leaves_a_whole_dead_letter(name, database_url):
     assert SECRET[:8] not in told
     assert "hunter2" not in told
     assert app.verify() == []
-    app.close()
 
 
-def test_a_failing_redactor_shows_a_marker_and_keeps_the_facts(database_url):
+def test_a_failing_redactor_shows_a_marker_and_keeps_the_facts(open_app):
     """A text that asks for too much work is not shown, but the job still says what it died of."""
     pipeline = Pipeline("odd", retry=Retry(attempts=1))
 
@@ -162,7 +161,7 @@ def test_a_failing_redactor_shows_a_marker_and_keeps_the_facts(database_url):
     def stumble(job):
         raise TimeoutError("pwd=a " * 40_000)
 
-    app = Holdfast(database_url, pipelines=[pipeline], clock=ManualClock())
+    app = open_app(pipeline)
     job = app.submit(pipeline)
     run_inline(app, until=job)
 
@@ -170,4 +169,3 @@ def test_a_failing_redactor_shows_a_marker_and_keeps_the_facts(database_url):
     assert (error["error_class"], error["category"]) == ("NETWORK_TIMEOUT", "TRANSIENT")
     assert "pwd=a " not in error["message"]
     assert "[redacted:" in error["message"]
-    app.close()

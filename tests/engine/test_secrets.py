@@ -69,7 +69,7 @@ def test_a_payload_reaches_its_handler_as_it_is(open_app):
     assert job.get().result == "Mz7-in-a-payload-5Ry"
 
 
-def test_secrets_are_rotated_under_load(database_url):
+def test_secrets_are_rotated_under_load(open_app):
     """Whatever is current, before or after: no failure that is stored tells any of them."""
     current = ["Mz7-rotated-000-7Kd"]
     numbers = itertools.count(1)
@@ -79,7 +79,7 @@ def test_secrets_are_rotated_under_load(database_url):
     def call(job):
         raise TimeoutError(f"no answer to {current[-1]}, nor to {current[0]}")
 
-    app = Holdfast(database_url, pipelines=[pipeline], secrets=current)
+    app = open_app(pipeline, secrets=current, clock=None)
     jobs = [app.submit(pipeline) for _ in range(150)]
     done = threading.Event()
 
@@ -106,4 +106,3 @@ def test_secrets_are_rotated_under_load(database_url):
     assert "Mz7-rotated" not in told
     assert told.count("[redacted:known") >= 2 * len(jobs)
     assert set(current) <= set(OF_THIS_PROCESS.values)
-    app.close()

@@ -3,8 +3,15 @@
 import pytest
 
 from holdfast import Breaker, Pipeline, Upstream
-from holdfast.core.breaker import Admits, Observed, PermitsAsked, TrialEnded, decide_breaker
-from holdfast.core.instant import SECOND_US
+from holdfast.core.breaker import (
+    Admits,
+    Observed,
+    PermitsAsked,
+    RateLimited,
+    TrialEnded,
+    decide_breaker,
+)
+from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.errors import ConflictError, InvalidValue, UnknownUpstream
 from holdfast.testing import Script
@@ -208,3 +215,37 @@ def test_who_is_overtaken_again_and_again_gives_up(app, clock):
         meddled(app, clock, TRIES).force_open("gateway", by="ada")
 
     assert app.store.audit.latest() == []
+
+
+def test_a_probe_cuts_a_cooldown_short(app):
+    opened(app)
+
+    view = app.upstreams.probe("gateway", by="ada", reason="they say it is back")
+
+    assert view.gate is Gate.OPEN
+    assert view.admission.admits is Admits.TRIALS
+    assert meet(app, PermitsAsked("w", 1)).gate is Gate.HALF_OPEN
+    entry = app.upstreams.show("gateway").actions[0]
+    assert (entry.action, entry.done_by, entry.reason) == ("probed", "ada", "they say it is back")
+
+
+def test_a_probe_ends_a_pause_that_the_upstream_asked_for(app, clock):
+    meet(app, RateLimited(Instant(clock.now() + 60 * SECOND_US)))
+
+    view = app.upstreams.probe("gateway", by="ada")
+
+    assert view.paused_until is None
+    assert view.admission.admits is Admits.ALL
+
+
+@pytest.mark.parametrize("stands", ["closed", "held"])
+def test_a_probe_is_refused_where_nothing_is_waited_for(app, stands):
+    if stands == "held":
+        opened(app)
+        app.upstreams.force_open("gateway", by="ada")
+    before = app.upstreams.show("gateway").actions
+
+    with pytest.raises(ConflictError, match="waits for nothing"):
+        app.upstreams.probe("gateway", by="ada")
+
+    assert app.upstreams.show("gateway").actions == before

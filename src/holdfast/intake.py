@@ -1,0 +1,152 @@
+"""What programs hand in: jobs, deliveries and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from holdfast import tracing
+from holdfast.admission import Admission
+from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY
+from holdfast.deliveries import Deliveries
+from holdfast.delivery_view import DeliveryView
+from holdfast.errors import UnknownPipeline
+from holdfast.handle import JobHandle
+from holdfast.job_verbs import JobVerbs
+from holdfast.outbox import Outbox
+from holdfast.pipeline import Pipeline, Span
+from holdfast.runtime.notify import Recipient
+from holdfast.submission import Submit, Submitted
+from holdfast.submitter import Submitter
+
+
+class Intake(JobVerbs):
+    """Submit, deliver and publish: the part of `Holdfast` that makes what there is to do."""
+
+    deliveries: Deliveries
+    outbox: Outbox
+    _submitter: Submitter
+
+    def submit(
+        self,
+        pipeline: Pipeline | str,
+        payload: Any = None,  # noqa: ANN401 - checked against the pipeline
+        *,
+        key: str | None = None,
+        key_alone: bool = False,
+        owner: str = DEFAULT_OWNER,
+        version: int = 1,
+        rerun: bool = False,
+        queue: str | None = None,
+        priority: int = DEFAULT_PRIORITY,
+        delay: Span | None = None,
+        run_at: datetime | None = None,
+        deadline: Span | datetime | None = None,
+        trace: str | None = None,
+        connection: object = None,
+    ) -> JobHandle:
+        """Make a job, or find the one that the key already names; see `Submit`.
+
+        With `connection` the job is part of the caller's own transaction on the same database:
+        it exists if and only if that transaction commits.
+        """
+        found = self._pipeline(pipeline)
+        self._open()
+        with tracing.submitting(found.name, trace) as context:
+            submit = Submit(
+                payload=payload,
+                key=key,
+                key_alone=key_alone,
+                owner=owner,
+                version=version,
+                rerun=rerun,
+                queue=queue,
+                priority=priority,
+                delay=delay,
+                run_at=run_at,
+                deadline=deadline,
+                trace=context,
+            )
+            job_id, created = self._submitter.one(found, submit, connection=connection)
+        return JobHandle(job_id, created=created, read=self.job)
+
+    def deliver(
+        self,
+        subject: str,
+        *,
+        recipients: Sequence[str | Recipient],
+        message: Mapping[str, Any],
+        version: int = 1,
+        provider: str | None = None,
+        connection: object = None,
+    ) -> list[DeliveryView]:
+        """Have recipients told, each once per subject and version, and return how that stands.
+
+        A delivery that a recipient has for that subject and version stays as it is. `message` is
+        what the provider needs, but for the recipient. With `connection` the deliveries are part
+        of the caller's own transaction on the same database.
+        """
+        return self.deliveries.make(
+            subject,
+            recipients=recipients,
+            message=message,
+            version=version,
+            provider=provider,
+            connection=connection,
+        )
+
+    def publish(
+        self,
+        message_type: str,
+        payload: object = None,
+        *,
+        aggregate_id: str | None = None,
+        trace: str | None = None,
+        connection: object = None,
+    ) -> str:
+        """Have a message published by a relay, and return its id.
+
+        With `connection` it is part of the caller's own transaction on the same database: it is
+        published if and only if that transaction commits. Messages of one aggregate are published
+        one after the other; without an aggregate a message waits for no other.
+        """
+        self._open()
+        return self.outbox.publish(
+            message_type,
+            payload,
+            aggregate_id=aggregate_id,
+            trace=tracing.current() if trace is None else trace,
+            connection=connection,
+        )
+
+    def submit_many(
+        self,
+        pipeline: Pipeline | str,
+        submits: Iterable[Submit],
+        *,
+        connection: object = None,
+    ) -> list[Submitted]:
+        """Make many jobs in few statements, in order; one that is refused spares the others."""
+        found = self._pipeline(pipeline)
+        self._open()
+        with tracing.submitting(found.name, None) as context:
+            if context is not None:
+                submits = (
+                    submit if submit.trace is not None else submit._replace(trace=context)
+                    for submit in submits
+                )
+            return self._submitter.many(found, submits, connection=connection)
+
+    def limit_queues(self, max_queued: int | None) -> None:
+        """From now on refuse jobs with `QueueFull` while so many are queued in their queue."""
+        self._submitter.admission = (
+            None if max_queued is None else Admission(self._closed_store, max_queued=max_queued)
+        )
+
+    def _pipeline(self, wanted: Pipeline | str) -> Pipeline:
+        name = wanted.name if isinstance(wanted, Pipeline) else wanted
+        found = self._pipelines.get(name)
+        if found is None or (isinstance(wanted, Pipeline) and found is not wanted):
+            raise UnknownPipeline(name, known=self._pipelines)
+        return found

@@ -1,0 +1,32 @@
+"""Whether a worker on record still lives."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from holdfast.core.instant import SECOND_US, Instant
+from holdfast.store.contract import WorkerRow
+
+SILENT_AFTER_US: Final = 60 * SECOND_US
+"""A worker reports itself with every renewal of its leases, much more often than this."""
+
+
+def standing(worker: WorkerRow, now: Instant) -> str:
+    """Return `running`, `draining`, `stopped`, or `silent` for one that ended without a word."""
+    if worker.state != "stopped" and now - worker.seen_at > SILENT_AFTER_US:
+        return "silent"
+    if worker.state == "running" and worker.drain_asked_at is not None:
+        return "draining"
+    return worker.state
+
+
+def serves(worker: WorkerRow, queue: str, now: Instant) -> bool:
+    """Tell whether the worker takes jobs from that queue now."""
+    return standing(worker, now) == "running" and queue in queues_of(worker)
+
+
+def queues_of(worker: WorkerRow) -> list[str]:
+    """Return the queues the worker named."""
+    names: list[str] = json.loads(worker.queues)
+    return names

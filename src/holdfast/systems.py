@@ -1,0 +1,200 @@
+"""Systems: complete applications on holdfast that `holdfast up` finds, runs and mounts.
+
+A package brings one with an entry point of the group `holdfast.systems` whose value is a `System`.
+The engine knows none of them. A system reads where its upstreams are from the environment and
+nowhere else, so that the stand-ins of development can take their place without its knowing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from holdfast.errors import HoldfastError, UsageError
+from holdfast.pipeline import Pipeline, checked_name
+from holdfast.runtime.janitor import Chore
+from holdfast.runtime.provider import Provider
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+    from holdfast.engine import Holdfast
+
+GROUP: Final = "holdfast.systems"
+"""The group of entry points that systems register under."""
+
+Asgi = Callable[[Any, Any, Any], Awaitable[None]]
+"""An ASGI application."""
+
+
+class Call(NamedTuple):
+    """A request that a stand-in got."""
+
+    method: str
+    path: str
+    """With its query, as it was sent."""
+    headers: Mapping[str, str]
+    """By name in lower case."""
+    body: bytes
+
+
+class Answer(NamedTuple):
+    """What a stand-in that is well answers."""
+
+    status: int = 200
+    body: bytes = b"{}"
+    content_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandIn:
+    """What takes the place of an upstream over HTTP on a developer's machine.
+
+    `upstream` is the name of the `Upstream` that is called there. The stand-in's address is put
+    into the environment variable `variable`, unless somebody has set it already. `answer` is what
+    it does while it is well; it gets bodies of `max_body_bytes` at most.
+    """
+
+    upstream: str
+    variable: str
+    answer: Callable[[Call], Answer]
+    max_body_bytes: int = 1024 * 1024
+
+    def __post_init__(self) -> None:
+        checked_name(self.upstream, what="upstream")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a system is made of.
+
+    `router` makes routes for the API, each of which has to demand a role. `pages` makes an ASGI
+    application that is mounted under `place` and minds its own doors.
+    `body_limits` say how many bytes may be sent to what begins with a path, where that is more
+    than the API takes anyway. With `walk_ins` people without credentials may use the routes that
+    let them in, each as an owner of their own.
+    """
+
+    pipelines: Sequence[Pipeline] = ()
+    providers: Sequence[Provider] = ()
+    chores: Sequence[Chore] = ()
+    """What every worker does about once a minute."""
+    router: Callable[[Holdfast], APIRouter] | None = None
+    pages: Callable[[Holdfast], Asgi] | None = None
+    place: str | None = None
+    """Where the pages are mounted, under `/`; the system's own name unless it is given."""
+    body_limits: Mapping[str, int] = field(default_factory=dict)
+    walk_ins: bool = False
+
+    def __post_init__(self) -> None:
+        if self.place is not None:
+            checked_name(self.place, what="place of pages")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """A system: `build` makes its parts from the variables of the environment.
+
+    `title` is what people call it, `summary` what it does, in one line.
+    """
+
+    name: str
+    title: str
+    build: Callable[[Mapping[str, str]], Parts]
+    summary: str = ""
+    stand_ins: Sequence[StandIn] = field(default=())
+
+    def __post_init__(self) -> None:
+        checked_name(self.name, what="system")
+
+
+class Built(NamedTuple):
+    """A system and what it was built to be."""
+
+    system: System
+    parts: Parts
+
+    @property
+    def place(self) -> str:
+        """The path under which its pages are."""
+        return f"/{self.parts.place or self.system.name}"
+
+
+def installed() -> list[str]:
+    """Return the names of the systems that are installed here."""
+    return sorted(_entries())
+
+
+def find(names: Iterable[str] | None = None) -> list[System]:
+    """Return the systems of those names, or all that are installed, by name.
+
+    Raises `UsageError` for a name that no installed package brings, and for a system that cannot
+    be loaded, naming the package whose move it is.
+    """
+    entries = _entries()
+    wanted = sorted(entries) if names is None else list(dict.fromkeys(names))
+    for name in wanted:
+        if name not in entries:
+            known = ", ".join(sorted(entries)) or "none"
+            raise UsageError(
+                f"no installed package brings a system called {name!r}; installed: {known}"
+            )
+    return [_loaded(entries[name]) for name in wanted]
+
+
+def build(systems: Iterable[System], environment: Mapping[str, str]) -> list[Built]:
+    """Build systems in this environment, or raise `UsageError` naming the one that refused."""
+    built: list[Built] = []
+    for system in systems:
+        try:
+            built.append(Built(system, system.build(environment)))
+        except HoldfastError:
+            raise
+        except Exception as error:
+            raise UsageError(
+                f"system {system.name!r} cannot be built: {type(error).__name__}: {error}; "
+                "check the variables it reads, or leave it out with --systems"
+            ) from error
+    return built
+
+
+def _entries() -> dict[str, EntryPoint]:
+    found: dict[str, EntryPoint] = {}
+    for entry in entry_points(group=GROUP):
+        other = found.setdefault(entry.name, entry)
+        if other.value != entry.value:
+            raise UsageError(
+                f"two packages bring a system called {entry.name!r} "
+                f"({_brought_by(other)} and {_brought_by(entry)}); uninstall one of them"
+            )
+    return found
+
+
+def _loaded(entry: EntryPoint) -> System:
+    try:
+        found = entry.load()
+    except HoldfastError:
+        raise
+    except Exception as error:
+        raise UsageError(
+            f"system {entry.name!r} of {_brought_by(entry)} cannot be loaded: "
+            f"{type(error).__name__}: {error}; mend it, or leave it out with --systems"
+        ) from error
+    if not isinstance(found, System):
+        raise UsageError(
+            f"system {entry.name!r} of {_brought_by(entry)}: {entry.value} is a "
+            f"{type(found).__name__}, not a holdfast.systems.System"
+        )
+    if found.name != entry.name:
+        raise UsageError(
+            f"system {entry.name!r} of {_brought_by(entry)} calls itself {found.name!r}; "
+            "its entry point has to have the same name"
+        )
+    return found
+
+
+def _brought_by(entry: EntryPoint) -> str:
+    package = None if entry.dist is None else entry.dist.name
+    return package or entry.value

@@ -1,0 +1,239 @@
+"""Answers that come as messages: each counts once, and what a refused one says changes nothing."""
+
+import json
+import threading
+
+import pytest
+
+from holdfast import JobState, Pipeline, Retry, Wait
+from holdfast.bridges.inbound import replied, reply_of
+from holdfast.errors import GiveUp, InvalidValue, TokenRefused, WrongState
+from holdfast.runtime.callbacks import REPLIES
+from holdfast.runtime.received import Received
+from holdfast.testing import ManualClock, run_inline
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+def grading(*, valid_for: float | None = None, timeout: float | None = None) -> Pipeline:
+    """A pipeline that asks by a message and goes on with the reply."""
+    pipeline = Pipeline("essays", retry=Retry(attempts=3, base=60, jitter="none"))
+
+    @pipeline.stage
+    def ask(job) -> Wait:
+        token = job.callback_token(valid_for=valid_for)
+        job.publish("grading.request", {"callback_token": token})
+        return Wait(timeout)
+
+    @pipeline.stage
+    def tell(_job, ask: int) -> str:
+        return f"graded {ask}"
+
+    return pipeline
+
+
+def asked(open_app, clock, pipeline=None, **options):
+    """An app whose job waits, the job, and the token that its request carries."""
+    app = open_app(pipeline or grading(), clock=clock)
+    job = app.submit("essays", **options)
+    run_inline(app)
+    assert job.get().state is JobState.WAITING
+    return app, job, tokens_of(app)[-1]
+
+
+def tokens_of(app) -> list[str]:
+    """What the requests carry, oldest first."""
+    return [json.loads(sent.payload)["callback_token"] for sent in app.outbox.find()[::-1]]
+
+
+def reply(token: str, grade: int, message_id: str = "m-1") -> Received:
+    payload = {"callback_token": token, "result": grade}
+    return Received(id=message_id, type="grading.reply", subject=None, payload=payload)
+
+
+def events(app, job) -> list[str]:
+    return [line.event for line in app.history(job.id)]
+
+
+def test_the_reply_to_a_published_request_continues_the_job(open_app, clock):
+    app, job, token = asked(open_app, clock)
+
+    replied(app.resume)(reply(token, 87))
+    run_inline(app)
+
+    assert job.get().result == "graded 87"
+    assert app.store.inbox.has(REPLIES, "m-1")
+
+
+def test_a_reply_that_comes_again_changes_nothing_even_if_it_says_something_else(open_app, clock):
+    app, job, token = asked(open_app, clock)
+
+    for grade in (87, 12, 12):
+        replied(app.resume)(reply(token, grade))
+    run_inline(app)
+    replied(app.resume)(reply(token, 12))
+
+    assert job.get().result == "graded 87"
+    assert events(app, job).count("advanced") == 1
+
+
+def test_a_reply_that_comes_again_after_the_job_started_over_is_known_and_not_refused(
+    open_app, clock
+):
+    app, job, token = asked(open_app, clock, deadline=60)
+    clock.advance(61)
+    replied(app.resume)(reply(token, 87))
+    app.retry(job.id, by="ada", from_start=True)
+    run_inline(app)
+
+    replied(app.resume)(reply(token, 87))
+
+    assert job.get().state is JobState.WAITING
+    with pytest.raises(GiveUp, match="started over"):
+        replied(app.resume)(reply(token, 87, "m-2"))
+
+
+def test_of_many_that_hand_in_the_same_reply_one_does(open_app, clock):
+    app, job, token = asked(open_app, clock)
+
+    at_once(lambda _: app.resume(token, 87, message_id="m-1"))
+    run_inline(app)
+
+    assert job.get().result == "graded 87"
+    assert events(app, job).count("advanced") == 1
+
+
+def test_of_many_different_replies_one_counts_and_only_that_one_is_noted(open_app, clock):
+    app, job, token = asked(open_app, clock)
+
+    at_once(lambda number: app.resume(token, number, message_id=f"m-{number}"))
+    run_inline(app)
+
+    (noted,) = (number for number in range(8) if app.store.inbox.has(REPLIES, f"m-{number}"))
+    assert job.get().result == f"graded {noted}"
+
+
+def test_after_the_deadline_a_reply_is_kept_as_late_once_and_the_state_stays(open_app, clock):
+    app, job, token = asked(open_app, clock, deadline=60)
+    clock.advance(61)
+    run_inline(app)
+
+    for grade in (87, 12):
+        replied(app.resume)(reply(token, grade))
+
+    view = job.get()
+    assert (view.state, view.error["error_class"]) == (JobState.FAILED, "TIMEOUT")
+    assert view.job.late_result == "87"
+    assert events(app, job).count("late") == 1
+
+
+def test_a_reply_to_a_job_that_was_cancelled_is_noted_as_late_once(open_app, clock):
+    app, job, token = asked(open_app, clock)
+    app.cancel(job.id, by="ada")
+
+    for _ in range(3):
+        replied(app.resume)(reply(token, 87))
+
+    assert job.get().state is JobState.CANCELLED
+    assert events(app, job).count("late") == 1
+
+
+def test_a_request_that_comes_to_the_consumer_of_replies_does_not_answer_itself(open_app, clock):
+    app, job, token = asked(open_app, clock)
+    request = reply(token, 0)._replace(payload={"callback_token": token})
+
+    with pytest.raises(GiveUp, match="no result"):
+        replied(app.resume)(request)
+    assert job.get().state is JobState.WAITING
+    replied(app.resume)(request._replace(payload={"callback_token": token, "result": None}))
+
+    assert job.get().job.stage == "tell"
+
+
+@pytest.mark.parametrize("how", ["forged", "expired", "without", "no text"])
+def test_a_reply_without_a_good_token_is_given_up_with_its_reason(open_app, clock, how):
+    app, job, token = asked(open_app, clock, grading(valid_for=10))
+    body, _, signature = token.partition(".")
+    received, reason = {
+        "forged": (reply(f"{body}.{signature[::-1]}", 12), "not issued for this database"),
+        "expired": (reply(token, 12), "expired"),
+        "without": (reply(token, 12)._replace(payload={"result": 12}), "no callback token"),
+        "no text": (reply(token, 12)._replace(payload={"callback_token": 7}), "no callback token"),
+    }[how]
+    if how == "expired":
+        clock.advance(11)
+
+    with pytest.raises(GiveUp, match=reason) as caught:
+        replied(app.resume)(received)
+
+    assert caught.value.error_class == "INVALID"
+    assert job.get().state is JobState.WAITING
+    assert not app.store.inbox.has(REPLIES, "m-1"), "a genuine one of that id must still count"
+
+
+def test_a_reply_to_a_job_that_is_gone_is_given_up(open_app, clock):
+    app, job, token = asked(open_app, clock)
+    app.cancel(job.id, by="ada")
+    clock.advance(8 * 86_400)
+    app.purge()
+
+    with pytest.raises(GiveUp, match="no job has the id"):
+        replied(app.resume)(reply(token, 87))
+
+
+def test_a_reply_between_two_attempts_is_refused_and_counts_once_the_stage_waits_again(
+    open_app, clock
+):
+    app, job, token = asked(open_app, clock, grading(timeout=30))
+    clock.advance(31)
+    run_inline(app)
+    assert job.get().state is JobState.QUEUED
+
+    with pytest.raises(WrongState, match="waiting"):
+        replied(app.resume)(reply(token, 87))
+    clock.advance(60)
+    run_inline(app)
+    replied(app.resume)(reply(token, 87))
+    run_inline(app)
+
+    assert job.get().result == "graded 87"
+
+
+def test_where_the_payload_names_no_token_the_correlation_id_is_it(open_app, clock):
+    app, job, token = asked(open_app, clock)
+
+    received = Received(id="m-1", type="r", subject=None, payload=87, correlation_id=token)
+    replied(app.resume)(received)
+    run_inline(app)
+
+    assert job.get().result == "graded 87"
+    both = reply("t-1", 12)._replace(correlation_id="c-1")
+    assert reply_of(both) == ("t-1", 12)
+
+
+def test_a_message_id_that_cannot_be_noted_is_refused_by_name(open_app, clock):
+    app, job, token = asked(open_app, clock)
+
+    with pytest.raises(InvalidValue, match="message_id"):
+        app.resume(token, 87, message_id="")
+
+    assert job.get().state is JobState.WAITING
+
+
+def test_a_forged_token_is_refused_although_a_message_of_that_id_was_handled(open_app, clock):
+    app, _, token = asked(open_app, clock)
+    app.resume(token, 87, message_id="m-1")
+
+    with pytest.raises(TokenRefused):
+        app.resume("forged", 87, message_id="m-1")
+
+
+def at_once(work) -> None:
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
