@@ -10,8 +10,11 @@ Started as `VERB OPTIONS` like the programs of `bench/systems`; it answers in th
                                             in the end, with the stopped worker still at hand
     drain   {url, jobs, guarded, failing}
                                   measured  per_second of jobs whose calls fail in that share
+    serve   {url, backlog}        serving   address and token of an API, in the process of a worker
+                                            that drains jobs, until standard input closes
 """
 
+import asyncio
 import gc
 import json
 import os
@@ -23,12 +26,15 @@ from typing import Any
 
 from bench.program import WARM_UP_SUBMISSIONS, say
 from holdfast import Holdfast, JobContext, Pipeline, Retry, Submit, Upstream, WorkerOptions
+from holdfast.api import ApiOptions, Server, create_api
 from holdfast.core.breaker_policy import Breaker
+from holdfast.core.role import Role
 
 CONCURRENCY = 24
 SETTLE_S = 2.0
 SAMPLE_EVERY_RUNS = 500
 END_LIMIT_S = 60.0
+CALL_S = 0.1
 PROCESS = Path("/proc/self")
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -123,18 +129,21 @@ def memory(*, url: str, jobs: int, limit_s: float) -> None:
     )
 
 
+def _roll(n: int, attempt: int) -> float:
+    """From 0 to 1, evenly over jobs and over attempts, and the same in every run."""
+    return hash((n, attempt)) % 10_007 / 10_007
+
+
 def drain(*, url: str, jobs: int, guarded: bool, failing: float) -> None:
     """Work jobs off whose calls fail in the given share; every one succeeds in the end."""
-    failed: set[int] = set()
     done = threading.Event()
     left = jobs
     breaker = Breaker(failure_rate=0.9, over_calls=100)
-    chosen = Pipeline("calls", retry=Retry(attempts=5, base=0.0))
+    chosen = Pipeline("calls", retry=Retry(attempts=100, base=0.0))
 
-    async def work(_job: JobContext, n: int) -> None:
+    async def work(job: JobContext, n: int) -> None:
         nonlocal left
-        if n % 100 < failing * 100 and n not in failed:
-            failed.add(n)
+        if _roll(n, job.attempt) < failing:
             raise ConnectionError(f"the upstream hung up on job {n}")
         left -= 1
         if not left:
@@ -144,6 +153,7 @@ def drain(*, url: str, jobs: int, guarded: bool, failing: float) -> None:
     with Holdfast(url, pipelines=[chosen]) as app:
         app.submit_many(chosen, (Submit(payload={"n": n}) for n in range(jobs)))
         worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
+        gc.freeze()  # as the command `holdfast worker` does
         began_s = time.monotonic()
         worker.start()
         if not done.wait(END_LIMIT_S * 2):
@@ -155,12 +165,38 @@ def drain(*, url: str, jobs: int, guarded: bool, failing: float) -> None:
     say("measured", per_second=jobs / took_s)
 
 
+def serve(*, url: str, backlog: int) -> None:
+    """Serve the API and run a worker in one process, as `holdfast up` does."""
+    chosen = Pipeline("calls")
+
+    async def work(_job: JobContext, n: int) -> dict[str, int]:
+        await asyncio.sleep(CALL_S)
+        return {"n": n}
+
+    chosen.stage(work)
+    with Holdfast(url, pipelines=[chosen]) as app:
+        app.submit_many(chosen, (Submit(payload={"n": n}) for n in range(backlog)))
+        _, token = app.tokens.create("bench", role=Role.OPERATOR, by="bench")
+        options = ApiOptions(host="127.0.0.1")
+        server = Server(create_api(app, options=options), options=options)
+        worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
+        gc.freeze()  # as the command `holdfast worker` does
+        server.start()
+        worker.start()
+        say("serving", address=server.address, token=token)
+        sys.stdin.read()
+        server.request_stop()
+        worker.request_stop()
+        server.wait()
+        worker.drain()
+
+
 def _wait_until_empty(app: Holdfast) -> None:
     give_up_at = time.monotonic() + END_LIMIT_S
     while app.queues():
         if time.monotonic() > give_up_at:
             raise SystemExit(f"jobs are left {END_LIMIT_S:g} s after the last one ran")
-        time.sleep(0.05)
+        time.sleep(0.01)
 
 
 VERBS: dict[str, Any] = {
@@ -169,6 +205,7 @@ VERBS: dict[str, Any] = {
     "fill": fill,
     "memory": memory,
     "drain": drain,
+    "serve": serve,
 }
 
 if __name__ == "__main__":

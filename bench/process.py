@@ -32,7 +32,8 @@ class Process:
             stderr=self._errors,
             text=True,
         )
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def __enter__(self) -> Self:
         return self
@@ -50,6 +51,9 @@ class Process:
             self._child.kill()
             self._child.wait()
         finally:
+            self._reader.join(1)
+            if not self._reader.is_alive():
+                self._child.stdout.close()
             self._errors.close()
 
     def ask(self) -> None:

@@ -28,6 +28,7 @@ RATIO_TARGETS: dict[tuple[str, str], Target] = {
     ("drain-sqlite", "Huey"): Target(3),
     ("submit-bulk", "PgQueuer"): Target(1),
     ("submit-single", "PgQueuer"): Target(2),
+    ("drain-celery", "Celery"): Target(0.7),
     ("latency", "PgQueuer"): Target(1, less_is_better=True),
     **{
         (f"claim-{limit}-{store}", EMPTY_TABLE): Target(2, less_is_better=True)
@@ -53,6 +54,18 @@ FIGURE_TARGETS: dict[str, Target] = {
     "pace-failing": Target(0.5),
     # How many times slower the slow end of claims is.
     "claims-beside-held": Target(2, less_is_better=True),
+    # Milliseconds at the 99th percentile, with 50 streams open and 200 requests a second.
+    "serving": Target(250, less_is_better=True),
+    "requests-failed": Target(0, less_is_better=True),
+    "streams-failed": Target(0, less_is_better=True),
+    # Of what the gateway answers to as many callers at a time.
+    "conversion-share": Target(0.8),
+    "converted-twice": Target(0, less_is_better=True),
+    # Milliseconds at the 99th percentile, by 20 clients at once.
+    "uploading": Target(500, less_is_better=True),
+    "uploads-refused": Target(0, less_is_better=True),
+    # Megabytes, for a file of 48.
+    "upload-memory": Target(5, less_is_better=True),
 }
 """By the first words of the workload: holdfast's figure itself."""
 

@@ -2,7 +2,9 @@
 
 from bench.measure import Measure
 from bench.measures import (
+    celery,
     classify,
+    converting,
     decide,
     failing,
     guard,
@@ -10,6 +12,7 @@ from bench.measures import (
     idle,
     memory,
     redact,
+    serving,
     submit_call,
 )
 
@@ -23,4 +26,7 @@ MEASURES: tuple[Measure, ...] = (
     memory.MEASURE,
     failing.MEASURE,
     held.MEASURE,
+    serving.MEASURE,
+    converting.MEASURE,
+    celery.MEASURE,
 )

@@ -1,15 +1,14 @@
 """What is left of a worker's pace with a breaker on, and with many calls failing."""
 
 from collections.abc import Iterator
-from statistics import median
 
 from bench.figure import Count
 from bench.measure import Conditions, Measure, Measured
 from bench.measures.probing import probed
 
-JOBS = 20_000
+JOBS = 40_000
 QUICK_JOBS = 3_000
-REPEATS = 3
+REPEATS = 5
 FAILING = 0.3
 LIMIT_S = 180.0
 
@@ -29,9 +28,10 @@ def shares_of_the_pace(conditions: Conditions) -> Iterator[Measured]:
                 with place.fresh() as database:
                     said = probed("drain", url=database.url, jobs=jobs, within_s=LIMIT_S, **options)
                 paces[kind].append(said["per_second"])
-        plain = median(paces["plain"])
-        yield Measured(f"pace-guarded-{name}", Count(median(paces["guarded"]) / plain), jobs=jobs)
-        yield Measured(f"pace-failing-{name}", Count(median(paces["failing"]) / plain), jobs=jobs)
+        # The best of each: what disturbs a run of a second or two only ever makes it slower.
+        plain, guarded, failing = (max(paces[kind]) for kind in ("plain", "guarded", "failing"))
+        yield Measured(f"pace-guarded-{name}", Count(guarded / plain), jobs=jobs)
+        yield Measured(f"pace-failing-{name}", Count(failing / guarded), jobs=jobs)
 
 
 MEASURE = Measure("pace", shares_of_the_pace)

@@ -1,5 +1,6 @@
 """holdfast itself, with all its features on."""
 
+import gc
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -101,6 +102,7 @@ class HoldfastSystem:
     def work(url: str, _shape: str, tally: Tally) -> None:
         with Holdfast(url, pipelines=pipelines(tally).values()) as app:
             worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
+            gc.freeze()  # as the command `holdfast worker` does
             worker.start()
             stop = threading.Event()
             tally.when_told_to_stop(stop.set)

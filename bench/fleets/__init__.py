@@ -1,0 +1,1 @@
+"""Celery fleets under test; see `bench/measures/celery.py`."""
