@@ -1,0 +1,1 @@
+"""The converter: PDF in, XML out, whatever the gateway does."""

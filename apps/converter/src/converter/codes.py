@@ -1,0 +1,94 @@
+"""The ten codes that users meet: in answers of the API, in jobs, in logs and on the page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from holdfast.classify import PublicCode, PublicCodes
+
+NOT_PDF: Final = "NOT_PDF"
+TOO_LARGE: Final = "TOO_LARGE"
+GW_4XX: Final = "GW_4XX"
+GW_5XX: Final = "GW_5XX"
+GW_TIMEOUT: Final = "GW_TIMEOUT"
+IO_ERROR: Final = "IO_ERROR"
+NOT_READY: Final = "NOT_READY"
+EXPIRED: Final = "EXPIRED"
+FORBIDDEN: Final = "FORBIDDEN"
+UNKNOWN: Final = "UNKNOWN"
+
+_MEGABYTE: Final = 1024 * 1024
+_OVER_LIMIT: Final = re.compile(r"File exceeds [0-9.e+-]{1,20} MB limit\.")
+
+CODES: Final = PublicCodes(
+    {
+        NOT_PDF: PublicCode(message="Only PDF files are supported.", http_status=400),
+        TOO_LARGE: PublicCode(message="File exceeds 50 MB limit.", http_status=413),
+        GW_4XX: PublicCode(
+            message="Couldn’t convert this file with the selected mapping.", http_status=422
+        ),
+        GW_5XX: PublicCode(
+            message="Converter service is having an issue. We’ll retry shortly.",
+            http_status=502,
+            retryable=True,
+        ),
+        GW_TIMEOUT: PublicCode(
+            message="Conversion is taking too long. We’ll retry.", http_status=504, retryable=True
+        ),
+        IO_ERROR: PublicCode(
+            message="Temporary storage issue. We’ll retry.", http_status=500, retryable=True
+        ),
+        NOT_READY: PublicCode(message="Conversion not finished yet.", http_status=409),
+        EXPIRED: PublicCode(
+            message="File was removed by retention. Re-upload to regenerate.", http_status=404
+        ),
+        FORBIDDEN: PublicCode(message="This file isn’t yours.", http_status=403),
+        UNKNOWN: PublicCode(
+            message="Something went wrong on our side.", http_status=500, retryable=True
+        ),
+    },
+    mapping={
+        # What the converter raises bears a public code already; these come from the engine.
+        "UPSTREAM_5XX": GW_5XX,
+        "NETWORK": GW_5XX,
+        "RATE_LIMITED": GW_5XX,
+        "SATURATED": GW_5XX,
+        "AUTH_DENIED": GW_5XX,
+        "CIRCUIT_OPEN": GW_5XX,
+        "NETWORK_TIMEOUT": GW_TIMEOUT,
+        "STAGE_TIMEOUT": GW_TIMEOUT,
+        "TIMEOUT": GW_TIMEOUT,
+    },
+    default=UNKNOWN,
+)
+"""Each code with its line, its HTTP status where an API answers with it, and whether the worker
+tries again by itself; and the code for everything that can become of a job."""
+
+
+def told_of(error: Mapping[str, Any]) -> PublicCode:
+    """Return what the user of a failed job is told: a code and one line.
+
+    Of a refusal the line ends with what the gateway said, where that was safe to show; of a file
+    over the limit it names the limit that was in force.
+    """
+    code = CODES.of(error)
+    said = error.get("message")
+    if isinstance(said, str) and _may_be_shown(code, said):
+        return replace(code, message=said)
+    return code
+
+
+def _may_be_shown(code: PublicCode, said: str) -> bool:
+    if code.code == TOO_LARGE:
+        return _OVER_LIMIT.fullmatch(said) is not None
+    return code.code == GW_4XX and said.startswith(f"{code.message} ") and said.isprintable()
+
+
+def too_large(limit_bytes: int) -> PublicCode:
+    """Return the code for a file over the limit, whose line names the limit that is in force."""
+    megabytes = limit_bytes / _MEGABYTE
+    size = f"{megabytes:.0f}" if megabytes >= 1 else f"{megabytes:.2g}"
+    return replace(CODES.codes[TOO_LARGE], message=f"File exceeds {size} MB limit.")

@@ -1,0 +1,183 @@
+"""What people do with conversions: send a file, look how it is doing, fetch, retry and remove it.
+
+An `owner` of None is somebody who may see everybody's; whatever else names one is refused what
+belongs to another.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from converter.codes import IO_ERROR, NOT_PDF, TOO_LARGE
+from converter.limits import Quota, TooLarge, limited
+from converter.payload import Upload, plain_filename
+from converter.pdf_check import NotPdf, checked_pdf
+from converter.pipeline import PIPELINE, result_name
+from converter.refusals import Expired, Forbidden, NotReady, NotTaken
+from converter.sending import Sending
+from converter.storage.contract import Reading, Storage, Stored
+from converter.storage.errors import StorageError
+from converter.storage.names import PDF, new_name
+from holdfast import Holdfast, JobFilter, JobState, JobView
+from holdfast.errors import StoreUnavailable, UnknownJob, VersionConflict
+
+LOGGER: Final = logging.getLogger("converter")
+TRIES: Final = 5
+"""How often a twin is looked for anew when others send the same file at the same moment."""
+UNDER_WAY: Final = (JobState.QUEUED, JobState.PROCESSING, JobState.WAITING)
+
+
+class Taken(NamedTuple):
+    """The job of a file that was sent, and whether it is new."""
+
+    job: JobView
+    created: bool
+
+
+class Conversions:
+    """The conversions of one engine, with the files that belong to them."""
+
+    def __init__(
+        self,
+        app: Holdfast,
+        *,
+        uploads: Storage,
+        results: Storage,
+        max_bytes: int,
+        max_under_way: int,
+    ) -> None:
+        self._app = app
+        self._uploads = uploads
+        self._results = results
+        self._max_bytes = max_bytes
+        self._quota = Quota(max_under_way, under_way=self._count)
+
+    def take(self, sending: Sending, *, owner: str) -> Taken:
+        """Keep a file and have it converted, or find the job that does so already.
+
+        Raises `NotTaken` for what is no PDF, is too large or cannot be kept, and leaves a failed
+        job that says so; raises `QuotaReached` for an owner with too much under way, and leaves
+        nothing.
+        """
+        with self._quota.place(owner) as fill:
+            upload = Upload(
+                source=new_name(PDF),
+                filename=plain_filename(sending.filename),
+                mapping="",
+                size=0,
+                sha256="",
+            )
+            stored = self._keep(upload, sending, owner)
+            whole = replace(upload, mapping=sending.mapping, size=stored.size, sha256=stored.sha256)
+            try:
+                taken = fill(lambda: self._submit(whole, owner))
+            except BaseException:
+                self._forget(upload)
+                raise
+            if not taken.created:
+                self._forget(upload)
+            return taken
+
+    def job(self, job_id: str, *, owner: str | None) -> JobView:
+        """Return a conversion; raises holdfast's `UnknownJob`, or `Forbidden`."""
+        view = self._app.job(job_id)
+        if view.job.pipeline != PIPELINE:
+            raise UnknownJob(job_id)
+        if owner is not None and view.job.owner != owner:
+            raise Forbidden
+        return view
+
+    def can_retry(self, view: JobView) -> bool:
+        """Tell whether a conversion failed and its file is still there."""
+        return view.state is JobState.FAILED and self._uploads.exists(upload_of(view).source)
+
+    def retry(self, job_id: str, *, owner: str | None, by: str) -> JobView:
+        """Send a failed conversion back, with a new budget.
+
+        Raises `Expired` when its file is gone, and holdfast's `WrongState` unless it has failed.
+        """
+        view = self.job(job_id, owner=owner)
+        if view.state is JobState.FAILED and not self.can_retry(view):
+            raise Expired
+        return self._app.retry(view.id, by=by)
+
+    def remove(self, job_id: str, *, owner: str | None, by: str) -> None:
+        """End a conversion that is under way, and remove its files."""
+        view = self.job(job_id, owner=owner)
+        if view.state in UNDER_WAY:
+            self._app.cancel(view.id, by=by)
+        self._uploads.remove(upload_of(view).source)
+        self._results.remove(result_name(view.id))
+
+    def result(self, job_id: str, *, owner: str | None) -> AbstractContextManager[Reading]:
+        """Open the XML of a conversion; raises `NotReady` before its time and `Expired` after."""
+        view = self.job(job_id, owner=owner)
+        if view.state is not JobState.COMPLETE:
+            raise NotReady
+        if not self.has_result(view):
+            raise Expired
+        return self._results.open(result_name(view.id))
+
+    def has_result(self, view: JobView) -> bool:
+        """Tell whether there is XML to fetch."""
+        return view.state is JobState.COMPLETE and self._results.exists(result_name(view.id))
+
+    def _keep(self, upload: Upload, sending: Sending, owner: str) -> Stored:
+        """Write the file, or leave a failed job and raise `NotTaken`."""
+        try:
+            chunks = limited(sending.chunks(), self._max_bytes)
+            return self._uploads.put(upload.source, checked_pdf(chunks))
+        except NotPdf:
+            code = NOT_PDF
+        except TooLarge:
+            code = TOO_LARGE
+        except StorageError as error:
+            LOGGER.error("a file cannot be kept: %s", error, extra={"event": "upload_failed"})  # noqa: TRY400 - no secret of a path is worth a stack
+            code = IO_ERROR
+        # The mapping may come after the file, of which the rest is not read.
+        told = replace(upload, mapping=sending.mapping, refused=code)
+        job = self._app.submit(PIPELINE, told, owner=owner)
+        raise NotTaken(code, job_id=job.id, limit_bytes=self._max_bytes)
+
+    def _submit(self, upload: Upload, owner: str) -> Taken:
+        """Make a job, unless one of the same file and mapping is under way or has its result."""
+        key = f"{upload.sha256}:{upload.size}:{upload.mapping}"
+        version = 1
+        for _ in range(TRIES):
+            try:
+                handle = self._app.submit(
+                    PIPELINE,
+                    upload,
+                    key=key,
+                    key_alone=True,
+                    owner=owner,
+                    version=version,
+                    rerun=version > 1,
+                )
+                view, created = handle.get(), handle.created
+            except VersionConflict as newer:
+                view, created = self._app.job(newer.job_id), False
+            if created or self._stands(view):
+                return Taken(view, created)
+            version = view.job.version + 1
+        raise StoreUnavailable("the jobs of this file", reason="they come and go")
+
+    def _stands(self, twin: JobView) -> bool:
+        """Tell whether a job that there is already spares making another."""
+        return twin.state in UNDER_WAY or self.has_result(twin)
+
+    def _count(self, owner: str, at_most: int) -> int:
+        wanted = JobFilter(states=UNDER_WAY, pipeline=PIPELINE, owner=owner)
+        return self._app.count(wanted, at_most=at_most)
+
+    def _forget(self, upload: Upload) -> None:
+        with suppress(StorageError):  # retention finds what is left
+            self._uploads.remove(upload.source)
+
+
+def upload_of(view: JobView) -> Upload:
+    """Return what was sent for a conversion."""
+    return Upload(**view.payload)

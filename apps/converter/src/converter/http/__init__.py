@@ -1,0 +1,1 @@
+"""The converter over HTTP: what is sent, asked for and answered."""

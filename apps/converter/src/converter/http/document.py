@@ -1,0 +1,98 @@
+"""A conversion as pages and programs read it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from converter.codes import CODES, EXPIRED, told_of
+from converter.conversions import Conversions, upload_of
+from holdfast import JobState, JobView
+
+_SAYS: Final = {
+    JobState.QUEUED: "Waiting for its turn.",
+    JobState.PROCESSING: "Being converted.",
+    JobState.WAITING: "Being converted.",
+    JobState.COMPLETE: "Ready.",
+    JobState.CANCELLED: "Removed.",
+}
+
+
+class Conversion(BaseModel):
+    """How a file that was sent is doing."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    id: str
+    filename: str
+    size: int
+    """In bytes."""
+    mapping: str
+    state: str
+    """`queued`, `processing`, `complete`, `failed`, `cancelled`, or `expired` once it is gone."""
+    says: str
+    """The same in plain words."""
+    attempt: int
+    attempts: int
+    """How many attempts it gets."""
+    created_at: datetime
+    finished_at: datetime | None
+    error_code: str | None
+    error_message: str | None
+    can_retry: bool
+    """It failed, and its file is still there."""
+    download: str | None
+    """Where the XML is, while there is any."""
+
+
+class ConversionList(BaseModel):
+    """The conversions of one owner, newest first, and how the converter is."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    items: list[Conversion]
+    paused: bool
+    """The gateway is not called at the moment; what waits goes on by itself."""
+    mappings: list[str]
+    max_bytes: int
+    """How large a file may be."""
+
+
+def document_of(view: JobView, conversions: Conversions, *, attempts: int, root: str) -> Conversion:
+    """Return a conversion as it stands; `root` is where the API is mounted."""
+    upload = upload_of(view)
+    job = view.job
+    state, says = view.state.value, _SAYS.get(view.state, "")
+    has_result = conversions.has_result(view)
+    code = message = None
+    if view.state is JobState.WAITING:
+        state = JobState.PROCESSING.value
+    elif view.state is JobState.QUEUED and view.label == "retrying":
+        says = f"Attempt {job.attempt} failed; it is tried again by itself."
+    elif view.state is JobState.FAILED:
+        told = told_of(view.error or {})
+        code, message, says = told.code, told.message, told.message
+    elif view.state is JobState.COMPLETE and not has_result:
+        state, says = "expired", CODES.codes[EXPIRED].message
+    return Conversion(
+        id=view.id,
+        filename=upload.filename,
+        size=upload.size,
+        mapping=upload.mapping,
+        state=state,
+        says=says,
+        attempt=job.attempt,
+        attempts=attempts,
+        created_at=view.created_at,
+        finished_at=_moment(job.finished_at),
+        error_code=code,
+        error_message=message,
+        can_retry=conversions.can_retry(view),
+        download=f"{root}/api/jobs/{view.id}/download" if has_result else None,
+    )
+
+
+def _moment(instant_us: int | None) -> datetime | None:
+    return None if instant_us is None else datetime.fromtimestamp(instant_us / 1_000_000, UTC)

@@ -1,0 +1,167 @@
+"""`/api/upload`, `/api/conversions`, and what a conversion adds to `/api/jobs/{id}`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Annotated, Final, NamedTuple
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from converter.conversions import Conversions, Taken, upload_of
+from converter.http.document import Conversion, ConversionList, document_of
+from converter.http.problems import told_as_problems
+from converter.http.upload_form import UploadForm
+from converter.payload import xml_filename
+from converter.pipeline import GATEWAY, PIPELINE
+from holdfast import Holdfast, JobFilter, JobView
+from holdfast.api.access import (
+    OwnerOrOperator,
+    ReaderOrWalkIn,
+    SubmitterOrWalkIn,
+    guarded_router,
+)
+
+MOST_LISTED: Final = 100
+XML: Final = "application/xml"
+_SENT: Final = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file", "mapping"],
+                    "properties": {
+                        "mapping": {"type": "string"},
+                        "file": {"type": "string", "format": "binary"},
+                    },
+                }
+            }
+        },
+    }
+}
+
+_XML: Final = {
+    "description": "The XML, to be saved.",
+    "content": {XML: {"schema": {"type": "string", "format": "binary"}}},
+}
+
+
+class Served(NamedTuple):
+    """What the routes go by."""
+
+    app: Holdfast
+    conversions: Conversions
+    attempts: int
+    mappings: tuple[str, ...]
+    max_bytes: int
+
+    def document(self, view: JobView, request: Request) -> Conversion:
+        """Return a conversion as it is told."""
+        root = str(request.scope.get("root_path", ""))
+        return document_of(view, self.conversions, attempts=self.attempts, root=root)
+
+
+def routes_of(served: Served) -> APIRouter:
+    """Return the routes of the converter."""
+    router = APIRouter()
+    router.include_router(_sending(served))
+    router.include_router(_listing(served))
+    router.include_router(_fetching(served))
+    return router
+
+
+def _sending(served: Served) -> APIRouter:
+    routes = guarded_router("upload")
+
+    @routes.post(
+        "",
+        status_code=201,
+        openapi_extra=_SENT,
+        responses={200: {"description": "The job that has this file.", "model": Conversion}},
+    )
+    async def upload_file(
+        request: Request, response: Response, who: SubmitterOrWalkIn
+    ) -> Conversion:
+        """Send a PDF to be converted: a form with the field `mapping` and the part `file`."""
+        with told_as_problems():
+            form = UploadForm(request.stream(), request.headers.get("content-type", ""))
+            await form.begin()
+            taken = await run_in_threadpool(_take, form, who.owner or "")
+        if not taken.created:
+            response.status_code = 200
+        root = str(request.scope.get("root_path", ""))
+        response.headers["Location"] = f"{root}/api/jobs/{taken.job.id}"
+        return await run_in_threadpool(served.document, taken.job, request)
+
+    def _take(form: UploadForm, owner: str) -> Taken:
+        return served.conversions.take(form, owner=owner)
+
+    return routes
+
+
+def _listing(served: Served) -> APIRouter:
+    routes = guarded_router("conversions")
+
+    @routes.get("")
+    def list_conversions(
+        request: Request,
+        who: ReaderOrWalkIn,
+        limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = MOST_LISTED,
+    ) -> ConversionList:
+        """List conversions, newest first, and tell whether the gateway is called."""
+        found = served.app.jobs(JobFilter(pipeline=PIPELINE, owner=who.owner), limit=limit)
+        return ConversionList(
+            items=[served.document(view, request) for view in found],
+            paused=_is_paused(served.app),
+            mappings=list(served.mappings),
+            max_bytes=served.max_bytes,
+        )
+
+    return routes
+
+
+def _fetching(served: Served) -> APIRouter:
+    routes = guarded_router("jobs")
+
+    @routes.get("/{job_id}/download", response_class=StreamingResponse, responses={200: _XML})
+    def download_result(job_id: str, who: ReaderOrWalkIn) -> StreamingResponse:
+        """Fetch the XML of a conversion."""
+        with ExitStack() as opened, told_as_problems():
+            view = served.conversions.job(job_id, owner=who.owner)
+            reading = opened.enter_context(served.conversions.result(job_id, owner=who.owner))
+            closing = opened.pop_all()
+
+        def body() -> Iterator[bytes]:
+            with closing:
+                yield from reading
+
+        name = xml_filename(upload_of(view).filename)
+        headers = {
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
+            "Content-Length": str(reading.size),
+            "Cache-Control": "private, no-store",
+            "X-Content-Type-Options": "nosniff",
+        }
+        return StreamingResponse(body(), headers=headers, media_type=XML)
+
+    @routes.delete("/{job_id}", status_code=204)
+    def remove_conversion(job_id: str, who: OwnerOrOperator) -> None:
+        """End a conversion that is under way, and remove its files."""
+        with told_as_problems():
+            served.conversions.remove(job_id, owner=who.owner, by=who.name)
+
+    return routes
+
+
+def _is_paused(app: Holdfast) -> bool:
+    """Tell whether the gateway is not called, by its breaker or because it asked for a rest."""
+    for view in app.upstreams.list():
+        if view.name == GATEWAY:
+            return view.paused_until is not None or view.gate.value == "open"
+    return False

@@ -1,0 +1,104 @@
+"""The pipeline of a conversion: look at what was sent, have it converted, keep the XML."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from converter.codes import CODES, EXPIRED, IO_ERROR, TOO_LARGE, too_large
+from converter.payload import Converted, Upload
+from converter.storage.contract import Draft, Reading, Storage
+from converter.storage.errors import StorageError, StorageFull, StorageMissing
+from converter.storage.names import XML
+from holdfast import Breaker, GiveUp, JobContext, Pipeline, Retry, Rule, Upstream, Verdict
+
+PIPELINE: Final = "convert"
+GATEWAY: Final = "gateway"
+MAX_BYTES: Final = 50 * 1024 * 1024
+_WRITES: Final = 2
+"""A result that cannot be kept is tried once more: what is wrong with a disk seldom passes."""
+_MARGIN_S: Final = 5.0
+"""How much longer the engine waits for a call than the call itself: its own limit says more."""
+
+
+_GONE: Final = CODES.codes[EXPIRED].message
+
+
+class Gateway(Protocol):
+    """Turns PDF into XML, somewhere else."""
+
+    def convert(self, source: Reading, mapping: str, *, into: Draft, job: JobContext) -> None:
+        """Write the XML of a PDF, checked, into a draft; raise what the pipeline's rules know."""
+
+    def probe(self) -> None:
+        """Return when the gateway is well; raise otherwise."""
+
+
+STORAGE_RULES: Final = (
+    Rule(StorageMissing, Verdict(EXPIRED, retryable=False, message=CODES.codes[EXPIRED].message)),
+    Rule(StorageFull, Verdict(IO_ERROR, retryable=False, blames_upstream=False)),
+    Rule(
+        StorageError,
+        Verdict(IO_ERROR, retryable=True, attempts=_WRITES, blames_upstream=False),
+    ),
+)
+"""What the failures of storage mean; a full disk does not empty itself between two attempts."""
+
+
+def conversion_pipeline(
+    *,
+    uploads: Storage,
+    results: Storage,
+    gateway: Gateway,
+    timeout_s: float,
+    retry: Retry,
+    breaker: Breaker,
+    max_bytes: int = MAX_BYTES,
+    rules: tuple[Rule, ...] = (),
+) -> Pipeline:
+    """Return the pipeline, on these storages and this gateway; `rules` are the gateway's own.
+
+    `max_bytes` is how large a file may be: those that are refused for it are told so.
+    """
+    pipeline = Pipeline(
+        PIPELINE,
+        payload=Upload,
+        retry=retry,
+        public_codes=CODES,
+        retry_refusal=lambda payload: _GONE if not uploads.exists(payload["source"]) else None,
+    )
+    upstream = Upstream(
+        GATEWAY,
+        timeout=timeout_s + _MARGIN_S,
+        rules=(*STORAGE_RULES, *rules),
+        breaker=breaker,
+        probe=gateway.probe,
+    )
+
+    @pipeline.stage
+    def accept(_job: JobContext, payload: Upload) -> None:
+        # Apart from the gateway, so that a refusal does not wait for it to recover.
+        refused = payload.refused
+        if refused is None and not uploads.exists(payload.source):
+            refused = EXPIRED
+        if refused is not None:
+            told = too_large(max_bytes) if refused == TOO_LARGE else CODES.codes[refused]
+            raise GiveUp(refused, told.message)
+
+    @pipeline.stage(calls=upstream)
+    def convert(job: JobContext, payload: Upload) -> Converted:
+        name = result_name(job.id)
+        # An attempt before this one may have finished it and died before anybody knew.
+        size = results.size_if_there(name)
+        if size is None:
+            with uploads.open(payload.source) as source, results.draft(name) as draft:
+                gateway.convert(source, payload.mapping, into=draft, job=job)
+                draft.commit(if_absent=True)
+            size = results.size(name)
+        return Converted(result=name, size=size)
+
+    return pipeline
+
+
+def result_name(job_id: str) -> str:
+    """Return where the XML of a job is kept: one place, whoever makes it."""
+    return f"{job_id}{XML}"

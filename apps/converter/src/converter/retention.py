@@ -1,0 +1,44 @@
+"""Removes files that have been kept long enough; what is left of a conversion then is `EXPIRED`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Final
+
+from converter.storage.contract import Storage
+
+LOGGER: Final = logging.getLogger("converter")
+MOST_AT_ONCE: Final = 1_000
+"""How many files of a storage go in one turn; the rest goes in the next."""
+
+
+def purge(storages: Sequence[Storage], *, before: datetime) -> dict[str, int]:
+    """Remove what was written before an instant, and return how many files of each storage."""
+    removed: dict[str, int] = {}
+    for storage in storages:
+        names = list(islice(storage.written_before(before), MOST_AT_ONCE))
+        removed[storage.label] = sum(storage.remove(name) for name in names)
+    return removed
+
+
+def _wall_clock() -> datetime:
+    return datetime.now(UTC)  # noqa: TID251 - what files are dated by
+
+
+def retention_chore(
+    storages: Sequence[Storage],
+    *,
+    keep_days: float,
+    now: Callable[[], datetime] = _wall_clock,
+) -> Callable[[], None]:
+    """Return what workers do about old files, as a chore."""
+
+    def chore() -> None:
+        removed = purge(storages, before=now() - timedelta(days=keep_days))
+        if any(removed.values()):
+            LOGGER.info("removed old files", extra={"event": "files_purged", **removed})
+
+    return chore

@@ -1,0 +1,107 @@
+"""The converter as a system that `holdfast up` finds, runs and mounts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from converter.config import ConverterConfig
+from converter.conversions import Conversions
+from converter.gateway import stand_in
+from converter.gateway.mappings import MAPPINGS
+from converter.gateway_client import GatewayClient
+from converter.gateway_failures import GATEWAY_RULES
+from converter.pipeline import GATEWAY, conversion_pipeline
+from converter.retention import retention_chore
+from converter.storage.open import open_storage
+from holdfast import Holdfast
+from holdfast.systems import Asgi, Parts, StandIn, System
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+UPLOAD: Final = "/api/upload"
+PLACE: Final = "convert"
+_NO_LIMIT: Final = 2**40
+"""Of the server's: the converter counts the bytes of a file itself, and says so in its words."""
+
+
+def build(environment: Mapping[str, str]) -> Parts:
+    """Make the converter's parts from the variables of the environment."""
+    config = ConverterConfig.from_environment(environment)
+    uploads, results = (
+        open_storage(
+            location,
+            label=label,
+            environment=environment,
+            min_free_bytes=config.min_free_bytes,
+        )
+        for location, label in ((config.uploads_dir, "uploads"), (config.results_dir, "results"))
+    )
+    gateway = GatewayClient(
+        config.gateway_url,
+        timeout_s=config.gateway_timeout_s,
+        idle_s=config.gateway_idle_timeout_s,
+        max_answer_bytes=config.result_max_bytes,
+    )
+    pipeline = conversion_pipeline(
+        uploads=uploads,
+        results=results,
+        gateway=gateway,
+        timeout_s=config.gateway_timeout_s,
+        retry=config.retry,
+        breaker=config.breaker,
+        max_bytes=config.upload_max_bytes,
+        rules=GATEWAY_RULES,
+    )
+
+    def pages_of(app: Holdfast) -> Asgi:
+        from converter.pages.pages import pages  # noqa: PLC0415 - workers serve nothing
+
+        return pages(app)
+
+    def router(app: Holdfast) -> APIRouter:
+        from converter.http.routes import Served, routes_of  # noqa: PLC0415 - as above
+
+        conversions = Conversions(
+            app,
+            uploads=uploads,
+            results=results,
+            max_bytes=config.upload_max_bytes,
+            max_under_way=config.quota_active_jobs,
+        )
+        return routes_of(
+            Served(
+                app,
+                conversions,
+                attempts=config.retry.attempts,
+                mappings=tuple(MAPPINGS),
+                max_bytes=config.upload_max_bytes,
+            )
+        )
+
+    return Parts(
+        pipelines=[pipeline],
+        chores=[retention_chore([uploads, results], keep_days=config.retention_days)],
+        router=router,
+        pages=pages_of,
+        place=PLACE,
+        body_limits={UPLOAD: _NO_LIMIT},
+        walk_ins=True,
+    )
+
+
+SYSTEM: Final = System(
+    name="converter",
+    title="Converter",
+    summary="Turns PDF into XML, whatever the gateway does.",
+    build=build,
+    stand_ins=[
+        StandIn(
+            upstream=GATEWAY,
+            variable="GATEWAY_URL",
+            answer=stand_in.answer,
+            max_body_bytes=ConverterConfig().upload_max_bytes,
+        )
+    ],
+)

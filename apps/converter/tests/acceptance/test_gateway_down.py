@@ -1,0 +1,55 @@
+"""A gateway that is down, in both modes of the breaker, and its recovery."""
+
+from apps.converter.tests.acceptance.running import eventually
+from apps.converter.tests.acceptance.visitor import new_pdf
+from apps.converter.tests.scripted_gateway import XML, Reply
+
+KNOBS = {"CIRCUIT_WINDOW": "4", "CIRCUIT_COOLDOWN_MS": "300", "RETRY_BASE_DELAY_MS": "100"}
+FILES = 6
+
+
+def test_held_conversions_stay_queued_and_are_drained_once_the_gateway_is_back(site_with):
+    site = site_with(**KNOBS, CIRCUIT_MODE="hold")
+    site.gateway.health = site.gateway.usual = Reply(status=503)
+    ada = site.visit()
+    jobs = [ada.send_new(new_pdf()) for _ in range(FILES)]
+
+    eventually(lambda: ada.is_paused, "the breaker opens")
+    called = len(site.gateway.calls)
+    probed = len(site.gateway.probes)
+    eventually(lambda: len(site.gateway.probes) >= probed + 3, "it is probed again and again")
+    late = ada.send_new(new_pdf())
+
+    assert ada.is_paused
+    assert {ada.conversion(job_id)["state"] for job_id in [*jobs, late]} == {"queued"}
+    # Calls that were under way when it opened may still have come in.
+    assert called <= len(site.gateway.calls) <= FILES + 3
+
+    site.gateway.usual, site.gateway.health = Reply(), Reply(body=b"{}")
+
+    assert {ada.ended(job_id)["state"] for job_id in [*jobs, late]} == {"complete"}
+    assert {ada.download(job_id).content for job_id in [*jobs, late]} == {XML}
+    eventually(lambda: not ada.is_paused, "the breaker closes")
+
+
+def test_failing_fast_says_so_at_once_and_a_retry_succeeds_once_the_gateway_is_back(site_with):
+    site = site_with(**KNOBS, CIRCUIT_MODE="fail-fast", RETRY_MAX_ATTEMPTS="2")
+    site.gateway.down()
+    ada = site.visit()
+    jobs = [ada.send_new(new_pdf()) for _ in range(FILES)]
+    for job_id in jobs:
+        told = ada.ended(job_id)
+        assert (told["state"], told["error_code"]) == ("failed", "GW_5XX")
+    eventually(lambda: ada.is_paused, "the breaker is open")
+
+    late = ada.send_new(new_pdf())
+
+    told = ada.ended(late)
+    assert (told["state"], told["error_code"]) == ("failed", "GW_5XX")
+    assert ada.job(late)["error"]["error_class"] == "CIRCUIT_OPEN"
+
+    site.gateway.up()
+    eventually(lambda: not ada.is_paused, "the breaker closes")
+    for job_id in [*jobs, late]:
+        assert ada.retry(job_id).status_code == 200
+    assert {ada.ended(job_id)["state"] for job_id in [*jobs, late]} == {"complete"}

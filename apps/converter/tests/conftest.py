@@ -1,0 +1,35 @@
+from pathlib import Path
+
+import pytest
+
+from converter.storage.contract import Storage
+from converter.storage.disk import DiskStorage
+
+HERE = Path(__file__).parent
+REAL_TIME = frozenset(["acceptance", "client", "gateway", "pages", "storage"])
+"""Whose tests start processes, servers or a browser, and so depend on how busy a machine is."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests in real time a second run; the summary names those that needed it."""
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in REAL_TIME:
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database of this test's own, once for each dialect."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'converter.db'}"
+    return request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture
+def uploads(tmp_path: Path) -> Storage:
+    return DiskStorage(tmp_path / "uploads", label="uploads", min_free_bytes=0)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Storage:
+    return DiskStorage(tmp_path / "results", label="results", min_free_bytes=0)

@@ -1,0 +1,37 @@
+from collections.abc import Callable, Iterator
+
+import pytest
+from starlette.testclient import TestClient
+
+from apps.converter.tests.system.stand_in import Converter, make_converter
+from converter.http.routes import Served, routes_of
+from holdfast.api import ApiOptions, create_api
+
+MAX_BYTES = 10_000
+ATTEMPTS = 3
+OWN_TOKEN = "an-operators-own-token-of-enough-length"
+
+
+@pytest.fixture
+def converter(database_url, uploads, results) -> Iterator[Converter]:
+    yield from make_converter(database_url, uploads, results, max_bytes=MAX_BYTES, max_under_way=5)
+
+
+@pytest.fixture
+def visit(converter: Converter) -> Iterator[Callable[..., TestClient]]:
+    """Make the browser of somebody who comes to the converter, a walk-in unless told otherwise."""
+    options = ApiOptions(
+        host="127.0.0.1", token=OWN_TOKEN, walk_ins=True, body_limits={"/api/upload": 2**40}
+    )
+    api = create_api(converter.app, options=options)
+    served = Served(
+        converter.app, converter.conversions, ATTEMPTS, ("text", "layout", "raw"), MAX_BYTES
+    )
+    api.include_router(routes_of(served))
+
+    def one(token: str | None = None) -> TestClient:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return TestClient(api, base_url="http://127.0.0.1", headers=headers)
+
+    yield one
+    api.state.replays.stop()

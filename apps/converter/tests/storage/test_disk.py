@@ -1,0 +1,250 @@
+"""What only files in a folder have to promise: real kills, real full disks, real links."""
+
+import os
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from converter.storage.disk import DiskStorage
+from converter.storage.errors import BadName, StorageFailed, StorageFull
+
+NAME = "job-1.xml"
+
+WRITES_UNTIL_KILLED = """
+import sys
+import time
+from pathlib import Path
+from converter.storage.disk import DiskStorage
+
+def endless():
+    while True:
+        yield b"x" * 4096
+        print("writing", flush=True)
+
+DiskStorage(Path(sys.argv[1]), label="results").put(sys.argv[2], endless())
+"""
+
+WRITES_ONE_AFTER_ANOTHER = """
+import sys
+import time
+from pathlib import Path
+from converter.storage.disk import DiskStorage
+from converter.storage.names import new_name
+
+storage = DiskStorage(Path(sys.argv[1]), label="results", min_free_bytes=0)
+print("ready", flush=True)
+while True:
+    storage.put_if_absent(new_name(".xml"), [b"x" * 1000] * 10)
+"""
+
+FILLS_A_SMALL_DISK = """
+import os, sys
+from pathlib import Path
+from converter.storage.disk import DiskStorage
+from converter.storage.errors import StorageFull
+
+folder = Path(sys.argv[1])
+storage = DiskStorage(folder, label="results", min_free_bytes=0)
+storage.put("small.xml", [b"<small/>"])
+try:
+    storage.put("big.xml", (b"x" * 4096 for _ in range(1000)))
+except StorageFull as error:
+    print(error)
+print(sorted(os.listdir(folder)))
+storage.put("after.xml", [b"<fits/>"])
+print(sorted(os.listdir(folder)))
+"""
+
+
+@pytest.fixture
+def disk(folder) -> DiskStorage:
+    return DiskStorage(folder, label="results", min_free_bytes=0)
+
+
+def killed_while_writing(folder: Path, name: str = NAME) -> None:
+    child = subprocess.Popen(
+        [sys.executable, "-c", WRITES_UNTIL_KILLED, str(folder), name], stdout=subprocess.PIPE
+    )
+    assert child.stdout is not None
+    for _ in range(3):
+        assert child.stdout.readline() == b"writing\n"
+    child.send_signal(signal.SIGKILL)
+    assert child.wait(30) == -signal.SIGKILL
+    child.stdout.close()
+
+
+def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_to_be_seen(disk, folder):
+    killed_while_writing(folder)
+
+    assert not disk.exists(NAME)
+    assert [path.name[0] for path in folder.iterdir()] == ["."]
+
+
+def test_a_process_killed_in_the_middle_of_a_write_leaves_what_was_there(disk, folder):
+    disk.put(NAME, [b"whole"])
+
+    killed_while_writing(folder)
+
+    assert disk.describe(NAME).size == 5
+
+
+def test_wherever_a_process_is_killed_what_can_be_seen_is_whole(disk, folder):
+    for kill_after_s in (0.0, 0.011, 0.023, 0.037, 0.053):
+        child = subprocess.Popen(
+            [sys.executable, "-c", WRITES_ONE_AFTER_ANOTHER, str(folder)], stdout=subprocess.PIPE
+        )
+        assert child.stdout is not None
+        assert child.stdout.readline() == b"ready\n"
+        time.sleep(kill_after_s)
+        child.kill()
+        child.wait(30)
+        child.stdout.close()
+    disk.sweep()
+
+    assert {path.stat().st_size for path in folder.iterdir()} <= {10_000}
+    assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def test_what_a_killed_process_left_is_swept(disk, folder):
+    killed_while_writing(folder)
+    disk.put("other.xml", [b"abc"])
+
+    assert disk.sweep() == 1
+    assert [path.name for path in folder.iterdir()] == ["other.xml"]
+    assert disk.sweep() == 0
+
+
+def test_what_somebody_is_writing_is_not_swept(disk, folder):
+    with disk.draft(NAME) as draft:
+        draft.write(b"abc")
+        swept = DiskStorage(folder, label="results").sweep()
+        draft.commit()
+
+    assert swept == 0
+    assert disk.describe(NAME).size == 3
+
+
+def test_a_file_is_for_its_owner_alone(disk, folder):
+    disk.put(NAME, [b"abc"])
+    disk.put_if_absent("other.xml", [b"abc"])
+
+    assert [stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()] == [0o600, 0o600]
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("place", ["outside", "inside"])
+def test_a_link_is_refused_wherever_it_leads(disk, folder, tmp_path, place):
+    target = tmp_path / "secret" if place == "outside" else folder / "real.xml"
+    target.write_bytes(b"secret")
+    (folder / NAME).symlink_to(target)
+
+    for use in (disk.size, disk.exists, disk.remove, disk.draft, disk.describe):
+        with pytest.raises(BadName):
+            use(NAME)
+    assert target.read_bytes() == b"secret"
+
+
+def test_a_link_that_leads_nowhere_is_refused(disk, folder):
+    (folder / NAME).symlink_to(folder / "nothing.xml")
+
+    with pytest.raises(BadName):
+        disk.put_if_absent(NAME, [b"abc"])
+    assert not (folder / "nothing.xml").exists()
+
+
+def test_what_is_no_file_is_refused_at_once(disk, folder):
+    os.mkfifo(folder / "pipe.xml")
+    (folder / "folder.xml").mkdir()
+
+    for name in ("pipe.xml", "folder.xml"):
+        with pytest.raises(BadName), disk.open(name):
+            pass
+        with pytest.raises(BadName):
+            disk.exists(name)
+
+
+def test_a_folder_may_itself_be_reached_by_a_link(tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    disk = DiskStorage(tmp_path / "link", label="results", min_free_bytes=0)
+
+    disk.put(NAME, [b"abc"])
+
+    assert (tmp_path / "real" / NAME).read_bytes() == b"abc"
+
+
+def test_a_full_disk_is_told_and_nothing_half_written_is_left(tmp_path):
+    if shutil.which("unshare") is None:
+        pytest.skip("unshare, which makes a small disk for one process, is not installed")
+    mount = 'mount -t tmpfs -o size=512k small-disk "$1" && exec "$0" -c "$2" "$1"'
+    ran = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", mount, sys.executable, str(tmp_path), FILLS_A_SMALL_DISK],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if ran.returncode != 0 and ("unshare" in ran.stderr or "mount" in ran.stderr):
+        pytest.skip(f"no small disk can be made here: {ran.stderr.strip()}")
+
+    assert ran.stdout.splitlines() == [
+        "results: the disk is full; free some space on it",
+        "['small.xml']",
+        "['after.xml', 'small.xml']",
+    ], ran.stderr
+
+
+def test_a_file_that_outgrows_what_the_system_allows_leaves_nothing(disk, folder):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
+    try:
+        with pytest.raises(StorageFailed, match="could not write the file: File too large"):
+            disk.put(NAME, [b"x" * 4096] * 4)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert list(folder.iterdir()) == []
+
+
+def test_writing_is_refused_while_too_little_is_free(folder):
+    disk = DiskStorage(folder, label="results", min_free_bytes=2**62)
+
+    with pytest.raises(StorageFull, match="free some space"):
+        disk.check_room()
+    with pytest.raises(StorageFull):
+        disk.put(NAME, [b"abc"])
+    assert list(folder.iterdir()) == []
+
+
+def test_a_folder_that_is_gone_is_not_taken_for_files_that_are_gone(disk, folder):
+    disk.put(NAME, [b"abc"])
+    folder.rename(folder.with_name("elsewhere"))
+
+    with pytest.raises(StorageFailed, match="mounted"):
+        disk.exists(NAME)
+    with pytest.raises(StorageFailed, match="mounted"), disk.open(NAME):
+        pass
+    with pytest.raises(StorageFailed):
+        disk.put(NAME, [b"abc"])
+
+
+def test_a_place_that_cannot_be_a_folder_is_told(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+
+    with pytest.raises(StorageFailed, match="uploads: could not make the folder"):
+        DiskStorage(tmp_path / "file" / "kept", label="uploads")
+
+
+def test_errors_do_not_tell_where_the_folder_is(disk, folder):
+    folder.rename(folder.with_name("elsewhere"))
+
+    with pytest.raises(StorageFailed) as raised:
+        disk.put(NAME, [b"abc"])
+
+    assert str(folder.parent) not in str(raised.value)

@@ -1,0 +1,92 @@
+"""A gateway that plays a script, and a converter on it without HTTP."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from converter.conversions import Conversions, Taken
+from converter.pipeline import conversion_pipeline
+from converter.storage.contract import Draft, Reading, Storage
+from holdfast import Breaker, Holdfast, Retry
+from holdfast.testing import ManualClock, run_inline
+
+PDF_BYTES = b"%PDF-1.7\n" + b"0123456789" * 20
+QUICK = Retry(attempts=3, base=5, factor=2, cap=None, jitter="none")
+
+
+@dataclass
+class ScriptedGateway:
+    """Writes XML, or plays what it was told to instead, one per call."""
+
+    plays: list[bytes | Exception | Callable[[Draft], None]] = field(default_factory=list)
+    calls: list[tuple[str, bytes]] = field(default_factory=list)
+
+    def convert(self, source: Reading, mapping: str, *, into: Draft, job: object) -> None:
+        self.calls.append((mapping, b"".join(source)))
+        play = self.plays.pop(0) if self.plays else b"<document/>"
+        if isinstance(play, Exception):
+            raise play
+        if callable(play):
+            play(into)
+        else:
+            into.write(play)
+
+    def probe(self) -> None:
+        return
+
+
+@dataclass
+class Sent:
+    """A file that is sent in one piece."""
+
+    body: bytes
+    filename: str = "a.pdf"
+    mapping: str = "text"
+
+    def chunks(self) -> Iterator[bytes]:
+        yield self.body
+
+
+@dataclass
+class Converter:
+    app: Holdfast
+    conversions: Conversions
+    gateway: ScriptedGateway
+    uploads: Storage
+    results: Storage
+
+    def take(
+        self,
+        body: bytes = PDF_BYTES,
+        *,
+        owner: str = "ada",
+        mapping: str = "text",
+        name: str = "a.pdf",
+    ) -> Taken:
+        return self.conversions.take(Sent(body, filename=name, mapping=mapping), owner=owner)
+
+    def run(self) -> None:
+        run_inline(self.app)
+
+
+def make_converter(
+    url: str,
+    uploads: Storage,
+    results: Storage,
+    *,
+    max_bytes: int = 10_000,
+    max_under_way: int = 100,
+) -> Iterator[Converter]:
+    gateway = ScriptedGateway()
+    pipeline = conversion_pipeline(
+        uploads=uploads,
+        results=results,
+        gateway=gateway,
+        timeout_s=10,
+        retry=QUICK,
+        breaker=Breaker(consecutive=100),
+    )
+    with Holdfast(url, pipelines=[pipeline], clock=ManualClock()) as app:
+        conversions = Conversions(
+            app, uploads=uploads, results=results, max_bytes=max_bytes, max_under_way=max_under_way
+        )
+        yield Converter(app, conversions, gateway, uploads, results)

@@ -1,0 +1,279 @@
+"""What becomes of a file that somebody sends, from its upload to its end."""
+
+import threading
+
+import pytest
+
+from apps.converter.tests.system.stand_in import PDF_BYTES, make_converter
+from converter.codes import CODES
+from converter.conversions import upload_of
+from converter.limits import Quota
+from converter.pipeline import result_name
+from converter.refusals import Expired, Forbidden, NotReady, NotTaken, QuotaReached
+from converter.storage.errors import StorageFailed, StorageFull
+from holdfast import JobState
+from holdfast.errors import UnknownJob, WrongState
+
+
+def read(conversions, job_id, owner="ada"):
+    with conversions.result(job_id, owner=owner) as reading:
+        return b"".join(reading)
+
+
+def code_of(converter, job_id):
+    return CODES.of(converter.app.job(job_id).error).code
+
+
+def test_a_pdf_becomes_xml_that_its_owner_can_fetch(converter):
+    taken = converter.take(mapping="layout", name="invoice.pdf")
+    converter.run()
+
+    assert taken.created
+    assert read(converter.conversions, taken.job.id) == b"<document/>"
+    assert converter.gateway.calls == [("layout", PDF_BYTES)]
+    upload = upload_of(taken.job)
+    assert (upload.filename, upload.size) == ("invoice.pdf", len(PDF_BYTES))
+
+
+class TestTwins:
+    def test_a_twin_in_progress_is_the_same_job(self, converter):
+        first, second = converter.take(), converter.take(name="b.pdf")
+
+        assert (second.job.id, second.created) == (first.job.id, False)
+        converter.run()
+        assert len(converter.gateway.calls) == 1
+
+    def test_a_twin_that_is_complete_is_the_same_job(self, converter):
+        first = converter.take()
+        converter.run()
+
+        assert converter.take().job.id == first.job.id
+
+    @pytest.mark.parametrize(
+        "other", [{"owner": "bob"}, {"mapping": "raw"}, {"body": PDF_BYTES + b"!"}]
+    )
+    def test_another_owner_mapping_or_file_is_another_job(self, converter, other):
+        first = converter.take()
+
+        assert converter.take(**other).job.id != first.job.id
+
+    def test_a_twin_that_failed_or_lost_its_result_is_no_twin(self, converter):
+        converter.gateway.plays += [StorageFull("results", "no room")]
+        failed = converter.take()
+        converter.run()
+        second = converter.take()
+        converter.run()
+        converter.results.remove(result_name(second.job.id))
+        third = converter.take()
+
+        assert len({failed.job.id, second.job.id, third.job.id}) == 3
+        assert (second.created, third.created) == (True, True)
+
+    def test_the_file_of_a_twin_is_not_kept_twice(self, converter, tmp_path):
+        converter.take()
+        converter.take()
+
+        assert len(list((tmp_path / "uploads").glob("*.pdf"))) == 1
+
+    def test_twins_sent_at_the_same_moment_are_one_job(self, converter):
+        found, together = [], threading.Barrier(8)
+
+        def send():
+            together.wait()
+            found.append(converter.take())
+
+        threads = [threading.Thread(target=send) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        assert len({taken.job.id for taken in found}) == 1
+        assert sum(taken.created for taken in found) == 1
+
+
+class TestNotTaken:
+    @pytest.mark.parametrize(
+        ("body", "code"),
+        [(b"<svg/>", "NOT_PDF"), (b"", "NOT_PDF"), (PDF_BYTES + b" " * 10_000, "TOO_LARGE")],
+    )
+    def test_what_is_no_pdf_or_too_large_leaves_a_failed_job_and_no_file(
+        self, converter, tmp_path, body, code
+    ):
+        with pytest.raises(NotTaken) as refused:
+            converter.take(body)
+        converter.run()
+
+        assert refused.value.told.code == code
+        view = converter.app.job(refused.value.job_id)
+        assert (view.state, code_of(converter, view.id)) == (JobState.FAILED, code)
+        assert list((tmp_path / "uploads").iterdir()) == []
+        assert not converter.conversions.can_retry(view)
+        assert converter.gateway.calls == []
+
+    def test_a_disk_that_refuses_is_told_as_an_io_error(self, converter, tmp_path):
+        folder = tmp_path / "uploads"
+        folder.rmdir()
+        folder.write_text("in the way")
+
+        with pytest.raises(NotTaken) as refused:
+            converter.take()
+        converter.run()
+
+        assert refused.value.told.code == "IO_ERROR"
+        assert code_of(converter, refused.value.job_id) == "IO_ERROR"
+
+
+class TestQuota:
+    def test_of_files_sent_at_once_no_more_are_taken_than_one_may_have(
+        self, database_url, uploads, results
+    ):
+        for converter in make_converter(database_url, uploads, results, max_under_way=5):
+            refused, together = [], threading.Barrier(20)
+
+            def send(number, converter=converter, refused=refused, together=together):
+                together.wait()
+                try:
+                    converter.take(PDF_BYTES + bytes([number]))
+                except QuotaReached:
+                    refused.append(number)
+
+            threads = [threading.Thread(target=send, args=[number]) for number in range(20)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+
+            assert len(refused) == 15
+            assert len(converter.app.jobs()) == 5
+            assert converter.take(owner="bob").created
+            converter.run()
+            assert converter.take(PDF_BYTES + b"once more").created
+
+    def test_a_place_is_free_again_when_nothing_came_of_it(self):
+        quota = Quota(1, under_way=lambda _owner, _most: 0)
+        for _ in range(3):
+            with pytest.raises(ZeroDivisionError), quota.place("ada"):
+                raise ZeroDivisionError
+        for _ in range(3):
+            with pytest.raises(ZeroDivisionError), quota.place("ada") as fill:
+                fill(lambda: 1 / 0)
+        with quota.place("ada"), pytest.raises(QuotaReached), quota.place("ada"):
+            pass
+
+
+class TestStorageFailures:
+    def test_a_failed_result_write_is_retried_once(self, converter):
+        def fail(_draft):
+            raise StorageFailed("results", "the disk does not answer")
+
+        converter.gateway.plays += [fail, fail, b"<never/>"]
+        taken = converter.take()
+        converter.run()
+        converter.app.clock.advance(100)
+        converter.run()
+
+        assert len(converter.gateway.calls) == 2
+        assert code_of(converter, taken.job.id) == "IO_ERROR"
+
+    def test_a_full_disk_is_not_tried_again_and_leaves_nothing(self, converter, tmp_path):
+        def fail(draft):
+            draft.write(b"<half")
+            raise StorageFull("results", "no room")
+
+        converter.gateway.plays += [fail]
+        taken = converter.take()
+        converter.run()
+
+        assert code_of(converter, taken.job.id) == "IO_ERROR"
+        assert len(converter.gateway.calls) == 1
+        assert list((tmp_path / "results").iterdir()) == []
+
+    def test_a_result_that_is_there_already_is_kept_and_not_made_again(self, converter):
+        taken = converter.take()
+        converter.results.put(result_name(taken.job.id), [b"<before/>"])
+        converter.run()
+
+        assert converter.gateway.calls == []
+        assert read(converter.conversions, taken.job.id) == b"<before/>"
+
+    def test_a_source_that_is_gone_is_told_as_expired(self, converter):
+        taken = converter.take()
+        converter.uploads.remove(upload_of(taken.job).source)
+        converter.run()
+
+        assert code_of(converter, taken.job.id) == "EXPIRED"
+
+
+class TestOwners:
+    def test_nothing_of_it_is_a_strangers(self, converter):
+        job_id = converter.take().job.id
+        conversions = converter.conversions
+
+        for attempt in (
+            lambda: conversions.job(job_id, owner="eve"),
+            lambda: conversions.result(job_id, owner="eve"),
+            lambda: conversions.retry(job_id, owner="eve", by="eve"),
+            lambda: conversions.remove(job_id, owner="eve", by="eve"),
+        ):
+            with pytest.raises(Forbidden):
+                attempt()
+        assert conversions.job(job_id, owner=None).id == job_id
+
+    def test_a_job_that_is_none_is_unknown(self, converter):
+        with pytest.raises(UnknownJob):
+            converter.conversions.job("018f0000-0000-7000-8000-000000000000", owner="ada")
+
+
+class TestRetry:
+    def test_a_failed_conversion_goes_back_and_completes(self, converter):
+        converter.gateway.plays += [StorageFull("results", "no room")]
+        job_id = converter.take().job.id
+        converter.run()
+        assert converter.conversions.can_retry(converter.app.job(job_id))
+
+        assert converter.conversions.retry(job_id, owner="ada", by="ada").state is JobState.QUEUED
+        converter.run()
+
+        assert read(converter.conversions, job_id) == b"<document/>"
+
+    def test_without_its_file_it_cannot_be_retried(self, converter):
+        converter.gateway.plays += [StorageFull("results", "no room")]
+        taken = converter.take()
+        converter.run()
+        converter.uploads.remove(upload_of(taken.job).source)
+
+        with pytest.raises(Expired):
+            converter.conversions.retry(taken.job.id, owner="ada", by="ada")
+        assert converter.app.job(taken.job.id).state is JobState.FAILED
+
+    def test_what_has_not_failed_cannot_be_retried(self, converter):
+        job_id = converter.take().job.id
+
+        with pytest.raises(WrongState):
+            converter.conversions.retry(job_id, owner="ada", by="ada")
+
+
+class TestFetching:
+    def test_before_its_time_it_is_not_ready_and_after_it_is_expired(self, converter):
+        job_id = converter.take().job.id
+        with pytest.raises(NotReady):
+            converter.conversions.result(job_id, owner="ada")
+        converter.run()
+        converter.results.remove(result_name(job_id))
+
+        with pytest.raises(Expired):
+            converter.conversions.result(job_id, owner="ada")
+
+    def test_removing_ends_what_is_under_way_and_takes_the_files_along(self, converter, tmp_path):
+        under_way = converter.take().job.id
+        converter.conversions.remove(under_way, owner="ada", by="ada")
+        assert converter.app.job(under_way).state is JobState.CANCELLED
+        complete = converter.take().job.id
+        converter.run()
+        converter.conversions.remove(complete, owner="ada", by="ada")
+
+        assert (
+            list((tmp_path / "uploads").iterdir()) == list((tmp_path / "results").iterdir()) == []
+        )
+        assert under_way != complete
