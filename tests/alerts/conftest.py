@@ -1,7 +1,6 @@
 """Alerts of an app on the test's database, told to a real receiver of webhooks."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 
 import pytest
 
@@ -9,27 +8,10 @@ from holdfast import Holdfast
 from holdfast.alerts import Alerting, AlertOptions
 from holdfast.alerts.webhook import WebhookSink
 from holdfast.runtime.clock import monotonic_s, sleep_s
-from holdfast.testing import ManualClock
 from tests.bridges.fake_receiver import SECRET, ReceiverLedger, fake_receiver
 from tests.bridges.wire import FakeApi
 
 PATIENCE_S = 30
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def open_app(database_url: str, clock: ManualClock) -> Iterator[Callable[..., Holdfast]]:
-    with ExitStack() as opened:
-
-        def open_one(*pipelines, **options) -> Holdfast:
-            given = {"clock": clock, **options}
-            return opened.enter_context(Holdfast(database_url, pipelines=pipelines, **given))
-
-        yield open_one
 
 
 @pytest.fixture

@@ -11,11 +11,6 @@ from tests.api.clients import client_of
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 def script() -> Script:
     """What the stage `one` of the pipeline `p` does, call by call: it returns 1."""
     return Script(then=1)

@@ -15,11 +15,6 @@ from holdfast.testing.conformance.publishing import rolled_back
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 def app(database_url: str, clock: ManualClock) -> Iterator[Holdfast]:
     with Holdfast(database_url, clock=clock) as opened:
         yield opened

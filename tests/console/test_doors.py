@@ -3,8 +3,8 @@
 import pytest
 
 from holdfast.core.job import JobState
+from tests.console.action_cases import CASES, OPEN_TO_ALL, WHY, address, started
 from tests.console.site import NOBODY, Form, Site, answered, at
-from tests.console.test_actions import CASES, OPEN_TO_ALL, WHY, address, started
 
 ELSEWHERE = [
     "//evil.example/",

@@ -1,28 +1,10 @@
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 
 import pytest
 
 from holdfast import Holdfast, Pipeline, Promise, Retry
-from holdfast.testing import ManualClock, Script
+from holdfast.testing import Script
 from tests.engine.mailbox import BOTH, OPTIONS, Mailbox
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def open_app(database_url: str, clock: ManualClock) -> Iterator[Callable[..., Holdfast]]:
-    """Opens an app on the test's database, by the test's clock."""
-    with ExitStack() as opened:
-
-        def open_one(*pipelines, **options) -> Holdfast:
-            given = {"clock": clock, **options}
-            return opened.enter_context(Holdfast(database_url, pipelines=pipelines, **given))
-
-        yield open_one
 
 
 @pytest.fixture

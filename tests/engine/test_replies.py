@@ -10,12 +10,7 @@ from holdfast.bridges.inbound import replied, reply_of
 from holdfast.errors import GiveUp, InvalidValue, TokenRefused, WrongState
 from holdfast.runtime.callbacks import REPLIES
 from holdfast.runtime.received import Received
-from holdfast.testing import ManualClock, run_inline
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
+from holdfast.testing import run_inline
 
 
 def grading(*, valid_for: float | None = None, timeout: float | None = None) -> Pipeline:

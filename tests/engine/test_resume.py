@@ -7,7 +7,7 @@ import pytest
 from holdfast import JobState, Pipeline, Retry, Wait
 from holdfast.errors import InvalidValue, TokenRefused, UsageError
 from holdfast.runtime.attempt import Attempt, JobContext
-from holdfast.testing import ManualClock, run_inline
+from holdfast.testing import run_inline
 
 
 class Approvals:
@@ -25,11 +25,6 @@ class Approvals:
         @self.pipeline.stage
         def act(_job, ask: dict) -> str:
             return f"approved by {ask['by']}"
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
 
 
 def waiting(open_app, clock, approvals, **options):

@@ -11,11 +11,6 @@ from tests.guard.calls import Sleeper
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 def sleeper(clock: ManualClock) -> Sleeper:
     return Sleeper(clock)
 

@@ -1,12 +1,10 @@
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from holdfast import Holdfast
 from holdfast.metrics import Exposition, Scope
-from holdfast.testing import ManualClock
 
 
 class Scrapes:
@@ -32,22 +30,6 @@ class Scrapes:
                 labels = tuple(value for _, value in sorted(sample.labels.items()))
                 found.setdefault(sample.name, {})[labels] = sample.value
         return found
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-def open_app(database_url: str, clock: ManualClock) -> Iterator[Callable[..., Holdfast]]:
-    with ExitStack() as opened:
-
-        def open_one(*pipelines, **options) -> Holdfast:
-            given = {"clock": clock, **options}
-            return opened.enter_context(Holdfast(database_url, pipelines=pipelines, **given))
-
-        yield open_one
 
 
 @pytest.fixture

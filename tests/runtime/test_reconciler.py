@@ -1,8 +1,7 @@
 """Marks are compared with what providers know: slowly, in turn, and not beyond reason."""
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -18,24 +17,18 @@ OPTIONS = CourierOptions(timeout=10, lease=30, reconcile_every=60, reconcile_bat
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
 def mailbox(clock: ManualClock) -> Mailbox:
     return Mailbox(clock, LOOKUP)
 
 
 @pytest.fixture
-def open_app(database_url: str, clock: ManualClock) -> Iterator[Callable[..., Holdfast]]:
-    with ExitStack() as opened:
+def open_for(open_app) -> Callable[..., Holdfast]:
+    """Opens an app whose deliveries go through these providers."""
 
-        def make(*providers, **options) -> Holdfast:
-            given = {"courier": OPTIONS, "clock": clock, **options}
-            return opened.enter_context(Holdfast(database_url, providers=providers, **given))
+    def open_one(*providers, **options) -> Holdfast:
+        return open_app(providers=providers, **{"courier": OPTIONS, **options})
 
-        yield make
+    return open_one
 
 
 def reconciler_of(app: Holdfast, options: CourierOptions = OPTIONS) -> Reconciler:
@@ -66,8 +59,8 @@ def checked(app: Holdfast) -> int:
     return sum(view.delivery.checked_at is not None for view in app.deliveries.find())
 
 
-def test_every_mark_is_confirmed_once_one_lookup_a_turn(open_app, mailbox):
-    app = open_app(mailbox)
+def test_every_mark_is_confirmed_once_one_lookup_a_turn(open_for, mailbox):
+    app = open_for(mailbox)
     told(app, 10)
     reconciler = reconciler_of(app)
 
@@ -78,8 +71,8 @@ def test_every_mark_is_confirmed_once_one_lookup_a_turn(open_app, mailbox):
     assert len(mailbox.lookups) == 10
 
 
-def test_lookups_are_spread_over_time(open_app, mailbox, clock):
-    app = open_app(mailbox)
+def test_lookups_are_spread_over_time(open_for, mailbox, clock):
+    app = open_for(mailbox)
     told(app, 10)
     reconciler = reconciler_of(app)
 
@@ -89,8 +82,8 @@ def test_lookups_are_spread_over_time(open_app, mailbox, clock):
     assert reconciler.tick(clock.now()) - clock.now() >= 0.75 * 60 * SECOND_US
 
 
-def test_marks_are_left_alone_while_they_are_young_and_when_they_are_old(open_app, mailbox, clock):
-    app = open_app(mailbox)
+def test_marks_are_left_alone_while_they_are_young_and_when_they_are_old(open_for, mailbox, clock):
+    app = open_for(mailbox)
     app.deliver("s", recipients=["young@example.test"], message={})
     drain(app)
     reconciler = reconciler_of(app)
@@ -102,8 +95,8 @@ def test_marks_are_left_alone_while_they_are_young_and_when_they_are_old(open_ap
     assert mailbox.lookups == []
 
 
-def test_a_mark_without_evidence_is_cleared_and_sent_again(open_app, mailbox, caplog):
-    app = open_app(mailbox)
+def test_a_mark_without_evidence_is_cleared_and_sent_again(open_for, mailbox, caplog):
+    app = open_for(mailbox)
     told(app, 2)
     first = mailbox.sends[0]
     del mailbox._accepted[first]
@@ -117,9 +110,9 @@ def test_a_mark_without_evidence_is_cleared_and_sent_again(open_app, mailbox, ca
 
 
 def test_a_lookup_that_finds_nothing_at_all_is_doubted_before_everything_is_sent_again(
-    open_app, mailbox, caplog
+    open_for, mailbox, caplog
 ):
-    app = open_app(mailbox)
+    app = open_for(mailbox)
     told(app, 12)
     mailbox.forgets = True
     reconciler = reconciler_of(app)
@@ -131,8 +124,8 @@ def test_a_lookup_that_finds_nothing_at_all_is_doubted_before_everything_is_sent
     assert caplog.records[-1].event == "reconciliation_stopped"
 
 
-def test_what_is_unknown_is_asked_about_now_and_then(open_app, mailbox, clock):
-    app = open_app(mailbox)
+def test_what_is_unknown_is_asked_about_now_and_then(open_for, mailbox, clock):
+    app = open_for(mailbox)
     mailbox.next.append("accepted, no answer")
     mailbox.lookups_down = True
     told(app, 1)
@@ -151,8 +144,8 @@ def test_what_is_unknown_is_asked_about_now_and_then(open_app, mailbox, clock):
     assert len(mailbox.messages) == 1
 
 
-def test_marks_that_cannot_be_confirmed_do_not_keep_the_others_waiting(open_app, mailbox):
-    app = open_app(mailbox)
+def test_marks_that_cannot_be_confirmed_do_not_keep_the_others_waiting(open_for, mailbox):
+    app = open_for(mailbox)
     told(app, 10)
     down = mailbox.lookup
 
@@ -166,9 +159,9 @@ def test_marks_that_cannot_be_confirmed_do_not_keep_the_others_waiting(open_app,
     assert checked(app) == 5
 
 
-def test_it_can_be_turned_off_and_needs_a_provider_that_can_be_asked(open_app, mailbox, clock):
+def test_it_can_be_turned_off_and_needs_a_provider_that_can_be_asked(open_for, mailbox, clock):
     silent = Mailbox(clock, Promise(dedupes_for=100), name="silent")
-    app = open_app(mailbox, silent)
+    app = open_for(mailbox, silent)
     app.deliver("s", recipients=["a@x.test"], message={}, provider="silent")
     app.deliver("s", recipients=["b@x.test"], message={}, provider="mail")
     drain(app)
@@ -180,8 +173,8 @@ def test_it_can_be_turned_off_and_needs_a_provider_that_can_be_asked(open_app, m
     assert (len(mailbox.lookups), silent.lookups) == (1, [])
 
 
-def test_one_lookup_is_under_way_at_a_time(open_app, mailbox):
-    app = open_app(mailbox)
+def test_one_lookup_is_under_way_at_a_time(open_for, mailbox):
+    app = open_for(mailbox)
     told(app, 3)
     waiting = []
     reconciler = Reconciler(
@@ -199,8 +192,8 @@ def test_one_lookup_is_under_way_at_a_time(open_app, mailbox):
     assert len(waiting) == 1
 
 
-def test_an_answer_that_makes_no_sense_says_nothing(open_app, mailbox):
-    app = open_app(mailbox)
+def test_an_answer_that_makes_no_sense_says_nothing(open_for, mailbox):
+    app = open_for(mailbox)
     told(app, 1)
     mailbox.lookup = lambda **_: object()
     turns(app, reconciler_of(app), 3)

@@ -15,7 +15,7 @@ from holdfast import (
     Wait,
 )
 from holdfast.core.decision import Kind
-from holdfast.testing import ManualClock, Script, drain, failing, run_inline
+from holdfast.testing import Script, drain, failing, run_inline
 
 STEADY = Retry(attempts=3, base=10, factor=1, jitter="none")
 
@@ -24,25 +24,6 @@ def pipeline_of(script, **options):
     pipeline = Pipeline("work", retry=STEADY)
     pipeline.stage(name="step", **options)(script.handler)
     return pipeline
-
-
-@pytest.fixture
-def clock():
-    return ManualClock()
-
-
-@pytest.fixture
-def open_app(database_url, clock):
-    opened = []
-
-    def open_one(*pipelines):
-        app = Holdfast(database_url, pipelines=pipelines, clock=clock)
-        opened.append(app)
-        return app
-
-    yield open_one
-    for app in opened:
-        app.close()
 
 
 def test_due_jobs_run_to_their_end_in_this_thread(open_app):

@@ -1,36 +1,29 @@
 """Stages that call upstreams, run inline: their breakers act as they do in a worker."""
 
+from collections.abc import Callable
+
 import httpx
 import pytest
 
 from holdfast import Breaker, Holdfast, JobState, Pipeline, Retry, Upstream
 from holdfast.core.upstream import Gate
-from holdfast.testing import ManualClock, Script, drain, run_inline
+from holdfast.testing import Script, drain, run_inline
 
 PATIENT = Retry(attempts=4, base=1, factor=1, jitter="none")
 THREE = Breaker(consecutive=3, cooldown=30, growth=1, release=0)
 
 
 @pytest.fixture
-def clock():
-    return ManualClock()
-
-
-@pytest.fixture
-def open_app(database_url, clock):
-    opened = []
+def calling(open_app) -> Callable[..., Holdfast]:
+    """Opens an app with one stage that plays a script and calls an upstream on these terms."""
 
     def open_one(script, **terms) -> Holdfast:
         upstream = Upstream("gateway", **{"breaker": THREE, "retry": PATIENT, **terms})
         pipeline = Pipeline("work")
         pipeline.stage(name="call", calls=upstream)(script.handler)
-        app = Holdfast(database_url, pipelines=[pipeline], clock=clock)
-        opened.append(app)
-        return app
+        return open_app(pipeline)
 
-    yield open_one
-    for app in opened:
-        app.close()
+    return open_one
 
 
 def down(times: int) -> list[ConnectionError]:
@@ -45,9 +38,9 @@ def gate(app) -> Gate:
     return app.upstreams.show("gateway")[0].gate
 
 
-def test_failures_open_the_breaker_and_the_other_jobs_stay_queued(open_app):
+def test_failures_open_the_breaker_and_the_other_jobs_stay_queued(calling):
     script = Script(*down(9))
-    app = open_app(script)
+    app = calling(script)
     jobs = [app.submit("work") for _ in range(5)]
 
     run_inline(app)
@@ -58,9 +51,9 @@ def test_failures_open_the_breaker_and_the_other_jobs_stay_queued(open_app):
     assert [job.get().job.attempt for job in jobs] == [1, 1, 1, 0, 0]
 
 
-def test_after_the_cooldown_a_trial_closes_it_and_the_rest_goes_through(open_app, clock):
+def test_after_the_cooldown_a_trial_closes_it_and_the_rest_goes_through(calling, clock):
     script = Script(*down(3), then="fine")
-    app = open_app(script)
+    app = calling(script)
     began = clock.now()
     jobs = [app.submit("work") for _ in range(5)]
 
@@ -72,9 +65,9 @@ def test_after_the_cooldown_a_trial_closes_it_and_the_rest_goes_through(open_app
     assert len(script.calls) == 3 + 5
 
 
-def test_a_release_in_steps_lets_everything_through_in_the_end(open_app):
+def test_a_release_in_steps_lets_everything_through_in_the_end(calling):
     script = Script(*down(3), then="fine")
-    app = open_app(script, breaker=Breaker(consecutive=3, cooldown=30, release=60))
+    app = calling(script, breaker=Breaker(consecutive=3, cooldown=30, release=60))
     jobs = [app.submit("work") for _ in range(5)]
 
     drain(app)
@@ -82,8 +75,8 @@ def test_a_release_in_steps_lets_everything_through_in_the_end(open_app):
     assert states(jobs) == [JobState.COMPLETE] * 5
 
 
-def test_an_upstream_that_never_comes_back_uses_the_attempts_up(open_app):
-    app = open_app(Script(then=ConnectionError("refused")))
+def test_an_upstream_that_never_comes_back_uses_the_attempts_up(calling):
+    app = calling(Script(then=ConnectionError("refused")))
     jobs = [app.submit("work") for _ in range(3)]
 
     drain(app)
@@ -92,8 +85,8 @@ def test_an_upstream_that_never_comes_back_uses_the_attempts_up(open_app):
     assert [job.get().job.attempt for job in jobs] == [4, 4, 4]
 
 
-def test_fail_fast_fails_the_other_jobs_at_once(open_app):
-    app = open_app(
+def test_fail_fast_fails_the_other_jobs_at_once(calling):
+    app = calling(
         Script(*down(9)),
         breaker=Breaker(consecutive=3, cooldown=30, mode="fail_fast"),
         retry=Retry(attempts=1),
@@ -106,9 +99,9 @@ def test_fail_fast_fails_the_other_jobs_at_once(open_app):
     assert codes == ["NETWORK"] * 3 + ["CIRCUIT_OPEN"] * 2
 
 
-def test_a_notice_puts_jobs_off_past_the_cooldown(open_app):
+def test_a_notice_puts_jobs_off_past_the_cooldown(calling):
     script = Script(*down(3), then="fine")
-    app = open_app(script, breaker=Breaker(consecutive=3, cooldown=30, mode="notice", release=0))
+    app = calling(script, breaker=Breaker(consecutive=3, cooldown=30, mode="notice", release=0))
     jobs = [app.submit("work") for _ in range(4)]
 
     happened = drain(app)
@@ -117,9 +110,9 @@ def test_a_notice_puts_jobs_off_past_the_cooldown(open_app):
     assert states(jobs) == [JobState.COMPLETE] * 4
 
 
-def test_a_probe_stands_in_for_the_trial(open_app):
+def test_a_probe_stands_in_for_the_trial(calling):
     script, probe = Script(*down(3), then="fine"), Script(ConnectionError("not yet"), then=True)
-    app = open_app(script, probe=probe)
+    app = calling(script, probe=probe)
     jobs = [app.submit("work") for _ in range(3)]
 
     drain(app)
@@ -129,7 +122,7 @@ def test_a_probe_stands_in_for_the_trial(open_app):
     assert states(jobs) == [JobState.COMPLETE] * 3
 
 
-def test_a_429_keeps_every_job_away_until_its_retry_after(open_app, clock):
+def test_a_429_keeps_every_job_away_until_its_retry_after(calling, clock):
     request = httpx.Request("GET", "http://gateway.test")
     limited = httpx.HTTPStatusError(
         "slow down",
@@ -137,7 +130,7 @@ def test_a_429_keeps_every_job_away_until_its_retry_after(open_app, clock):
         response=httpx.Response(429, headers={"retry-after": "40"}, request=request),
     )
     script = Script(limited, then="fine")
-    app = open_app(script)
+    app = calling(script)
     jobs = [app.submit("work") for _ in range(3)]
 
     run_inline(app)
@@ -150,9 +143,9 @@ def test_a_429_keeps_every_job_away_until_its_retry_after(open_app, clock):
     assert states(jobs) == [JobState.COMPLETE] * 3
 
 
-def test_one_that_is_held_open_by_hand_holds_its_jobs_for_good(open_app):
+def test_one_that_is_held_open_by_hand_holds_its_jobs_for_good(calling):
     script = Script(then="fine")
-    app = open_app(script)
+    app = calling(script)
     app.upstreams.force_open("gateway", by="ada")
     job = app.submit("work")
 
@@ -165,9 +158,9 @@ def test_one_that_is_held_open_by_hand_holds_its_jobs_for_good(open_app):
     assert job.get().state is JobState.COMPLETE
 
 
-def test_a_job_that_is_held_past_its_deadline_fails_by_it(open_app):
+def test_a_job_that_is_held_past_its_deadline_fails_by_it(calling):
     script = Script(then="fine")
-    app = open_app(script)
+    app = calling(script)
     app.upstreams.force_open("gateway", by="ada")
     job = app.submit("work", deadline=60)
 

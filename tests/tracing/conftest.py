@@ -1,7 +1,8 @@
 """A real SDK of OpenTelemetry that keeps its spans in memory, and workers of a real clock."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import pytest
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
@@ -37,14 +38,9 @@ def spans() -> Iterator[Spans]:
 
 
 @pytest.fixture
-def open_app(database_url: str) -> Iterator[Callable[..., Holdfast]]:
-    """Opens an app on the test's database."""
-    with ExitStack() as opened:
-
-        def open_one(*pipelines, **options) -> Holdfast:
-            return opened.enter_context(Holdfast(database_url, pipelines=pipelines, **options))
-
-        yield open_one
+def app_options() -> dict[str, Any]:
+    """Apps by the real clock, as their workers are."""
+    return {}
 
 
 @pytest.fixture

@@ -1,0 +1,177 @@
+"""What consumers of a real RabbitMQ cannot handle becomes a dead letter, there and here."""
+
+import json
+from collections.abc import Iterator
+
+import aio_pika
+import kombu
+import pytest
+
+from holdfast import GiveUp
+from holdfast.bridges.rabbitmq import RabbitMq
+from holdfast.core.dead_letter import MESSAGE
+from holdfast.errors import UsageError
+from tests.bridges.broker import a_message, drained, on_channel
+from tests.bridges.consuming import Bench, bench_on, eventually
+
+pytestmark = pytest.mark.timeout(200)
+
+BUSY_S = 60.0
+"""For what takes a relay, two consumers and the broker one after the other."""
+
+
+@pytest.fixture
+def bench(database_url: str, amqp_url: str) -> Iterator[Bench]:
+    yield from bench_on(database_url, amqp_url)
+
+
+def test_poison_becomes_a_dead_letter_at_the_limit_and_does_not_loop(bench: Bench):
+    poison, fine = a_message(1), a_message(2)
+    bench.raises[poison.id] = TimeoutError("never")
+    bench.consumer()
+    bench.send(poison, fine)
+
+    letters = eventually(lambda: drained(bench.broker_url, bench.queue.dead_queue))
+
+    assert [letter.message_id for letter in letters] == [poison.id]
+    headers = letters[0].headers
+    assert headers["holdfast-attempts"] == 3
+    assert headers["holdfast-queue"] == bench.queue.name
+    failure = json.loads(headers["holdfast-failure"])
+    assert (failure["error_class"], failure["message"]) == ("NETWORK_TIMEOUT", "never")
+    assert headers["cloudEvents:subject"] == "submission-1"
+    assert [one.id for one in bench.handled].count(poison.id) == 3
+    assert bench.effects() == [fine.id]
+    assert bench.depth() == 0
+
+
+def test_what_cannot_succeed_is_a_dead_letter_at_once(bench: Bench):
+    sent = a_message()
+    bench.raises[sent.id] = GiveUp("SCHEMA_INVALID", "no such course")
+    bench.consumer()
+    bench.send(sent)
+
+    (letter,) = eventually(lambda: drained(bench.broker_url, bench.queue.dead_queue))
+
+    assert len(bench.handled) == 1
+    assert json.loads(letter.headers["holdfast-failure"])["error_class"] == "SCHEMA_INVALID"
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"NaN"])
+def test_a_message_that_cannot_be_read_is_a_dead_letter_at_once(bench: Bench, body):
+    bench.consumer()
+
+    async def send(channel):
+        exchange = await channel.get_exchange(bench.exchange)
+        await exchange.publish(aio_pika.Message(body, message_id="m-1"), routing_key="x")
+
+    on_channel(bench.broker_url, send)
+
+    (letter,) = eventually(lambda: drained(bench.broker_url, bench.queue.dead_queue))
+    assert letter.body == body
+    assert json.loads(letter.headers["holdfast-failure"])["error_class"] == "PAYLOAD_INVALID"
+    assert bench.handled == []
+
+
+def test_dead_letters_of_the_broker_become_dead_letters_here(bench: Bench):
+    sent = a_message(1, message_type="grading.request")
+    bench.raises[sent.id] = GiveUp("SCHEMA_INVALID", "no such course")
+    bench.consumer()
+    bench.dead_letter_consumer()
+    bench.send(sent)
+
+    (view,) = eventually(bench.app.dead.find)
+
+    letter = view.letter
+    assert (letter.id, letter.kind) == (sent.id, MESSAGE)
+    assert (letter.pipeline, letter.stage) == ("grading.request", bench.queue.name)
+    assert (letter.error_class, letter.message) == ("SCHEMA_INVALID", "no such course")
+    assert letter.attempts == 1
+    assert json.loads(letter.payload) == {
+        "message_id": sent.id,
+        "message_type": "grading.request",
+        "aggregate_id": "submission-1",
+        "trace": None,
+        "payload": {"n": 1},
+    }
+    assert bench.app.verify() == []
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff\x00", b""])
+@pytest.mark.parametrize("message_id", ["m-1", None])
+def test_a_dead_letter_that_cannot_be_read_is_kept_here_and_does_not_loop(
+    bench: Bench, body, message_id
+):
+    bench.consumer()
+    dead = bench.dead_letter_consumer()
+
+    # aio-pika would give every message an id.
+    given = {} if message_id is None else {"message_id": message_id}
+    with kombu.Connection(bench.broker_url) as connection:
+        connection.Producer().publish(
+            body,
+            exchange=bench.exchange,
+            routing_key="x",
+            content_type="application/octet-stream",
+            content_encoding="binary",
+            **given,
+        )
+
+    (view,) = eventually(bench.app.dead.find)
+    assert view.letter.error_class == "PAYLOAD_INVALID"
+    kept = json.loads(view.letter.payload)
+    assert kept["message_id"] == message_id or len(kept["message_id"]) == 64
+    assert kept["unreadable"] == {b"{": "{", b"\xff\x00": "\\xff\\x00", b"": ""}[body]
+    dead.stop()
+    assert drained(bench.broker_url, bench.queue.dead_queue) == []
+    bench.app.dead.triage(view.id, cause="data", by="ada")
+    bench.app.dead.remediate(view.id, evidence="told its producer", by="ada")
+    with pytest.raises(UsageError, match="have its producer send it anew"):
+        bench.app.dead.replay(view.id, by="ada")
+
+
+def test_a_dead_message_is_published_again_and_dies_again_or_lives(bench: Bench):
+    sent = a_message(1)
+    bench.raises[sent.id] = GiveUp("SCHEMA_INVALID", "no such course")
+    bench.consumer()
+    bench.dead_letter_consumer()
+    relay = bench.app.relay(RabbitMq(bench.broker_url, exchange=bench.exchange))
+    relay.start()
+    bench.cleanup.callback(relay.stop)
+    bench.send(sent)
+    eventually(bench.app.dead.find, within_s=BUSY_S)
+
+    def send_back() -> None:
+        dead = bench.app.dead
+        dead.triage(sent.id, cause="data", by="ada")
+        dead.remediate(sent.id, evidence="the course exists now", by="ada")
+        assert dead.replay(sent.id, by="ada").standing == "replaying"
+
+    send_back()
+    eventually(lambda: bench.app.dead.get(sent.id).letter.deaths == 2, within_s=BUSY_S)
+    assert bench.app.dead.get(sent.id).standing == "escalated"
+    del bench.raises[sent.id]
+    send_back()
+
+    assert eventually(bench.effects, within_s=BUSY_S) == [sent.id]
+    # The consumer may be faster than the relay, which marks what the broker has confirmed.
+    eventually(lambda: bench.app.outbox.get(sent.id).status == "published", within_s=BUSY_S)
+    assert bench.app.dead.get(sent.id).standing == "replaying"
+    assert bench.app.verify() == []
+
+
+def test_what_the_broker_gave_up_on_its_own_is_a_dead_letter_too(bench: Bench):
+    sent = a_message(1)
+    bench.send(sent)
+
+    async def let_die(channel):
+        queue = await channel.get_queue(bench.queue.name)
+        while (message := await queue.get(fail=False)) is not None:
+            await message.nack(requeue=True)
+
+    on_channel(bench.broker_url, let_die)
+    bench.dead_letter_consumer()
+
+    (view,) = eventually(bench.app.dead.find)
+    assert (view.letter.id, view.letter.error_class) == (sent.id, "WORKER_CRASH")
+    assert view.letter.queue == bench.queue.name

@@ -1,0 +1,126 @@
+"""A provider whose calls go through the breaker of an upstream."""
+
+from dataclasses import replace
+
+import pytest
+
+from holdfast import Breaker, DeliveryState
+from holdfast.classify import ProviderError, Verdict
+from holdfast.core.job import WorkerId
+from holdfast.core.upstream import Gate, UpstreamState
+from holdfast.pipeline import Upstream
+from holdfast.runtime.breakers import Breakers
+from holdfast.runtime.courier import HOLD_US
+from holdfast.runtime.watch import MOST_RETRIES_SAVED
+from tests.runtime.courier.desk import OPTIONS, Clerk, Desk, deliver, read
+
+BREAKER = Breaker(consecutive=2, cooldown=30, trials=1, trial_timeout=60, release=0.0)
+
+
+@pytest.fixture
+def clerk() -> Clerk:
+    return Clerk(upstream=Upstream("smtp", breaker=BREAKER))
+
+
+@pytest.fixture
+def desk(open_for, clerk: Clerk) -> Desk:
+    app = open_for(clerk)
+    breakers = Breakers(
+        app.store,
+        worker=WorkerId("w"),
+        stages=list(app.dispatch.providers),
+        chance=app.chance,
+    )
+    breakers.refresh(app.clock.now())
+    return Desk(app, breakers=breakers)
+
+
+def settle(desk: Desk) -> None:
+    desk.courier._breakers.tick(desk.app.clock.now())
+
+
+def test_while_it_is_open_nothing_is_sent_and_no_attempt_is_spent(desk, clerk):
+    app = desk.app
+    forced = UpstreamState("smtp", forced=Gate.OPEN, forced_by="ada")
+    app.store.upstreams.save(forced, now=app.clock.now())
+    settle(desk)
+    (made,) = deliver(app)
+    desk.tick()
+
+    assert desk.waiting == []
+    assert read(app, made) == made
+
+
+def test_failures_open_it_and_a_trial_closes_it(desk, clerk, clock):
+    app = desk.app
+    deliver(app, 5)
+    clerk.raises = ProviderError(
+        Verdict("UPSTREAM_5XX", retryable=True, blames_upstream=True), "503", status_code=503
+    )
+    desk.tick()
+    desk.run()
+    settle(desk)
+    assert app.store.upstreams.get("smtp").gate is Gate.OPEN
+    clock.advance(20)
+    desk.tick()
+    assert desk.waiting == [], "the gate is open: nothing goes through"
+
+    clerk.raises = None
+    clock.advance(20)
+    settle(desk)
+    desk.tick()
+    assert desk.run() == 1, "one trial for the whole fleet"
+    settle(desk)
+    assert app.store.upstreams.get("smtp").gate is Gate.CLOSED
+    desk.tick()
+    assert desk.run() == 3
+
+
+def test_a_rate_limit_holds_everything_without_spending_attempts(desk, clerk, clock):
+    app = desk.app
+    made = deliver(app, 5)
+    clerk.raises = ProviderError(
+        Verdict("RATE_LIMITED", retryable=True),
+        "slow down",
+        status_code=429,
+        headers={"Retry-After": "60"},
+    )
+    desk.tick()
+    desk.run()
+    clerk.raises = None
+    settle(desk)
+    clock.advance(59)
+    desk.tick()
+    assert desk.waiting == []
+
+    clock.advance(2)
+    settle(desk)
+    for _ in range(4):
+        desk.tick()
+        desk.run()
+    assert {read(app, each).state for each in made} == {DeliveryState.SENT}
+    assert sorted(read(app, each).attempts for each in made) == [1, 1, 2, 2, 2]
+
+
+def test_retries_beyond_the_budget_of_the_upstream_are_put_back_and_cost_nothing(open_for, clock):
+    clerk = Clerk(upstream=Upstream("smtp", retry_budget=0.0))
+    app = open_for(clerk, courier=replace(OPTIONS, concurrency=50))
+    breakers = Breakers(
+        app.store,
+        worker=WorkerId("w"),
+        stages=list(app.dispatch.providers),
+        chance=app.chance,
+    )
+    desk = Desk(app, breakers=breakers)
+    made = deliver(app, 20)
+    clerk.raises = ProviderError(Verdict("RATE_LIMITED", retryable=True), "busy")
+    desk.tick()
+    assert desk.run() == 20
+    clock.advance(8)
+    desk.tick()
+
+    put_back = [read(app, each) for each in made if read(app, each).holder is None]
+    assert 20 - len(put_back) == len(desk.waiting) == int(MOST_RETRIES_SAVED) + 1
+    assert {each.attempts for each in put_back} == {1}
+    assert {each.run_at for each in put_back} == {clock.now() + HOLD_US}
+    assert breakers.watches["smtp"].in_flight == len(desk.waiting)
