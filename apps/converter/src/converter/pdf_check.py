@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
 
-MARK: Final = b"%PDF-"
-LOOKED_AT: Final = 1024
-"""Readers of PDF look for the mark in the first so many bytes: some files have a few before it."""
+from converter.gateway.pdf_check import HEAD_BYTES, begins_like_pdf
 
 
 class NotPdf(Exception):
@@ -20,9 +17,9 @@ def checked_pdf(chunks: Iterable[bytes]) -> Iterator[bytes]:
     head = b""
     for chunk in parts:
         head += chunk
-        if len(head) >= LOOKED_AT or MARK in head:
+        if len(head) >= HEAD_BYTES or begins_like_pdf(head):
             break
-    if MARK not in head[: LOOKED_AT + len(MARK) - 1]:
+    if not begins_like_pdf(head):
         raise NotPdf
     yield head
     yield from parts

@@ -4,7 +4,7 @@ import pytest
 
 from converter.limits import TooLarge, limited
 from converter.payload import MAX_FILENAME, plain_filename, xml_filename
-from converter.pdf_check import LOOKED_AT, NotPdf, checked_pdf
+from converter.pdf_check import NotPdf, checked_pdf
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,9 @@ def test_xml_is_saved_under_the_name_of_its_pdf(name, saved):
     [
         [b"%PDF-1.4 and more"],
         [b"%P", b"DF", b"-1.4"],
-        [b"junk" * 100, b"%PDF-2.0"],
-        [b" " * (LOOKED_AT - 1), b"%PDF-2.0"],
+        [b"\xef\xbb\xbf%PDF-2.0"],
+        [b"\r\n\0" * 100, b"%PDF-2.0"],
+        [b" " * 1019, b"%PDF-2.0"],
     ],
 )
 def test_a_file_that_begins_like_a_pdf_is_passed_on_whole(chunks):
@@ -55,7 +56,15 @@ def test_a_file_that_begins_like_a_pdf_is_passed_on_whole(chunks):
 
 
 @pytest.mark.parametrize(
-    "chunks", [[], [b""], [b"%PD"], [b"<svg/>"] * 500, [b" " * (LOOKED_AT + 1), b"%PDF-1.4"]]
+    "chunks",
+    [
+        [],
+        [b""],
+        [b"%PD"],
+        [b"<svg/>"] * 500,
+        [b"<html></html>", b"%PDF-1.4"],
+        [b" " * 1020, b"%PDF-1.4"],
+    ],
 )
 def test_a_file_that_does_not_is_refused_before_anything_is_passed_on(chunks):
     with pytest.raises(NotPdf):

@@ -9,9 +9,19 @@ from typing import Final
 from converter.gateway.errors import Reason, Refused
 from converter.gateway.limits import Limits
 
-_HEAD_BYTES: Final = 1024
+HEAD_BYTES: Final = 1024
+"""How many of the first bytes say whether a file begins like a PDF."""
 _TAIL_BYTES: Final = 8 * 1024
-_BEFORE_HEAD: Final = b"\xef\xbb\xbf\x00\t\n\f\r "
+_MARK: Final = b"%PDF-"
+_BEFORE_MARK: Final = b"\xef\xbb\xbf\x00\t\n\f\r "
+
+
+def begins_like_pdf(head: bytes) -> bool:
+    """Tell whether the mark of PDF is the first thing in these bytes, blanks aside.
+
+    Readers take other bytes before it as well; then the same file may be a page of HTML.
+    """
+    return head[:HEAD_BYTES].lstrip(_BEFORE_MARK).startswith(_MARK)
 
 
 def check_pdf(pdf: Path, limits: Limits) -> None:
@@ -23,10 +33,10 @@ def check_pdf(pdf: Path, limits: Limits) -> None:
     with pdf.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
-        head = file.read(_HEAD_BYTES)
+        head = file.read(HEAD_BYTES)
         file.seek(max(0, size - _TAIL_BYTES))
         tail = file.read(_TAIL_BYTES)
-    if not head.lstrip(_BEFORE_HEAD).startswith(b"%PDF-"):
+    if not begins_like_pdf(head):
         raise Refused(Reason.NOT_A_PDF)
     if size > limits.max_pdf_bytes:
         raise Refused(Reason.TOO_LARGE, limits)
