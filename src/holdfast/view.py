@@ -66,6 +66,12 @@ class JobView:
         """When the job is, or was, due."""
         return to_datetime(self.job.run_at)
 
+    @property
+    def finished_at(self) -> datetime | None:
+        """When the job ended; None while it has not."""
+        instant = self.job.finished_at
+        return None if instant is None else to_datetime(instant)
+
     def to_document(self) -> dict[str, Any]:
         """Return plain JSON values; times are RFC 3339 in UTC."""
         job = self.job

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict
@@ -86,13 +86,9 @@ def document_of(view: JobView, conversions: Conversions, *, attempts: int, root:
         attempt=job.attempt,
         attempts=attempts,
         created_at=view.created_at,
-        finished_at=_moment(job.finished_at),
+        finished_at=view.finished_at,
         error_code=code,
         error_message=message,
         can_retry=conversions.can_retry(view),
         download=f"{root}/api/jobs/{view.id}/download" if has_result else None,
     )
-
-
-def _moment(instant_us: int | None) -> datetime | None:
-    return None if instant_us is None else datetime.fromtimestamp(instant_us / 1_000_000, UTC)
