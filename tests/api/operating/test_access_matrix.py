@@ -81,7 +81,7 @@ ROUTES = {
     "GET /api/replays/{replay_id}/letters": Door(READER),
     "POST /api/replays/{replay_id}/cancel": Door(OPERATOR),
     "POST /api/replays/{replay_id}/resume": Door(OPERATOR),
-    "GET /api/session": Door(READER),
+    "GET /api/session": Door(READER, walk_ins=True),
     "POST /api/session": Door(READER, body={"token": "hf_nobody"}),
     "DELETE /api/session": Door(READER),
     "GET /api/stream": Door(READER, walk_ins=True),

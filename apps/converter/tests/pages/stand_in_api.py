@@ -142,6 +142,7 @@ class StandInApi:
         return self.refusals.get(what)
 
     async def _upload(self, request: Request) -> Response:
+        self.asked.append("upload")
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
         try:

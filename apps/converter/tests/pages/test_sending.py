@@ -200,6 +200,17 @@ def test_somebody_signed_in_to_the_console_sends_the_token_of_their_session(api,
 
     expect(row(page, "a.pdf")).to_be_visible()
     expect(page.locator("#uploads")).to_be_hidden()
+    assert api.asked.count("upload") == 1
+
+
+def test_the_token_of_a_new_session_is_sent_once_the_old_one_is_refused(api, page):
+    choose(page, "a.pdf")
+    expect(row(page, "a.pdf")).to_be_visible()
+    api.csrf_token = "made-for-ada"
+
+    choose(page, "b.pdf")
+
+    expect(row(page, "b.pdf")).to_be_visible()
 
 
 def test_a_name_that_is_markup_is_shown_as_text(api, page):

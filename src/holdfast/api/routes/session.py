@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.api.access import Reader, guarded_router, visitor_of
+from holdfast.api.access import Reader, ReaderOrWalkIn, guarded_router, visitor_of
 from holdfast.api.doors import Visitor
 from holdfast.api.principal import Role
 from holdfast.api.signing_in import csrf_token_of, sign_in, sign_out
@@ -34,8 +34,8 @@ class SessionDocument(BaseModel):
 
 
 @ROUTER.get("")
-async def get_session(request: Request, _who: Reader) -> SessionDocument:
-    """Tell who you are."""
+async def get_session(request: Request, _who: ReaderOrWalkIn) -> SessionDocument:
+    """Tell who you are, also somebody who came without credentials."""
     visitor = await visitor_of(request)
     return SessionDocument.of(visitor, csrf_token=csrf_token_of(request, visitor))
 

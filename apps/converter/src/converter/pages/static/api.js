@@ -3,8 +3,9 @@
 const API = new URL("../api/", document.baseURI);
 const TOKEN_REFUSED = "csrf_refused";
 
-// Somebody who is signed in to the console has to send their session's token along.
-let token = null;
+// Somebody who is signed in to the console has to send their session's token along. It is asked for
+// before the first change: a file that is refused for want of it would have been sent for nothing.
+let token;
 
 export class Problem extends Error {
   constructor({ status = 0, code = "UNKNOWN", detail }) {
@@ -90,14 +91,28 @@ async function send(file, { mapping, headers, signal, onProgress }) {
 }
 
 async function withToken(call) {
-  const headers = () => (token === null ? {} : { "X-CSRF-Token": token });
+  token ??= askToken();
   try {
-    return await call(headers());
+    return await call(headersOf(await token));
   } catch (problem) {
     if (problem.code !== TOKEN_REFUSED) throw problem;
-    token = parsed(await request("session")).csrf_token;
-    return call(headers());
+    // Signed in, or in again, since it was asked for.
+    token = askToken();
+    return call(headersOf(await token));
   }
+}
+
+async function askToken() {
+  try {
+    return parsed(await request("session")).csrf_token;
+  } catch (problem) {
+    token = undefined;
+    throw problem;
+  }
+}
+
+function headersOf(csrfToken) {
+  return csrfToken === null ? {} : { "X-CSRF-Token": csrfToken };
 }
 
 function parsed({ status, text }) {
