@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from holdfast import tracing
@@ -375,7 +376,9 @@ def _dispatch(providers: Iterable[Provider], options: CourierOptions) -> Dispatc
         checked_name(provider.name, what="provider")
         upstream = getattr(provider, "upstream", None)
         terms = None if upstream is None else upstream.terms()
-        bound.append(BoundProvider(provider, options.terms(provider.promise), terms))
+        own = getattr(provider, "retry", None)
+        used = options if own is None else replace(options, retry=own)
+        bound.append(BoundProvider(provider, used.terms(provider.promise), terms))
     return Dispatch(Providers(bound), options)
 
 

@@ -90,14 +90,23 @@ def fixed_spread(environment: Mapping[str, str]) -> Retry:
     )
 
 
-FULL_JITTER: Final = Retry(
-    attempts=5,
-    base=1.0,
-    factor=2.0,
-    cap=60.0,
-    jitter=Jitter.FULL,
-    retry_after_ceiling=300.0,
-)
+def full_jitter(environment: Mapping[str, str]) -> Retry:
+    """Anywhere up to 1 s, doubled by every failure up to 60 s; 5 attempts; Retry-After up to 5 min.
+
+    `RETRY_MAX_ATTEMPTS` and `RETRY_BASE_DELAY_MS` override those numbers.
+    """
+    base_ms = _whole_number(environment, BASE_DELAY_VARIABLE, default=1_000, most=_MAX_DELAY_MS)
+    return Retry(
+        attempts=_attempts(environment, default=5),
+        base=base_ms / 1_000,
+        factor=2.0,
+        cap=max(60.0, base_ms / 1_000),
+        jitter=Jitter.FULL,
+        retry_after_ceiling=300.0,
+    )
+
+
+FULL_JITTER: Final = full_jitter({})
 """Anywhere up to 1 s, doubled by every failure up to 60 s; 5 attempts; Retry-After up to 5 min."""
 
 ADDED_JITTER: Final = added_jitter({})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.presets import FULL_JITTER
+from holdfast.presets import FULL_JITTER, full_jitter
 from tests.presets.driving import ALMOST_ONE, delays
 
 
@@ -21,3 +21,15 @@ class TestCriticizer:
         assert delays(FULL_JITTER, 0.5, failures=[1], retry_after=120) == [120]
         assert delays(FULL_JITTER, 0.5, failures=[1], retry_after=3_600) == [300]
         assert delays(FULL_JITTER, 0.5, failures=[9], retry_after=10) == [30]
+
+    def test_its_numbers_come_from_the_environment(self):
+        quick = full_jitter({"RETRY_MAX_ATTEMPTS": "3", "RETRY_BASE_DELAY_MS": "20"})
+
+        assert quick.attempts == 3
+        assert delays(quick, ALMOST_ONE, failures=[1, 2, 3]) == pytest.approx(
+            [0.02, 0.04, 0.08], abs=0.000_002
+        )
+        assert full_jitter({}) == FULL_JITTER
+
+    def test_a_first_delay_beyond_a_minute_is_not_cut(self):
+        assert delays(full_jitter({"RETRY_BASE_DELAY_MS": "90000"}), 0.5, failures=[1]) == [45]

@@ -21,6 +21,7 @@ from holdfast.classify.verdicts import SATURATED
 from holdfast.core.document import encode
 from holdfast.core.instant import Instant, to_rfc3339
 from holdfast.core.promise import Promise
+from holdfast.core.retry import Retry
 from holdfast.printable import visible
 from holdfast.runtime.clock import sleep_s, wall_clock
 from holdfast.runtime.provider import Evidence
@@ -45,10 +46,12 @@ class File:
         name: str = "file",
         addressed_by: str = "to",
         echo: TextIO | None = None,
+        retry: Retry | None = None,
         now: Callable[[], Instant] = wall_clock,
     ) -> None:
         self.name = name
         self.addressed_by = addressed_by
+        self.retry = retry
         self.promise = Promise(dedupes_for=DEDUPES_FOR_S, lookup_lag=0.0)
         self._path = Path(path)
         self._echo = echo

@@ -24,6 +24,7 @@ from holdfast.bridges.upstream import Guarded
 from holdfast.classify import ProviderError, Verdict
 from holdfast.classify.verdicts import AUTH, INVALID, NOT_FOUND, RATE_LIMITED, UPSTREAM
 from holdfast.core.promise import Promise
+from holdfast.core.retry import Retry
 from holdfast.runtime.provider import Evidence
 
 LOOKUP_LAG_S: Final = 300.0
@@ -75,9 +76,11 @@ class Postmark:
         base_url: str = "https://api.postmarkapp.com",
         tls: ssl.SSLContext | None = None,
         upstream: Guarded | None = None,
+        retry: Retry | None = None,
     ) -> None:
         self.name = name
         self.upstream = upstream
+        self.retry = retry
         self.promise = Promise(lookup_lag=lookup_lag, lookup_for=lookup_for)
         self._key = Secret(key, name=f"the key of {name}")
         self._stream = stream

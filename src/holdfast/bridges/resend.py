@@ -32,6 +32,7 @@ from holdfast.classify.verdicts import (
     UPSTREAM,
 )
 from holdfast.core.promise import Promise
+from holdfast.core.retry import Retry
 from holdfast.runtime.provider import Evidence
 
 DEDUPES_FOR_S: Final = 24 * 3600.0
@@ -80,9 +81,11 @@ class Resend:
         base_url: str = "https://api.resend.com",
         tls: ssl.SSLContext | None = None,
         upstream: Guarded | None = None,
+        retry: Retry | None = None,
     ) -> None:
         self.name = name
         self.upstream = upstream
+        self.retry = retry
         self.promise = Promise(
             dedupes_for=DEDUPES_FOR_S,
             lookup_lag=LOOKUP_LAG_S,

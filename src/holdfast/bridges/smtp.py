@@ -33,6 +33,7 @@ from holdfast.classify.reasons import is_untrusted
 from holdfast.classify.verdicts import ANSWER_INVALID, AUTH, TIMEOUT_UNSENT, UNSENT
 from holdfast.core.instant import Instant, to_datetime
 from holdfast.core.promise import Promise
+from holdfast.core.retry import Retry
 from holdfast.errors import InvalidValue
 from holdfast.runtime.clock import wall_clock
 from holdfast.runtime.provider import Evidence
@@ -69,6 +70,7 @@ class Smtp:
         local_name: str | None = None,
         tls: ssl.SSLContext | None = None,
         upstream: Guarded | None = None,
+        retry: Retry | None = None,
         now: Callable[[], Instant] = wall_clock,
     ) -> None:
         if security not in _PORTS:
@@ -82,6 +84,7 @@ class Smtp:
             raise InvalidValue("Smtp", field="security", value=security, limit=limit)
         self.name = name
         self.upstream = upstream
+        self.retry = retry
         self.promise = Promise()
         self._host, self._port = host, port or _PORTS[security]
         self._security = security

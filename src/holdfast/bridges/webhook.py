@@ -22,6 +22,7 @@ from holdfast.classify import ProviderError
 from holdfast.classify.verdicts import INVALID
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.promise import Promise
+from holdfast.core.retry import Retry
 from holdfast.errors import InvalidValue
 from holdfast.runtime.clock import wall_clock
 from holdfast.runtime.provider import Evidence
@@ -54,10 +55,12 @@ class Webhook:
         public_only: bool = False,
         tls: ssl.SSLContext | None = None,
         upstream: Guarded | None = None,
+        retry: Retry | None = None,
         now: Callable[[], Instant] = wall_clock,
     ) -> None:
         self.name = name
         self.upstream = upstream
+        self.retry = retry
         self.promise = Promise(dedupes_for=receiver_dedupes_for)
         self._keys = SigningKeys(secrets)
         self._allow_http, self._public_only = allow_http, public_only

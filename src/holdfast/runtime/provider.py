@@ -32,7 +32,8 @@ class Provider(Protocol):
     One whose promise has a `lookup_lag` has a `lookup` too, as `LooksUp` says. It may have more:
     `check(message)` raises when a message can never be sent, before anything is stored;
     `addressed_by` names the field of a message that holds the recipient; `upstream` is the
-    `Upstream` whose breaker guards the calls.
+    `Upstream` whose breaker guards the calls; `retry` says how often a message is sent through it,
+    where that is not as `CourierOptions` says.
     """
 
     name: str
