@@ -43,7 +43,8 @@ class Verdict:
     outcome_known: bool = True
     message: str | None = None
     attempts: int | None = None
-    """At most this many attempts when they end like this, whatever the stage's budget."""
+    """At most this many attempts of a stage may end like this, whatever its budget; attempts that
+    failed otherwise do not count."""
     retry_after_us: int | None = None
     """A wait the upstream asked for in a place where no header is; a header's is preferred."""
     blames_upstream: bool | None = None

@@ -27,6 +27,9 @@ class Failed:
     """The attempt failed, or what a waiting stage waits for will not come."""
 
     failure: Failure
+    alike: int | None = None
+    """How many attempts of the stage failed with the same class before; None when nobody looked,
+    and then all of them count."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class Failure:
     http_status: int | None = None
     retry_after_us: int | None = None
     attempts: int | None = None
-    """At most this many attempts when they end like this, whatever the stage's budget."""
+    """At most this many attempts of a stage may end like this, whatever its budget."""
     blames_upstream: bool = False
     """Whether this is evidence that the upstream is unwell: what a breaker counts.
 

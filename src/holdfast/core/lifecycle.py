@@ -82,7 +82,7 @@ def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
         case Done():
             return _after_result(job, plan, event, now)
         case Failed():
-            return _after_failure(job, stage, event.failure, now, roll)
+            return _after_failure(job, stage, event.failure, now, roll, alike=event.alike)
         case LeaseExpired():
             if job.lease_until is not None and now <= job.lease_until:
                 return _ignored(job, event, "the lease has not ended")
@@ -169,14 +169,24 @@ def _advance(job: Job, following: StagePlan, done: Done, now: Instant) -> Decisi
 
 
 def _after_failure(
-    job: Job, stage: StagePlan, failure: Failure, now: Instant, roll: float
+    job: Job,
+    stage: StagePlan,
+    failure: Failure,
+    now: Instant,
+    roll: float,
+    *,
+    alike: int | None = None,
 ) -> Decision:
     """Schedule the next attempt, or end the job when its budget or its time is used up."""
     if deadline.passed(job, now):
         return _expire(job, now, remark={"last_failure": failure.error_class})
     retry = stage.retry
-    budget = retry.attempts if failure.attempts is None else min(retry.attempts, failure.attempts)
-    if not failure.retryable or job.attempt >= budget:
+    limit = failure.attempts
+    if (
+        not failure.retryable
+        or job.attempt >= retry.attempts
+        or (limit is not None and (job.attempt if alike is None else alike + 1) >= limit)
+    ):
         return _fail(job, failure, now)
     asked_us = failure.retry_after_us
     delay_us = retry.delay_us(failures=job.attempt, roll=roll, retry_after_us=asked_us)

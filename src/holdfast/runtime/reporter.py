@@ -16,6 +16,7 @@ from holdfast.core.instant import FAR_FUTURE, Instant, later
 from holdfast.core.job import Job, JobState
 from holdfast.core.lease import holds
 from holdfast.core.lifecycle import decide, evolve
+from holdfast.core.repeats import depends_on_repeats, failed_alike
 from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
 from holdfast.runtime.announce import Announcer, Applied
@@ -213,6 +214,10 @@ class Reporter:
         if type(event) is Suspended and event.asked is not None:
             # Once: deliveries that are there must be seen again as they stand, not made again.
             event = outcome.event = self._ask(job, event, at)
+        if type(event) is Failed and event.alike is None:
+            stage = plan.stage(job.stage)
+            if stage is not None and depends_on_repeats(job, event.failure, stage.retry):
+                event = outcome.event = self._with_past(job, event)
         if type(event) is Done and not self.draining:
             following = plan.after(job.stage)
             if following is not None and self._crew.runs(job.pipeline, following.name, now=at):
@@ -229,6 +234,17 @@ class Reporter:
         except Exception as error:
             LOGGER.exception("the deliveries cannot be made", extra={"job_id": job.id})
             return Failed(classify(error, (), now=at))
+
+    def _with_past(self, job: Job, event: Failed) -> Failed:
+        """Look up how often the stage failed like this before; rare, so it may cost a question."""
+        try:
+            past = [item.entry for item in self._store.ledger(job.id)]
+        except UnavailableError:
+            raise
+        except Exception:
+            LOGGER.exception("the history cannot be read", extra={"job_id": job.id})
+            return event
+        return Failed(event.failure, failed_alike(event.failure, past))
 
     def _leave_batch(self, outcomes: Iterable[Outcome]) -> None:
         gone = set(outcomes)

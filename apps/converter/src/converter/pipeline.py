@@ -15,7 +15,8 @@ PIPELINE: Final = "convert"
 GATEWAY: Final = "gateway"
 MAX_BYTES: Final = 50 * 1024 * 1024
 _WRITES: Final = 2
-"""A result that cannot be kept is tried once more: what is wrong with a disk seldom passes."""
+"""A result that cannot be kept is tried once more, whatever the gateway did before: what is wrong
+with a disk seldom passes."""
 _MARGIN_S: Final = 5.0
 """How much longer the engine waits for a call than the call itself: its own limit says more."""
 

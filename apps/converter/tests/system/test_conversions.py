@@ -13,6 +13,7 @@ from converter.refusals import Expired, Forbidden, NotReady, NotTaken, QuotaReac
 from converter.storage.errors import StorageFailed, StorageFull
 from holdfast import JobState
 from holdfast.errors import UnknownJob, WrongState
+from holdfast.testing import drain
 
 
 def read(conversions, job_id, owner="ada"):
@@ -162,12 +163,21 @@ class TestQuota:
             pass
 
 
-class TestStorageFailures:
-    def test_a_failed_result_write_is_retried_once(self, converter):
-        def fail(_draft):
-            raise StorageFailed("results", "the disk does not answer")
+def fails_to_write(_draft):
+    raise StorageFailed("results", "the disk does not answer")
 
-        converter.gateway.plays += [fail, fail, b"<never/>"]
+
+class TestStorageFailures:
+    def test_a_failed_result_write_is_retried_once_also_after_failed_calls(self, converter):
+        converter.gateway.plays += [ConnectionResetError("lost"), fails_to_write, b"<kept/>"]
+        taken = converter.take()
+        drain(converter.app)
+
+        assert converter.app.job(taken.job.id).state is JobState.COMPLETE
+        assert read(converter.conversions, taken.job.id) == b"<kept/>"
+
+    def test_a_failed_result_write_is_retried_once(self, converter):
+        converter.gateway.plays += [fails_to_write, fails_to_write, b"<never/>"]
         taken = converter.take()
         converter.run()
         converter.app.clock.advance(100)
@@ -220,9 +230,15 @@ class TestOwners:
                 attempt()
         assert conversions.job(job_id, owner=None).id == job_id
 
-    def test_a_job_that_is_none_is_unknown(self, converter):
+    def test_a_job_that_is_none_is_unknown_to_who_sees_all_and_nobody_elses_business(
+        self, converter
+    ):
+        nobodys = "018f0000-0000-7000-8000-000000000000"
+
         with pytest.raises(UnknownJob):
-            converter.conversions.job("018f0000-0000-7000-8000-000000000000", owner="ada")
+            converter.conversions.job(nobodys, owner=None)
+        with pytest.raises(Forbidden):
+            converter.conversions.job(nobodys, owner="ada")
 
 
 class TestRetry:

@@ -1,0 +1,94 @@
+"""How often attempts may fail in the same way."""
+
+from dataclasses import replace
+
+import pytest
+
+from holdfast.core.decision import Entry, Kind
+from holdfast.core.event import Failed
+from holdfast.core.failure import Category, Failure
+from holdfast.core.job import JobState
+from holdfast.core.lifecycle import decide
+from holdfast.core.plan import Plan, StagePlan
+from holdfast.core.repeats import depends_on_repeats, failed_alike
+from holdfast.core.retry import Retry
+from tests.core.lifecycle_table import NOW, a_job
+
+RETRY = Retry(attempts=5, base=1, jitter="none")
+PLAN = Plan("p", (StagePlan("two", RETRY),))
+TWICE = Failure(
+    error_class="DISK", message="it broke", category=Category.TRANSIENT, retryable=True, attempts=2
+)
+
+
+def processing(attempt):
+    return a_job(JobState.PROCESSING, attempt=attempt)
+
+
+def past(kind, error_class=None):
+    return Entry(kind, NOW, "two", 1, None, None, error_class, None, None)
+
+
+@pytest.mark.parametrize(
+    ("attempt", "alike", "kind"),
+    [
+        (1, None, Kind.RETRIED),
+        (2, None, Kind.FAILED),
+        (2, 0, Kind.RETRIED),
+        (4, 0, Kind.RETRIED),
+        (2, 1, Kind.FAILED),
+        (4, 1, Kind.FAILED),
+        (5, 0, Kind.FAILED),
+    ],
+)
+def test_as_many_attempts_may_end_like_this_as_the_failure_allows(attempt, alike, kind):
+    decision = decide(processing(attempt), Failed(TWICE, alike), PLAN, NOW, 0.5)
+
+    assert decision.entry.kind is kind
+
+
+def test_attempts_are_alike_when_they_failed_with_the_same_class():
+    history = [
+        past(Kind.RETRIED, "DISK"),
+        past(Kind.RETRIED, "NETWORK"),
+        past(Kind.SNOOZED),
+        past(Kind.HELD),
+        past(Kind.RETRIED, "DISK"),
+    ]
+
+    assert failed_alike(TWICE, history) == 2
+
+
+@pytest.mark.parametrize("end", [Kind.ADVANCED, Kind.REVIVED])
+def test_what_failed_in_an_earlier_stage_or_before_a_manual_retry_is_over(end):
+    history = [past(Kind.RETRIED, "DISK"), past(end), past(Kind.RETRIED, "DISK")]
+
+    assert failed_alike(TWICE, history) == 1
+
+
+@pytest.mark.parametrize(
+    ("attempt", "failure", "depends"),
+    [
+        (2, TWICE, True),
+        (4, TWICE, True),
+        (1, TWICE, False),
+        (5, TWICE, False),
+        (2, replace(TWICE, attempts=None), False),
+        (2, replace(TWICE, attempts=1), False),
+        (2, replace(TWICE, retryable=False), False),
+    ],
+)
+def test_the_past_is_asked_for_only_where_it_decides(attempt, failure, depends):
+    assert depends_on_repeats(processing(attempt), failure, RETRY) is depends
+
+
+@pytest.mark.parametrize("attempt", range(1, 6))
+@pytest.mark.parametrize("limit", [None, 1, 2, 3])
+def test_where_it_does_not_it_would_change_nothing(attempt, limit):
+    failure = replace(TWICE, attempts=limit)
+    if depends_on_repeats(processing(attempt), failure, RETRY):
+        return
+    without = decide(processing(attempt), Failed(failure), PLAN, NOW, 0.5)
+
+    for alike in range(attempt):
+        assert decide(processing(attempt), Failed(failure, alike), PLAN, NOW, 0.5) == without
