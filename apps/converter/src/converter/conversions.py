@@ -7,11 +7,13 @@ belongs to another.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from converter.codes import IO_ERROR, NOT_PDF, TOO_LARGE
+from converter.kept_files import KeptFiles, kept_files
 from converter.limits import Quota, TooLarge, limited
 from converter.payload import Upload, plain_filename
 from converter.pdf_check import NotPdf, checked_pdf
@@ -82,17 +84,21 @@ class Conversions:
             return taken
 
     def job(self, job_id: str, *, owner: str | None) -> JobView:
-        """Return a conversion; raises holdfast's `UnknownJob`, or `Forbidden`."""
-        view = self._app.job(job_id)
-        if view.job.pipeline != PIPELINE:
-            raise UnknownJob(job_id)
-        if owner is not None and view.job.owner != owner:
-            raise Forbidden
+        """Return a conversion; raises `Forbidden`, or holdfast's `UnknownJob` to who sees all.
+
+        An owner is told the same of what is another's and of what is not there.
+        """
+        try:
+            view = self._app.job(job_id, owner=owner)
+        except UnknownJob:
+            view = None
+        if view is None or view.job.pipeline != PIPELINE:
+            raise UnknownJob(job_id) if owner is None else Forbidden
         return view
 
-    def can_retry(self, view: JobView) -> bool:
-        """Tell whether a conversion failed and its file is still there."""
-        return view.state is JobState.FAILED and self._uploads.exists(upload_of(view).source)
+    def kept(self, views: Sequence[JobView]) -> KeptFiles:
+        """Look which of these conversions still have the files that matter to them."""
+        return kept_files(views, uploads=self._uploads, results=self._results)
 
     def retry(self, job_id: str, *, owner: str | None, by: str) -> JobView:
         """Send a failed conversion back, with a new budget.
@@ -100,7 +106,7 @@ class Conversions:
         Raises `Expired` when its file is gone, and holdfast's `WrongState` unless it has failed.
         """
         view = self.job(job_id, owner=owner)
-        if view.state is JobState.FAILED and not self.can_retry(view):
+        if view.state is JobState.FAILED and not self.kept([view]).can_retry(view):
             raise Expired
         return self._app.retry(view.id, by=by)
 
@@ -117,13 +123,9 @@ class Conversions:
         view = self.job(job_id, owner=owner)
         if view.state is not JobState.COMPLETE:
             raise NotReady
-        if not self.has_result(view):
+        if not self.kept([view]).has_result(view):
             raise Expired
         return self._results.open(result_name(view.id))
-
-    def has_result(self, view: JobView) -> bool:
-        """Tell whether there is XML to fetch."""
-        return view.state is JobState.COMPLETE and self._results.exists(result_name(view.id))
 
     def _keep(self, upload: Upload, sending: Sending, owner: str) -> Stored:
         """Write the file, or leave a failed job and raise `NotTaken`."""
@@ -167,7 +169,7 @@ class Conversions:
 
     def _stands(self, twin: JobView) -> bool:
         """Tell whether a job that there is already spares making another."""
-        return twin.state in UNDER_WAY or self.has_result(twin)
+        return twin.state in UNDER_WAY or self.kept([twin]).has_result(twin)
 
     def _count(self, owner: str, at_most: int) -> int:
         wanted = JobFilter(states=UNDER_WAY, pipeline=PIPELINE, owner=owner)

@@ -224,6 +224,20 @@ def test_memory_does_not_grow_with_what_is_written_and_read(location, environmen
     assert grown_kb < 16 * 1024
 
 
+def test_many_names_are_looked_for_at_once(storage):
+    there = {f"job-{number}.xml" for number in range(40)}
+    for name in there:
+        storage.put(name, [b"<a/>"])
+
+    assert storage.those_there([*there, "never.xml"]) == there
+    assert storage.those_there([]) == set()
+
+
+def test_names_that_are_none_are_not_looked_for(storage):
+    with pytest.raises(BadName):
+        storage.those_there([NAME, "../etc/passwd"])
+
+
 def test_a_process_killed_while_it_writes_leaves_what_was_there(storage, location, environment):
     storage.put(NAME, [b"whole"])
 

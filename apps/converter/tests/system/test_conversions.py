@@ -109,7 +109,7 @@ class TestNotTaken:
         view = converter.app.job(refused.value.job_id)
         assert (view.state, code_of(converter, view.id)) == (JobState.FAILED, code)
         assert list((tmp_path / "uploads").iterdir()) == []
-        assert not converter.conversions.can_retry(view)
+        assert not converter.conversions.kept([view]).can_retry(view)
         assert converter.gateway.calls == []
 
     def test_a_disk_that_refuses_is_told_as_an_io_error(self, converter, tmp_path):
@@ -246,7 +246,8 @@ class TestRetry:
         converter.gateway.plays += [StorageFull("results", "no room")]
         job_id = converter.take().job.id
         converter.run()
-        assert converter.conversions.can_retry(converter.app.job(job_id))
+        failed = converter.app.job(job_id)
+        assert converter.conversions.kept([failed]).can_retry(failed)
 
         assert converter.conversions.retry(job_id, owner="ada", by="ada").state is JobState.QUEUED
         converter.run()

@@ -8,7 +8,8 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict
 
 from converter.codes import CODES, EXPIRED, told_of
-from converter.conversions import Conversions, upload_of
+from converter.conversions import upload_of
+from converter.kept_files import KeptFiles
 from holdfast import JobState, JobView
 
 _SAYS: Final = {
@@ -60,12 +61,12 @@ class ConversionList(BaseModel):
     """How large a file may be."""
 
 
-def document_of(view: JobView, conversions: Conversions, *, attempts: int, root: str) -> Conversion:
+def document_of(view: JobView, kept: KeptFiles, *, attempts: int, root: str) -> Conversion:
     """Return a conversion as it stands; `root` is where the API is mounted."""
     upload = upload_of(view)
     job = view.job
     state, says = view.state.value, _SAYS.get(view.state, "")
-    has_result = conversions.has_result(view)
+    has_result = kept.has_result(view)
     code = message = None
     if view.state is JobState.WAITING:
         state = JobState.PROCESSING.value
@@ -89,6 +90,6 @@ def document_of(view: JobView, conversions: Conversions, *, attempts: int, root:
         finished_at=view.finished_at,
         error_code=code,
         error_message=message,
-        can_retry=conversions.can_retry(view),
+        can_retry=kept.can_retry(view),
         download=f"{root}/api/jobs/{view.id}/download" if has_result else None,
     )

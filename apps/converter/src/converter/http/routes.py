@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Annotated, Final, NamedTuple
 from urllib.parse import quote
@@ -61,10 +61,11 @@ class Served(NamedTuple):
     mappings: tuple[str, ...]
     max_bytes: int
 
-    def document(self, view: JobView, request: Request) -> Conversion:
-        """Return a conversion as it is told."""
+    def documents(self, views: Sequence[JobView], request: Request) -> list[Conversion]:
+        """Return conversions as they are told."""
         root = str(request.scope.get("root_path", ""))
-        return document_of(view, self.conversions, attempts=self.attempts, root=root)
+        kept = self.conversions.kept(views)
+        return [document_of(view, kept, attempts=self.attempts, root=root) for view in views]
 
 
 def routes_of(served: Served) -> APIRouter:
@@ -97,7 +98,8 @@ def _sending(served: Served) -> APIRouter:
             response.status_code = 200
         root = str(request.scope.get("root_path", ""))
         response.headers["Location"] = f"{root}/api/jobs/{taken.job.id}"
-        return await run_in_threadpool(served.document, taken.job, request)
+        (document,) = await run_in_threadpool(served.documents, [taken.job], request)
+        return document
 
     def _take(form: UploadForm, owner: str) -> Taken:
         return served.conversions.take(form, owner=owner)
@@ -117,7 +119,7 @@ def _listing(served: Served) -> APIRouter:
         """List conversions, newest first, and tell whether the gateway is called."""
         found = served.app.jobs(JobFilter(pipeline=PIPELINE, owner=who.owner), limit=limit)
         return ConversionList(
-            items=[served.document(view, request) for view in found],
+            items=served.documents(found, request),
             paused=_is_paused(served.app),
             mappings=list(served.mappings),
             max_bytes=served.max_bytes,

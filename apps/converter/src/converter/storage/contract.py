@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
 from types import TracebackType
@@ -125,6 +125,10 @@ class Storage(ABC):
     def exists(self, name: str) -> bool:
         """Tell whether anything is kept under the name."""
         return self.size_if_there(name) is not None
+
+    def those_there(self, names: Collection[str]) -> set[str]:
+        """Return those of the names that something is kept under."""
+        return {name for name in names if self.exists(name)}
 
     def size(self, name: str) -> int:
         """How many bytes are kept under the name; raises `StorageMissing`."""

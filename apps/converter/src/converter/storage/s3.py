@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final, Protocol
@@ -32,6 +33,8 @@ _CONNECT_TIMEOUT_S: Final = 5
 _READ_TIMEOUT_S: Final = 30
 _CALLS: Final = 3
 _CONNECTIONS: Final = 64
+_QUESTIONS: Final = 16
+"""How many names are asked for at a time: the service answers one name a request."""
 _DEFAULT_REGION: Final = "us-east-1"
 _MISSING: Final = frozenset({"NoSuchKey", "404", "NotFound"})
 _TAKEN: Final = frozenset({"PreconditionFailed", "412"})
@@ -104,6 +107,13 @@ class S3Storage(Storage):
                 return int(self._client.head_object(Bucket=self._bucket, Key=key)["ContentLength"])
         except StorageMissing:
             return None
+
+    def those_there(self, names: Collection[str]) -> set[str]:
+        """Return those of the names that something is kept under; many are asked for at a time."""
+        asked = list(names)
+        with ThreadPoolExecutor(_QUESTIONS, thread_name_prefix="converter-s3") as pool:
+            found = pool.map(self.exists, asked)
+            return {name for name, there in zip(asked, found, strict=True) if there}
 
     def remove(self, name: str) -> bool:
         """Remove what is kept under the name, and tell whether there was anything."""
