@@ -35,6 +35,7 @@ class _Current(NamedTuple):
     redactor: Redactor
     remember: Callable[[str], str]
     remember_safe: Callable[[str, int], str]
+    remember_name: Callable[[str, int], str]
 
     @classmethod
     def of(cls, redactor: Redactor) -> _Current:
@@ -55,7 +56,7 @@ class _Current(NamedTuple):
                 return text
             return remember_safe(text, limit)
 
-        return cls(redactor, remembering(redactor.text), safe_but_for_numbers)
+        return cls(redactor, remembering(redactor.text), safe_but_for_numbers, remember_safe)
 
 
 class Secrecy:
@@ -125,6 +126,12 @@ class Secrecy:
             return current.remember_safe(plain, limit)
         return clean_text(current.redactor.text(plain, limit=limit), limit)
 
+    def safe_name(self, name: str, limit: int) -> str:
+        """As `safe_text`, for names: there are few of them, and none is like another."""
+        if len(name) > _MAX_REMEMBERED_LENGTH:
+            return self.safe_text(name, limit)
+        return self._current.remember_name(name, limit)
+
     def value(self, value: object) -> Any:  # noqa: ANN401 - of the shape of what came in
         """The value without its secrets: names first, then the texts inside."""
         current = self._current
@@ -147,3 +154,4 @@ keep_secret: Final = OF_THIS_PROCESS.keep
 redacted: Final = OF_THIS_PROCESS.text
 redacted_value: Final = OF_THIS_PROCESS.value
 safe_text: Final = OF_THIS_PROCESS.safe_text
+safe_name: Final = OF_THIS_PROCESS.safe_name

@@ -19,7 +19,7 @@ from holdfast.core.failure import (
     MAX_STACK_LENGTH,
     clean_text,
 )
-from holdfast.secrecy import safe_text
+from holdfast.secrecy import safe_name, safe_text
 
 MAX_CHAIN: Final = 16
 """How many causes are followed."""
@@ -64,7 +64,7 @@ def type_name(exception: BaseException) -> str:
     except Exception:  # noqa: BLE001 - a metaclass may raise anything
         module, name = "", type.__dict__["__name__"].__get__(kind)
     full_name = name if module in {"builtins", ""} else f"{module}.{name}"
-    return safe_text(full_name, MAX_EXCEPTION_TYPE_LENGTH)
+    return safe_name(full_name, MAX_EXCEPTION_TYPE_LENGTH)
 
 
 def message_of(exception: BaseException, limit: int = MAX_MESSAGE_LENGTH) -> str:

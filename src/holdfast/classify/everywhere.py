@@ -12,8 +12,8 @@ from holdfast.classify.table import Table, classify_by
 from holdfast.core.failure import Failure
 from holdfast.core.instant import Instant
 
-EVERYWHERE: Final = Table((*LIBRARIES, *STANDARD))
-"""What is known of the exceptions of libraries, then of the standard library."""
+EVERYWHERE: Final = Table((GIVE_UP, *LIBRARIES, *STANDARD))
+"""What handlers give up, then what is known of libraries, then of the standard library."""
 
 
 def classify(exception: BaseException, rules: Sequence[Rule] = (), *, now: Instant) -> Failure:
@@ -22,7 +22,9 @@ def classify(exception: BaseException, rules: Sequence[Rule] = (), *, now: Insta
     `rules` come first, then those that hold everywhere; `now` dates a Retry-After. What is no
     failure (a cancellation, a signal, an exit, a postponement) is raised again as it came.
     """
-    return classify_by(exception, (GIVE_UP, *rules), table=EVERYWHERE, now=now)
+    # A handler that gives up knows better than any rule.
+    first = (GIVE_UP, *rules) if rules else ()
+    return classify_by(exception, first, table=EVERYWHERE, now=now)
 
 
 def usual_verdict(exception: BaseException, *, now: Instant) -> Verdict | None:

@@ -30,6 +30,7 @@ _LAST_STATUS: Final = 599
 
 _MAX_HEADERS: Final = 200
 _MAX_VALUE_LENGTH: Final = 100
+_MOST_PLAIN_DIGITS: Final = 9
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 # Hours, minutes, seconds and milliseconds as Go writes them: 6m0s, 1.5s, 120ms.
 _SPAN: Final = re.compile(
@@ -118,6 +119,9 @@ def parse_retry_after(value: str, *, now: Instant) -> int | None:
     text = value.strip()
     if not text:
         return None
+    if len(text) <= _MOST_PLAIN_DIGITS and text.isascii() and text.isdigit():
+        # As nearly all of them are.
+        return min(int(text) * SECOND_US, MAX_RETRY_AFTER_US)
     if _NUMBER.fullmatch(text):
         return _clamped(float(text) * SECOND_US)
     try:
@@ -166,6 +170,11 @@ def _headers_in(found: object) -> dict[str, str]:
     headers: dict[str, str] = {}
     try:
         for name, value in islice(found.items(), _MAX_HEADERS):  # type: ignore[attr-defined]
+            if type(name) is str and type(value) is str:
+                # As nearly all of them are, and an answer may have a great many.
+                if len(value) <= _MAX_VALUE_LENGTH:
+                    headers[name.lower()] = value
+                continue
             text = _text(value)
             if text is not None and isinstance(name, (str, bytes)):
                 headers[(_text(name) or "").lower()] = text

@@ -5,7 +5,6 @@ from __future__ import annotations
 from asyncio import CancelledError
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from weakref import ref
 
@@ -88,7 +87,7 @@ def classify_by(
     """
     if not is_failure(exception):
         raise exception
-    search = _Search(rules=rules, table=table, now=now)
+    search = _Search(rules, table, now)
     found = search.finding_on(exception)
     described = describe(exception)
     verdict = found.verdict
@@ -130,15 +129,17 @@ class _Finding(NamedTuple):
         )
 
 
-@dataclass(slots=True)
 class _Search:
     """One walk through an exception, its causes and its members, with an end even to circles."""
 
-    rules: Sequence[Rule]
-    table: Table
-    now: Instant
-    troubles: list[str] = field(default_factory=list)
-    exceptions_left: int = MAX_EXCEPTIONS
+    __slots__ = ("exceptions_left", "now", "rules", "table", "troubles")
+
+    def __init__(self, rules: Sequence[Rule], table: Table, now: Instant) -> None:
+        self.rules = rules
+        self.table = table
+        self.now = now
+        self.troubles: list[str] = []
+        self.exceptions_left = MAX_EXCEPTIONS
 
     def finding_on(self, exception: BaseException) -> _Finding:
         for candidate in causes_of(exception):
