@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from holdfast.classify import PublicCode
+from holdfast.core.retention import Retention
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.runtime.janitor import Chore
@@ -74,7 +76,10 @@ class Parts:
     application that is mounted under `place` and minds its own doors.
     `body_limits` say how many bytes may be sent to what begins with a path, where that is more
     than the API takes anyway. With `walk_ins` people without credentials may use the routes that
-    let them in, each as an owner of their own.
+    let them in, each as an owner of their own. `not_yours` is what somebody is told who retries a
+    job of another's, or one that is not there, instead of that there is no such job.
+    `retention` is how long a system needs its jobs; of several the longest counts, and before all
+    of them what the operator set.
     """
 
     pipelines: Sequence[Pipeline] = ()
@@ -87,6 +92,8 @@ class Parts:
     """Where the pages are mounted, under `/`; the system's own name unless it is given."""
     body_limits: Mapping[str, int] = field(default_factory=dict)
     walk_ins: bool = False
+    not_yours: PublicCode | None = None
+    retention: Retention = field(default_factory=Retention)
 
     def __post_init__(self) -> None:
         if self.place is not None:

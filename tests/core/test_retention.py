@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.retention import DAY_S, MOST_SECONDS, NOTHING, PLAN_S, Retention
+from holdfast.core.retention import DAY_S, MOST_SECONDS, NOTHING, PLAN_S, Retention, longest
 from holdfast.errors import InvalidPolicy
 
 NOW = Instant(1_700_000_000 * SECOND_US)
@@ -50,3 +50,13 @@ def test_a_time_that_makes_no_sense_is_refused(field, value):
 
 def test_nothing_may_be_kept_at_all():
     assert Retention(complete=0).cutoffs(NOW).complete == NOW
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize(
+    ("one", "other", "kept"), [(5.0, 9.0, 9.0), (9.0, 5.0, 9.0), (5.0, None, None)]
+)
+def test_of_several_the_longest_counts_field_by_field(field, one, other, kept):
+    first, second = (dataclasses.replace(Retention(), **{field: each}) for each in (one, other))
+
+    assert longest([first, second]) == dataclasses.replace(Retention(), **{field: kept})

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from holdfast.classify import PublicCode
 from holdfast.errors import InvalidValue
 
 MEBIBYTE: Final = 1024 * 1024
@@ -26,7 +27,9 @@ class ApiOptions:
     under, `*.` in front standing for any beginning; loopback names are always among them. With
     `https` people reach it by HTTPS only, whoever ends that. `body_limits` are limits of their own
     for what begins with a path. With `walk_ins` people without credentials may use the routes that
-    say so, each as an owner of their own.
+    say so, each as an owner of their own. `not_yours` is what those are told who see one owner's
+    jobs and retry one that is another's, or not there: the same of both, so that nobody learns
+    which ids there are. Without it both are a job that is not found.
     """
 
     host: str | None = None
@@ -36,6 +39,7 @@ class ApiOptions:
     max_body_bytes: int = MEBIBYTE
     body_limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     walk_ins: bool = False
+    not_yours: PublicCode | None = None
     keep_alive_s: int = 5
     """How long a connection may stay open between requests."""
     header_s: float = 10.0

@@ -14,6 +14,7 @@ import click
 
 from holdfast.cli.output import Output
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
+from holdfast.core.retention import Retention
 from holdfast.engine import Holdfast
 from holdfast.errors import StoreUnavailable, UsageError
 from holdfast.pipeline import Pipeline
@@ -92,12 +93,15 @@ class Invocation:
         pipelines: Iterable[Pipeline],
         providers: Iterable[Provider],
         chores: Iterable[Chore] = (),
+        retention: Retention | None = None,
     ) -> Holdfast:
         """Return an engine with these parts, on the database of the settings."""
         self.log(QUIET)
         url = self.settings.database_url
         return self._prepared(
-            Holdfast(url, pipelines=pipelines, providers=providers, chores=chores)
+            Holdfast(
+                url, pipelines=pipelines, providers=providers, chores=chores, retention=retention
+            )
         )
 
     def log(self, default_level: str) -> None:

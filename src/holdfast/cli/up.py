@@ -17,6 +17,7 @@ from holdfast.cli.one_process import OneProcess, Part
 from holdfast.cli.program import Command
 from holdfast.cli.serving import give_options, log_options, on_hangup, transport_of
 from holdfast.cli.site import request_grace_s, server_of
+from holdfast.core.retention import Retention, longest
 from holdfast.engine import Holdfast
 from holdfast.error_log import ErrorLog
 from holdfast.errors import UsageError
@@ -130,6 +131,7 @@ def engine_of(invocation: Invocation, built: Sequence[Built]) -> Holdfast:
         pipelines=[each for one in built for each in one.parts.pipelines],
         providers=[each for one in built for each in one.parts.providers],
         chores=[each for one in built for each in one.parts.chores],
+        retention=longest([Retention(), *(one.parts.retention for one in built)]),
     )
 
 

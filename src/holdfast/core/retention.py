@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Final, NamedTuple
 
@@ -84,6 +85,16 @@ class Retention:
             figures=_before(now, self.figures),
             plans=_before(now, PLAN_S),
         )
+
+
+def longest(wanted: Iterable[Retention]) -> Retention:
+    """Return a retention that keeps everything for as long as any of these does."""
+    given = list(wanted)
+    kept: dict[str, float | None] = {}
+    for field in fields(Retention):
+        spans = [getattr(each, field.name) for each in given]
+        kept[field.name] = None if None in spans else max(spans)
+    return Retention(**kept)
 
 
 def _before(now: Instant, keep_s: float | None) -> Instant:

@@ -3,6 +3,7 @@
 import pytest
 
 from holdfast.api.walk_ins import COOKIE
+from holdfast.classify import PublicCode
 from holdfast.errors import UnknownJob
 from tests.api.operating.desk import Desk
 
@@ -95,3 +96,35 @@ def test_credentials_count_for_more_than_the_cookie(desk, walk_in):
     answer = client.get(f"/api/jobs/{theirs}", headers={"Authorization": f"Bearer {token}"})
 
     assert answer.json()["id"] == theirs
+
+
+class TestWhereStrangersAreTold:
+    @pytest.fixture
+    def desk(self, database_url):
+        told = PublicCode(message="It is not yours.", http_status=403, code="FORBIDDEN")
+        made = Desk(database_url, api={"walk_ins": True, "not_yours": told})
+        yield made
+        made.close()
+
+    def test_a_retry_of_what_is_anothers_and_of_what_is_not_there_is_the_same(self, desk, walk_in):
+        client, _ = walk_in
+        (theirs,) = desk.dead(1, owner="a")
+        answers = [
+            client.post(f"/api/jobs/{each}/retry")
+            for each in (theirs, "018f0000-0000-7000-8000-000000000000", "nonsense")
+        ]
+
+        told = [(each.status_code, each.json()["code"], each.json()["detail"]) for each in answers]
+        assert told == [(403, "FORBIDDEN", "It is not yours.")] * 3
+        assert desk.app.job(theirs).state == "failed"
+
+    def test_who_sees_every_owners_jobs_is_told_that_there_is_none(self, desk):
+        answer = desk().post("/api/jobs/018f0000-0000-7000-8000-000000000000/retry")
+
+        assert (answer.status_code, answer.json()["code"]) == (404, "job_not_found")
+
+    def test_what_is_theirs_is_retried_all_the_same(self, desk, walk_in):
+        client, owner = walk_in
+        (mine,) = desk.dead(1, owner=owner)
+
+        assert client.post(f"/api/jobs/{mine}/retry").json()["state"] == "queued"

@@ -33,7 +33,8 @@ from holdfast.api.models.jobs import (
 from holdfast.api.owners import owner_for
 from holdfast.api.paging import bad_cursor, cursor_of, link_next, text_position
 from holdfast.api.principal import Principal
-from holdfast.api.serving import Engine
+from holdfast.api.problems import Kind, Problem
+from holdfast.api.serving import Engine, serving_of
 from holdfast.core.job import DEFAULT_OWNER
 from holdfast.engine import Holdfast
 from holdfast.errors import UnknownJob
@@ -153,13 +154,24 @@ def get_job_results(job_id: str, who: Reader, engine: Engine) -> JobResults:
 
 @ROUTER.post("/{job_id}/retry")
 def retry_job(
-    job_id: str, who: OwnerOrOperator, engine: Engine, body: RetryRequest | None = None
+    request: Request,
+    job_id: str,
+    who: OwnerOrOperator,
+    engine: Engine,
+    body: RetryRequest | None = None,
 ) -> JobDocument:
     """Send a failed job back to the stage that failed, or to the start, with a new budget."""
     asked = body or RetryRequest()
-    view = engine.retry(
-        job_id, by=who.name, reason=asked.reason, from_start=asked.from_start, owner=who.owner
-    )
+    try:
+        view = engine.retry(
+            job_id, by=who.name, reason=asked.reason, from_start=asked.from_start, owner=who.owner
+        )
+    except UnknownJob:
+        told = serving_of(request).options.not_yours
+        if told is None or who.owner is None:
+            raise
+        kind = Kind(told.http_status, "It is not yours")
+        raise Problem(told.code, told.message, kind=kind) from None
     return _document(view, engine)
 
 

@@ -1,0 +1,38 @@
+"""The engine that systems run on: what they need, as the operator changed it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+import pytest
+
+from holdfast import Holdfast, Retention
+from holdfast.cli.invocation import Invocation
+from holdfast.cli.up import engine_of
+from holdfast.core.retention import DAY_S
+from tests.cli.test_site import built
+
+
+@contextmanager
+def assembled(folder: Path, *wanted: Retention) -> Iterator[Holdfast]:
+    invocation = Invocation()
+    invocation.give("database_url", "--database-url", f"sqlite:///{folder / 'systems.db'}")
+    with click.Context(click.Command("up")):
+        yield engine_of(
+            invocation,
+            [built(f"system-{number}", retention=each) for number, each in enumerate(wanted)],
+        )
+
+
+def test_jobs_are_kept_for_as_long_as_the_system_that_needs_them_longest(tmp_path: Path):
+    with assembled(
+        tmp_path, Retention(complete=40 * DAY_S), Retention(complete=DAY_S, cancelled=50 * DAY_S)
+    ) as engine:
+        assert engine.retention == Retention(complete=40 * DAY_S, cancelled=50 * DAY_S)
+
+
+def test_what_an_operator_set_counts_before_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOLDFAST_KEEP_COMPLETE", "1d")
+    with assembled(tmp_path, Retention(complete=40 * DAY_S, cancelled=50 * DAY_S)) as engine:
+        assert engine.retention == Retention(complete=DAY_S, cancelled=50 * DAY_S)
