@@ -1,23 +1,8 @@
-// The converter's API. Whatever goes wrong comes as a Problem whose message is for people.
+// What the page asks of the converter.
 
-const API = new URL("../api/", document.baseURI);
-const TOKEN_REFUSED = "csrf_refused";
+import { API, Problem, parsed, problemOf, request, withToken } from "./calls.js";
 
-// Somebody who is signed in to the console has to send their session's token along. It is asked for
-// before the first change: a file that is refused for want of it would have been sent for nothing.
-let token;
-
-export class Problem extends Error {
-  constructor({ status = 0, code = "UNKNOWN", detail }) {
-    super(detail || `The server answered with status ${status}.`);
-    this.status = status;
-    this.code = code;
-  }
-
-  get mayPass() {
-    return this.status === 0 || this.status === 429 || this.status >= 500;
-  }
-}
+export { Problem };
 
 export function streamAddress() {
   return new URL("stream?pipeline=convert", API);
@@ -44,18 +29,6 @@ export function remove(id) {
 // Resolves to the conversion, and whether it is new.
 export function upload(file, { mapping, signal, onProgress }) {
   return withToken((headers) => send(file, { mapping, headers, signal, onProgress }));
-}
-
-async function request(path, options = {}) {
-  let response;
-  try {
-    response = await fetch(new URL(path, API), { cache: "no-store", ...options });
-  } catch {
-    throw new Problem({ detail: "The server cannot be reached." });
-  }
-  const text = await response.text();
-  if (!response.ok) throw problemOf(response.status, text);
-  return { status: response.status, text };
 }
 
 // Not fetch, which does not tell how much of a body has been sent.
@@ -88,47 +61,4 @@ async function send(file, { mapping, headers, signal, onProgress }) {
     call.addEventListener("abort", () => reject(new DOMException("cancelled", "AbortError")));
     call.send(body);
   });
-}
-
-async function withToken(call) {
-  token ??= askToken();
-  try {
-    return await call(headersOf(await token));
-  } catch (problem) {
-    if (problem.code !== TOKEN_REFUSED) throw problem;
-    // Signed in, or in again, since it was asked for.
-    token = askToken();
-    return call(headersOf(await token));
-  }
-}
-
-async function askToken() {
-  try {
-    return parsed(await request("session")).csrf_token;
-  } catch (problem) {
-    token = undefined;
-    throw problem;
-  }
-}
-
-function headersOf(csrfToken) {
-  return csrfToken === null ? {} : { "X-CSRF-Token": csrfToken };
-}
-
-function parsed({ status, text }) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // As from a proxy that answers with a page of its own.
-    throw new Problem({ status });
-  }
-}
-
-function problemOf(status, text) {
-  try {
-    const { code, detail } = JSON.parse(text);
-    return new Problem({ status, code, detail });
-  } catch {
-    return new Problem({ status });
-  }
 }

@@ -7,6 +7,7 @@ const STATES = {
   failed: { word: "Failed", tone: "bad" },
   cancelled: { word: "Cancelled", tone: "over" },
   expired: { word: "Expired", tone: "over" },
+  removed: { word: "Removed", tone: "over" },
 };
 
 export const UNDER_WAY = new Set(["queued", "processing"]);

@@ -1,0 +1,1 @@
+"""criticizer: reviews a change and tells everyone once."""

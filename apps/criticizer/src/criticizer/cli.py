@@ -1,0 +1,171 @@
+"""`criticizer review HEAD~1..HEAD`: a review from a terminal, without a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from criticizer.config import CriticizerConfig
+from criticizer.critique import Critique
+from criticizer.payload import Asked
+from criticizer.pipeline import LLM_STAGE
+from criticizer.refusals import VersionRefused
+from criticizer.reviews import Made, Reviews
+from criticizer.system import parts_of
+from holdfast import Holdfast, JobState, JobView
+from holdfast.errors import HoldfastError
+
+LOOK_S: Final = 0.1
+REFUSED: Final = 2
+FAILED: Final = 1
+_STYLES: Final = {"error": "bold red", "warning": "yellow", "info": "blue"}
+_SAYS: Final = {
+    "fetch": "Fetching the change",
+    "llm": "Reading it",
+    "notify": "Telling everyone",
+}
+_ENDED: Final = (JobState.COMPLETE, JobState.FAILED, JobState.CANCELLED)
+
+
+@click.group()
+def main() -> None:
+    """Review changes, and tell everyone once."""
+
+
+@main.command()
+@click.argument("change")
+@click.option(
+    "--repository",
+    metavar="PATH",
+    help="The Git repository that has the change; by default the one you are in.",
+)
+@click.option("--to", "recipients", metavar="ADDRESS", multiple=True, help="Who is to be told.")
+@click.option("--version", "review_version", default=1, show_default=True, help="Of the review.")
+@click.option("--rerun", is_flag=True, help="Review again what has been, under a higher version.")
+@click.option(
+    "--database-url",
+    metavar="URL",
+    envvar="DATABASE_URL",
+    help="Where reviews are kept; without it they are forgotten afterwards.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the review as JSON.")
+def review(
+    *,
+    change: str,
+    repository: str | None,
+    recipients: tuple[str, ...],
+    review_version: int,
+    rerun: bool,
+    database_url: str | None,
+    as_json: bool,
+) -> None:
+    """Review CHANGE, a commit or a range like HEAD~1..HEAD, here and now.
+
+    Ends with 0 when nothing worse than a warning was found, 1 when there are errors or the review
+    failed, and 2 when it could not be asked for.
+    """
+    environment = dict(os.environ)
+    if repository is not None:
+        environment |= {"CHANGES_SOURCE": "git", "CHANGES_URL": repository}
+    asked = Asked(
+        changelist_id=change,
+        review_version=review_version,
+        recipients=list(dict.fromkeys(recipients)),
+        rerun=rerun,
+    )
+    try:
+        config = CriticizerConfig.from_environment(environment)
+        with _database(database_url) as url:
+            view, results = _reviewed(url, config, asked)
+    except (HoldfastError, VersionRefused) as error:
+        Console(stderr=True).print(Text(str(error), style="red"))
+        sys.exit(REFUSED)
+    sys.exit(_tell(view, results, as_json=as_json))
+
+
+@contextmanager
+def _database(url: str | None) -> Generator[str]:
+    if url is not None:
+        yield url
+        return
+    with tempfile.TemporaryDirectory(prefix="criticizer-") as folder:
+        yield f"sqlite:///{Path(folder) / 'reviews.db'}"
+
+
+def _reviewed(url: str, config: CriticizerConfig, asked: Asked) -> tuple[JobView, dict[str, Any]]:
+    parts = parts_of(config)
+    with Holdfast(url, pipelines=parts.pipelines, providers=parts.providers) as app:
+        made = _asked(app, asked)
+        if made.job.state not in _ENDED:
+            _work(app, made)
+        return app.job(made.job.id), app.results(made.job.id)
+
+
+def _asked(app: Holdfast, asked: Asked) -> Made:
+    key = f"terminal:{asked.changelist_id}:{asked.review_version}"
+    return Reviews(app).ask(asked, key=key, owner="")
+
+
+def _work(app: Holdfast, made: Made) -> None:
+    """Run a worker until the review has ended, and say what it does."""
+    worker = app.worker()
+    thread = threading.Thread(target=worker.run, kwargs={"handle_signals": False}, daemon=True)
+    console = Console(stderr=True)
+    thread.start()
+    try:
+        with console.status("Starting") as status:
+            while (view := app.job(made.job.id)).state not in _ENDED and thread.is_alive():
+                _show(view, status)
+                time.sleep(LOOK_S)
+    finally:
+        worker.request_stop()
+        thread.join()
+
+
+def _show(view: JobView, status: Status) -> None:
+    said = _SAYS.get(view.job.stage, view.job.stage)
+    again = f" (attempt {view.job.attempt})" if view.job.attempt > 1 else ""
+    status.update(f"{said}{again}")
+
+
+def _tell(view: JobView, results: dict[str, Any], *, as_json: bool) -> int:
+    reviewed = results.get(LLM_STAGE)
+    if as_json:
+        print(json.dumps({"state": view.state.value, "error": view.error, "review": reviewed}))  # noqa: T201
+    elif reviewed is not None:
+        _print(Critique.model_validate(reviewed["critique"]), reviewer=reviewed["reviewer"])
+    if view.state is not JobState.COMPLETE:
+        error = view.error or {}
+        said = f"The review failed: {error.get('error_class')}: {error.get('message')}"
+        Console(stderr=True).print(Text(said, style="red"))
+        return FAILED
+    findings = [] if reviewed is None else reviewed["critique"]["findings"]
+    return FAILED if any(each["severity"] == "error" for each in findings) else 0
+
+
+def _print(critique: Critique, *, reviewer: str) -> None:
+    console = Console()
+    console.print(Text(critique.summary, style="bold"))
+    for finding in critique.findings:
+        place = finding.file if finding.line is None else f"{finding.file}:{finding.line}"
+        line = Text.assemble(
+            (f"{finding.severity:8}", _STYLES[finding.severity]), (place, "cyan"), "  "
+        )
+        line.append(finding.message)
+        console.print(line)
+        if finding.suggestion:
+            console.print(Text(finding.suggestion, style="dim"), soft_wrap=True)
+    console.print(Text(f"Reviewed by {reviewer}.", style="dim"))

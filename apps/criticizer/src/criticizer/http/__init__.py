@@ -1,0 +1,1 @@
+"""The criticizer's part of the API."""

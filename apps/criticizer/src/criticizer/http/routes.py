@@ -1,0 +1,131 @@
+"""`/api/reviews` and `/api/review-diffs`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from criticizer.http.documents import (
+    AskedFor,
+    ReviewAnswer,
+    ReviewList,
+    ReviewVersions,
+    answer_of,
+    document_of,
+)
+from criticizer.payload import MAX_NAME, MAX_VERSION, Asked
+from criticizer.refusals import ReviewMissing, VersionRefused
+from criticizer.reviews import Reviews
+from holdfast.api.access import Reader, Submitter, guarded_router
+from holdfast.api.problems import Kind, Problem
+
+MOST_LISTED: Final = 100
+NOT_FOUND: Final = "review_not_found"
+VERSION_CONFLICT: Final = "version_conflict"
+_MISSING: Final = Kind(404, "There is no such review")
+_REPLAYED: Final = "Idempotency-Replayed"
+
+
+def routes_of(reviews: Reviews) -> APIRouter:
+    """Return the routes of the criticizer."""
+    router = APIRouter()
+    router.include_router(_asking(reviews))
+    router.include_router(_diffs(reviews))
+    return router
+
+
+def _asking(reviews: Reviews) -> APIRouter:
+    routes = guarded_router("reviews")
+
+    @routes.post(
+        "",
+        status_code=201,
+        responses={
+            200: {
+                "model": ReviewAnswer,
+                "description": "The review that was there already, by its key or its version.",
+            }
+        },
+    )
+    def ask_for_review(
+        asked: AskedFor, request: Request, response: Response, who: Submitter
+    ) -> ReviewAnswer:
+        """Have a change reviewed and everyone told, each once."""
+        wanted = Asked(
+            changelist_id=asked.changelist_id,
+            review_version=asked.review_version,
+            recipients=list(dict.fromkeys(asked.recipients)),
+            rerun=asked.rerun,
+        )
+        with told_as_problems():
+            made = reviews.ask(wanted, key=asked.idempotency_key, owner=who.owner or "")
+        root = str(request.scope.get("root_path", ""))
+        response.headers["Location"] = f"{root}/api/jobs/{made.job.id}"
+        if not made.created:
+            response.status_code = 200
+            response.headers[_REPLAYED] = "true"
+        return answer_of(made, reviews)
+
+    @routes.get("")
+    def list_reviews(
+        who: Reader,
+        before: Annotated[str | None, Query(max_length=36)] = None,
+        limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20,
+    ) -> ReviewList:
+        """List reviews, newest first."""
+        found = reviews.latest(owner=who.owner, before=before, limit=limit)
+        return ReviewList(
+            items=[document_of(view, reviews) for view in found],
+            next=found[-1].id if len(found) == limit else None,
+        )
+
+    @routes.get("/{changelist_id:path}")
+    def show_reviews(changelist_id: str, who: Reader) -> ReviewVersions:
+        """Show the reviews of a change: every version, its critique, and who was told when."""
+        with told_as_problems():
+            found = reviews.versions(changelist_id, owner=who.owner)
+        return ReviewVersions(
+            changelist_id=changelist_id, versions=[document_of(view, reviews) for view in found]
+        )
+
+    return routes
+
+
+def _diffs(reviews: Reviews) -> APIRouter:
+    routes = guarded_router("review-diffs")
+
+    @routes.get("", response_class=PlainTextResponse)
+    def show_diff(
+        who: Reader,
+        changelist_id: Annotated[str, Query(min_length=1, max_length=MAX_NAME)],
+        version: Annotated[int | None, Query(ge=1, le=MAX_VERSION)] = None,
+    ) -> PlainTextResponse:
+        """Fetch the diff that was reviewed."""
+        with told_as_problems():
+            change = reviews.change(changelist_id, version=version, owner=who.owner)
+        headers = {"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff"}
+        return PlainTextResponse(change.diff, headers=headers)
+
+    return routes
+
+
+@contextmanager
+def told_as_problems() -> Generator[None]:
+    """Raise refusals as problems."""
+    try:
+        yield
+    except VersionRefused as refused:
+        raise Problem(
+            VERSION_CONFLICT,
+            str(refused),
+            requested=refused.requested,
+            found=refused.found,
+            job_id=refused.job_id,
+        ) from None
+    except ReviewMissing:
+        raise Problem(NOT_FOUND, "nobody asked for a review of it", kind=_MISSING) from None

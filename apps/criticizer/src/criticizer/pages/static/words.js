@@ -1,0 +1,57 @@
+// States in plain words, and times as people say them.
+
+const STATUS = {
+  in_progress: ["under way", "busy"],
+  retryable_failed: ["tried again soon", "warn"],
+  succeeded: ["done", "good"],
+  dead_lettered: ["failed", "bad"],
+  cancelled: ["cancelled", "over"],
+};
+const STAGE = { fetch: "fetching the change", llm: "reading it", notify: "telling everyone" };
+const TOLD = {
+  pending: ["waiting", "wait"],
+  sending: ["being sent", "busy"],
+  sent: ["told", "good"],
+  failed: ["could not be told", "bad"],
+  unknown: ["nobody knows", "warn"],
+};
+const SEVERITY = { error: "bad", warning: "warn", info: "busy" };
+const WHEN = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+export function statusOf(review) {
+  const [word, tone] = STATUS[review.status] ?? [review.status, "over"];
+  const isBusy = review.status === "in_progress";
+  return { word: isBusy ? (STAGE[review.stage] ?? word) : word, tone };
+}
+
+export function toldOf(delivery) {
+  const [word, tone] = TOLD[delivery.status] ?? [delivery.status, "over"];
+  return { word, tone };
+}
+
+export function toneOf(severity) {
+  return SEVERITY[severity] ?? "over";
+}
+
+export function when(text) {
+  return text === null ? "" : WHEN.format(new Date(text));
+}
+
+export function counted(number, one, many) {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+export function sayTime(element, text) {
+  element.textContent = when(text);
+  element.dateTime = text ?? "";
+}
+
+// What is shown as text stays text: nothing here is ever read as HTML.
+export function made(tag, { text, className, ...rest } = {}, ...children) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text !== undefined) element.textContent = text;
+  for (const [name, value] of Object.entries(rest)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}

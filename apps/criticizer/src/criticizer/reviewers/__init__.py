@@ -1,0 +1,1 @@
+"""Who looks at a change: a model behind an API, or rules that need nobody."""

@@ -1,0 +1,92 @@
+"""Changes from GitHub: pull requests, commits and comparisons."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import quote, urlsplit
+
+import httpx2
+
+from criticizer.change import Change
+from criticizer.sources.errors import BadChangeId, ChangeMissing, ChangeTooLarge
+from criticizer.sources.web import Web, text_of
+from criticizer.wire import Deadline
+
+DEFAULT_URL: Final = "https://api.github.com"
+_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+_REVISION: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_/+-]|\.(?!\.)){0,199}"
+_PULL: Final = re.compile(rf"({_NAME}/{_NAME})#([1-9][0-9]{{0,9}})")
+_COMMIT: Final = re.compile(rf"({_NAME}/{_NAME})@({_REVISION})")
+_COMPARISON: Final = re.compile(rf"({_NAME}/{_NAME})@({_REVISION})\.\.\.({_REVISION})")
+_NOT_ACCEPTABLE: Final = 406
+_UNPROCESSABLE: Final = 422
+
+
+class GitHubSource:
+    """A GitHub, by the address of its API."""
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        token: str | None,
+        max_bytes: int,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._url = url.rstrip("/")
+        hidden = {"authorization": f"Bearer {token}"} if token else {}
+        self._web = Web(hidden=hidden, max_bytes=max_bytes, tls=tls)
+
+    def fetch(self, changelist_id: str, *, timeout_s: float, headers: Mapping[str, str]) -> Change:
+        """Return a change; see the contract."""
+        path, page = _places_of(changelist_id)
+        asked = {
+            "accept": "application/vnd.github.diff",
+            "x-github-api-version": "2022-11-28",
+            **headers,
+        }
+        missing = f"GitHub has no change {changelist_id}, or not for us"
+        try:
+            body, _ = self._web.get(
+                f"{self._url}/repos/{path}",
+                deadline=Deadline(timeout_s),
+                headers=asked,
+                missing=missing,
+            )
+        except httpx2.HTTPStatusError as error:
+            # How it says that a diff is too long to be shown, and that a revision is none.
+            if error.response.status_code == _NOT_ACCEPTABLE:
+                raise ChangeTooLarge("the change is larger than GitHub makes diffs of") from None
+            if error.response.status_code == _UNPROCESSABLE:
+                raise ChangeMissing(missing) from None
+            raise
+        return Change(diff=text_of(body), title=changelist_id, url=f"{_pages_at(self._url)}/{page}")
+
+    def close(self) -> None:
+        """Let go of connections, of which none is kept."""
+
+
+def _places_of(changelist_id: str) -> tuple[str, str]:
+    """Return where the API has a change, and where people look at it."""
+    if found := _PULL.fullmatch(changelist_id):
+        repository, number = found.groups()
+        return f"{repository}/pulls/{number}", f"{repository}/pull/{number}"
+    if found := _COMPARISON.fullmatch(changelist_id):
+        repository, *ends = found.groups()
+        range_ = "...".join(quote(end, safe="") for end in ends)
+        return f"{repository}/compare/{range_}", f"{repository}/compare/{range_}"
+    if found := _COMMIT.fullmatch(changelist_id):
+        repository, revision = found[1], quote(found[2], safe="")
+        return f"{repository}/commits/{revision}", f"{repository}/commit/{revision}"
+    raise BadChangeId("GitHub's changes are owner/repo#12, owner/repo@commit or owner/repo@a...b")
+
+
+def _pages_at(url: str) -> str:
+    """Return where the pages are to an API: on the public GitHub and on one's own."""
+    parts = urlsplit(url)
+    if parts.netloc == "api.github.com":
+        return "https://github.com"
+    return f"{parts.scheme}://{parts.netloc}{parts.path.removesuffix('/api/v3')}"

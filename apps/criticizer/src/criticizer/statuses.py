@@ -1,0 +1,32 @@
+"""The words for where a review and its deliveries stand."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from holdfast import DeliveryState, JobState, JobView
+
+SUCCEEDED: Final = "succeeded"
+IN_PROGRESS: Final = "in_progress"
+RETRYABLE_FAILED: Final = "retryable_failed"
+DEAD_LETTERED: Final = "dead_lettered"
+CANCELLED: Final = "cancelled"
+
+_OF_JOB: Final = {
+    JobState.COMPLETE: SUCCEEDED,
+    JobState.FAILED: DEAD_LETTERED,
+    JobState.CANCELLED: CANCELLED,
+}
+_OF_DELIVERY: Final = {DeliveryState.INTENT: "pending"}
+
+
+def status_of(view: JobView) -> str:
+    """Return the word for a review; one that failed and is tried again is `retryable_failed`."""
+    if view.state is JobState.QUEUED and view.job.attempt:
+        return RETRYABLE_FAILED
+    return _OF_JOB.get(view.state, IN_PROGRESS)
+
+
+def delivery_status_of(state: DeliveryState) -> str:
+    """Return the word for a delivery: pending, sending, sent, failed or unknown."""
+    return _OF_DELIVERY.get(state, state.value)

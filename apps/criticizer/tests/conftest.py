@@ -1,0 +1,32 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from apps.criticizer.tests.scripted import Criticizer, made_criticizer
+
+HERE = Path(__file__).parent
+REAL_TIME = frozenset(["acceptance", "pages", "sources", "reviewers"])
+"""Whose tests start processes, servers or a browser, and so depend on how busy a machine is."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests in real time a second run; the summary names those that needed it."""
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in REAL_TIME:
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The URL of a database of this test's own, once for each dialect."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'criticizer.db'}"
+    return request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture
+def criticizer(database_url: str, tmp_path: Path) -> Iterator[Criticizer]:
+    """A criticizer whose source and reviewer play scripts, with mail in a file."""
+    with made_criticizer(database_url, tmp_path / "mail.jsonl") as made:
+        yield made

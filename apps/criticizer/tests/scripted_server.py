@@ -1,0 +1,252 @@
+"""An HTTP server on loopback that does what a script says, call by call, and keeps a ledger.
+
+It speaks to sockets itself: a well-behaved server would refuse to misbehave as told.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+LOOPBACK: Final = "127.0.0.1"
+_RECEIVED_BYTES: Final = 64 * 1024
+_PATIENCE_S: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What one call gets.
+
+    `delay_s` passes before the first byte. `body` is sent piece by piece, `pause_s` between two of
+    them, with `Content-Length` unless it is `chunked`. `cut` hangs up: "before" anything is
+    answered, after the "headers", or in the middle of the "body". `raw` is sent instead of
+    everything else, piece by piece.
+    """
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | Iterable[bytes] = b""
+    delay_s: float = 0.0
+    pause_s: float = 0.0
+    chunked: bool = False
+    cut: str | None = None
+    raw: Iterable[bytes] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call as it came in; header names are in lower case."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+    started_at_s: float
+    """By the monotonic clock."""
+
+    @property
+    def path(self) -> str:
+        return self.target.partition("?")[0]
+
+    @property
+    def query(self) -> str:
+        return self.target.partition("?")[2]
+
+    @property
+    def document(self) -> Any:
+        """The JSON that was sent."""
+        return json.loads(self.body)
+
+
+class ScriptedServer:
+    """Answers by the script, then as `answer` says of a call.
+
+    A context manager: it serves until it ends. `down()` refuses connections, `up()` takes them
+    again at the same address. While `hold()` lasts, calls come in and are not answered.
+    """
+
+    def __init__(
+        self,
+        *script: Reply,
+        answer: Callable[[Call], Reply] = lambda _: Reply(status=404),
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._script, self._tls = list(script), tls
+        self.answer = answer
+        self._changed = threading.Condition()
+        self._calls: list[Call] = []
+        self._closing = threading.Event()
+        self._free = threading.Event()
+        self._free.set()
+        self._listener: socket.socket | None = None
+        # Bound and not listening: the port refuses connections, and nobody else can be given it.
+        self._reserved = _bound(0)
+        self._port: int = self._reserved.getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        return f"http{'s' if self._tls else ''}://{LOOPBACK}:{self._port}"
+
+    @property
+    def calls(self) -> list[Call]:
+        """What was asked for so far, in the order in which it came in."""
+        with self._changed:
+            return list(self._calls)
+
+    def then(self, *script: Reply) -> None:
+        """Go on with these replies once those before them have been given."""
+        with self._changed:
+            self._script.extend(script)
+
+    def wait_for_calls(self, number: int, *, timeout_s: float = _PATIENCE_S) -> list[Call]:
+        """Return the calls once there are so many of them."""
+        with self._changed:
+            came = self._changed.wait_for(lambda: len(self._calls) >= number, timeout_s)
+            assert came, f"only {len(self._calls)} calls came"
+            return list(self._calls)
+
+    def hold(self) -> None:
+        """Take calls and answer none of them until `release`."""
+        self._free.clear()
+
+    def release(self) -> None:
+        self._free.set()
+
+    def down(self) -> None:
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+
+    def up(self) -> None:
+        if self._listener is None:
+            self._listener = _bound(self._port)
+            self._listener.listen(256)
+            threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
+
+    def __enter__(self) -> Self:
+        self.up()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._closing.set()
+        self._free.set()
+        self.down()
+        self._reserved.close()
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        connection.settimeout(_PATIENCE_S)
+        with suppress(OSError), connection:
+            if self._tls is None:
+                self._take(connection)
+                return
+            with self._tls.wrap_socket(connection, server_side=True) as secured:
+                self._take(secured)
+
+    def _take(self, connection: socket.socket) -> None:
+        started_at_s = time.monotonic()
+        call = _received(connection, started_at_s)
+        if call is None:
+            return
+        with self._changed:
+            self._calls.append(call)
+            scripted = self._script.pop(0) if self._script else None
+            self._changed.notify_all()
+        self._free.wait(_PATIENCE_S)
+        self._reply(connection, scripted or self.answer(call))
+
+    def _reply(self, connection: socket.socket, reply: Reply) -> None:
+        self._closing.wait(reply.delay_s)
+        if reply.cut == "before" or self._closing.is_set():
+            return
+        if reply.raw is not None:
+            self._send(connection, reply.raw, reply.pause_s)
+            return
+        pieces = [reply.body] if isinstance(reply.body, bytes) else reply.body
+        if not reply.chunked:
+            pieces = list(pieces)
+        connection.sendall(_head_of(reply, pieces))
+        if reply.cut == "headers":
+            return
+        if reply.cut == "body":
+            whole = b"".join(pieces)
+            connection.sendall(whole[: len(whole) // 2])
+            return
+        framed = (_chunk(piece) for piece in pieces) if reply.chunked else pieces
+        self._send(connection, framed, reply.pause_s)
+        if reply.chunked:
+            connection.sendall(b"0\r\n\r\n")
+
+    def _send(self, connection: socket.socket, pieces: Iterable[bytes], pause_s: float) -> None:
+        for number, piece in enumerate(pieces):
+            if number and pause_s:
+                self._closing.wait(pause_s)
+            if self._closing.is_set():
+                return
+            connection.sendall(piece)
+
+
+def json_reply(document: object, *, status: int = 200, **options: Any) -> Reply:
+    """A reply with JSON in it."""
+    headers = {"Content-Type": "application/json", **options.pop("headers", {})}
+    return Reply(status=status, headers=headers, body=json.dumps(document).encode(), **options)
+
+
+def _received(connection: socket.socket, started_at_s: float) -> Call | None:
+    received = b""
+    while b"\r\n\r\n" not in received:
+        part = connection.recv(_RECEIVED_BYTES)
+        if not part:
+            return None
+        received += part
+    head, _, begun = received.partition(b"\r\n\r\n")
+    first, *lines = head.decode("latin-1").split("\r\n")
+    method, target, _ = first.split(" ")
+    headers = {
+        name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
+    }
+    body = bytearray(begun)
+    while len(body) < int(headers.get("content-length", "0")):
+        part = connection.recv(_RECEIVED_BYTES)
+        if not part:
+            break
+        body += part
+    return Call(method, target, headers, bytes(body), started_at_s)
+
+
+def _chunk(piece: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(piece), piece)
+
+
+def _head_of(reply: Reply, pieces: Iterable[bytes]) -> bytes:
+    headers = {"Content-Type": "text/plain", "Connection": "close", **reply.headers}
+    if reply.chunked:
+        headers["Transfer-Encoding"] = "chunked"
+    else:
+        headers.setdefault("Content-Length", str(sum(map(len, pieces))))
+    lines = [f"HTTP/1.1 {reply.status} Scripted", *(f"{k}: {v}" for k, v in headers.items())]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def _bound(port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind((LOOPBACK, port))
+    return made

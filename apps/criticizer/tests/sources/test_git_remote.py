@@ -1,0 +1,307 @@
+"""Changes out of a repository elsewhere, of which a copy is kept."""
+
+import base64
+import os
+import re
+import subprocess
+import threading
+import traceback
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from criticizer.diffs import parse_diff
+from criticizer.sources.errors import (
+    ChangeMissing,
+    SourceFailed,
+    SourceTimedOut,
+    SourceUnusable,
+)
+from criticizer.sources.git import GitSource
+from criticizer.sources.git_place import is_remote, remote_place
+
+SECRET = "hunter2hunter2"
+
+
+class GitServer:
+    """Serves bare repositories under a folder over HTTP, through Git's own program for it."""
+
+    def __init__(self, folder):
+        self.folder, self.authorizations, self.requests = folder, [], []
+        self.wanted = None
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.serve(self)
+
+            do_POST = do_GET
+
+            def log_message(self, *_):
+                return
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def serve(self, handler):
+        said = handler.headers.get("authorization")
+        self.authorizations.append(said)
+        self.requests.append(handler.path)
+        if self.wanted is not None and said != self.wanted:
+            handler.send_response(401)
+            handler.send_header("WWW-Authenticate", 'Basic realm="git"')
+            handler.end_headers()
+            return
+        path, _, query = handler.path.partition("?")
+        body = handler.rfile.read(int(handler.headers.get("content-length") or 0))
+        ended = subprocess.run(
+            ["git", "http-backend"],
+            input=body,
+            capture_output=True,
+            check=False,
+            env={
+                **os.environ,
+                "GIT_PROJECT_ROOT": str(self.folder),
+                "GIT_HTTP_EXPORT_ALL": "1",
+                "REQUEST_METHOD": handler.command,
+                "PATH_INFO": path,
+                "QUERY_STRING": query,
+                "CONTENT_TYPE": handler.headers.get("content-type", ""),
+                "HTTP_CONTENT_ENCODING": handler.headers.get("content-encoding", ""),
+                "HTTP_GIT_PROTOCOL": handler.headers.get("git-protocol", ""),
+                "GIT_CONFIG_COUNT": "1",
+                "GIT_CONFIG_KEY_0": "uploadpack.allowFilter",
+                "GIT_CONFIG_VALUE_0": "true",
+            },
+        )
+        head, _, answer = ended.stdout.partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in head.decode().splitlines())
+        handler.send_response(int(fields.pop("Status", "200").split()[0]))
+        for name, value in fields.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        handler.wfile.write(answer)
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def git_server(work, tmp_path):
+    (tmp_path / "served").mkdir()
+    work.git("clone", "-q", "--bare", ".", str(tmp_path / "served" / "rope.git"))
+    work.git("remote", "add", "origin", str(tmp_path / "served" / "rope.git"))
+    serving = GitServer(tmp_path / "served")
+    yield serving
+    serving.close()
+
+
+@pytest.fixture
+def opened(git_server, tmp_path):
+    def open_one(location=None, *, token=None, max_bytes=1_000_000):
+        place = location or f"http://127.0.0.1:{git_server.port}/rope.git"
+        return GitSource(place, token=token, max_bytes=max_bytes, cache_dir=tmp_path / "cache")
+
+    return open_one
+
+
+def added_in(change):
+    return [line.text for file in parse_diff(change.diff) for line in file.added]
+
+
+@pytest.mark.parametrize("name", ["HEAD", "main", "HEAD~1..HEAD"])
+def test_a_change_is_fetched_from_elsewhere(opened, fetched, name):
+    change = fetched(opened(), name)
+
+    assert added_in(change) == ["loops = 2"]
+    assert change.title == "Add a loop"
+
+
+def test_a_branch_that_moved_is_seen(opened, fetched, work):
+    source = opened()
+    fetched(source, "main")
+    work.commit("Add an end", rope_py="knots = 1\nloops = 2\nends = 3\n")
+    work.git("push", "-q", "origin", "main")
+
+    assert added_in(fetched(source, "main")) == ["ends = 3"]
+
+
+def test_a_commit_that_is_there_by_its_hash_is_not_asked_for_again(
+    opened, fetched, work, git_server
+):
+    source = opened()
+    pinned = source.pinned("main", timeout_s=30)
+    fetched(source, pinned)
+    git_server.requests.clear()
+
+    assert added_in(fetched(source, pinned)) == ["loops = 2"]
+    assert git_server.requests == []
+
+
+def test_files_nobody_asked_for_are_not_copied(opened, fetched, work, tmp_path):
+    work.commit("A large file", large_bin=os.urandom(300_000))
+    work.commit("Add an end", rope_py="knots = 1\nloops = 2\nends = 3\n")
+    work.git("push", "-q", "origin", "main")
+    fetched(opened(), "HEAD")
+
+    packed = sum(path.stat().st_size for path in (tmp_path / "cache").rglob("*.pack"))
+    assert packed < 100_000
+
+
+def test_several_at_once_share_one_copy(opened, fetched, tmp_path):
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(fetched(opened(), "HEAD").diff))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(found) == 4
+    assert len(set(found)) == 1
+    assert len(list((tmp_path / "cache").glob("*.git"))) == 1
+
+
+def test_the_copy_is_readable_by_nobody_else(opened, fetched, tmp_path):
+    fetched(opened(), "HEAD")
+
+    assert (tmp_path / "cache").stat().st_mode & 0o077 == 0
+    (copy,) = (tmp_path / "cache").glob("*.git")
+    assert copy.stat().st_mode & 0o077 == 0
+
+
+def test_locks_and_halves_that_a_killed_program_left_do_no_harm(opened, fetched, work, tmp_path):
+    fetched(opened(), "main")
+    (copy,) = (tmp_path / "cache").glob("*.git")
+    (copy / "packed-refs.lock").touch()
+    (copy / "refs" / "heads" / "main.lock").touch()
+    copy.with_suffix(".new").mkdir()
+    work.commit("Add an end", rope_py="knots = 1\nloops = 2\nends = 3\n")
+    work.git("push", "-q", "origin", "main")
+
+    assert added_in(fetched(opened(), "main")) == ["ends = 3"]
+
+
+@pytest.mark.parametrize("unknown", ["nobody", "0" * 40, "HEAD~99"])
+def test_a_revision_that_is_not_there_is_missing(opened, fetched, unknown):
+    with pytest.raises(ChangeMissing):
+        fetched(opened(), unknown)
+
+
+def test_a_repository_that_is_not_there_is_missing(opened, fetched, git_server):
+    source = opened(f"http://127.0.0.1:{git_server.port}/nobody.git")
+
+    with pytest.raises(ChangeMissing):
+        fetched(source, "HEAD")
+
+
+def test_a_server_that_is_down_may_be_up_another_time(opened, fetched, git_server):
+    source = opened()
+    git_server.close()
+
+    with pytest.raises(SourceFailed):
+        fetched(source, "HEAD")
+
+
+def test_a_server_that_does_not_answer_is_not_waited_for(fetched, opened):
+    import socket  # noqa: PLC0415 - for this one
+
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        source = opened(f"http://127.0.0.1:{deaf.getsockname()[1]}/rope.git")
+        with pytest.raises(SourceTimedOut):
+            fetched(source, "HEAD", timeout_s=1.0)
+
+
+@pytest.mark.parametrize("way", ["token", "in the address"])
+def test_credentials_go_to_the_server_and_nowhere_else(opened, fetched, git_server, tmp_path, way):
+    if way == "token":
+        source = opened(token=SECRET)
+        said = f"x-access-token:{SECRET}"
+    else:
+        source = opened(f"http://ada:{SECRET}@127.0.0.1:{git_server.port}/rope.git")
+        said = f"ada:{SECRET}"
+    git_server.wanted = f"Basic {base64.b64encode(said.encode()).decode()}"
+
+    assert added_in(fetched(source, "HEAD")) == ["loops = 2"]
+    kept = b"".join(path.read_bytes() for path in (tmp_path / "cache").rglob("*") if path.is_file())
+    assert SECRET.encode() not in kept
+    assert base64.b64encode(said.encode()) not in kept
+
+
+def test_refused_credentials_are_a_matter_of_configuration_and_not_told(
+    opened, fetched, git_server
+):
+    git_server.wanted = "Basic nothing"
+    source = opened(f"http://ada:{SECRET}@127.0.0.1:{git_server.port}/rope.git")
+
+    with pytest.raises(SourceUnusable) as raised:
+        fetched(source, "HEAD")
+    told = "".join(traceback.format_exception(raised.value))
+    assert SECRET not in told
+    assert "127.0.0.1" not in str(raised.value)
+
+
+def test_who_has_other_credentials_has_another_copy(opened, fetched, git_server, tmp_path):
+    fetched(opened(token="one" * 5), "HEAD")
+    fetched(opened(token="two" * 5), "HEAD")
+
+    assert len(list((tmp_path / "cache").glob("*.git"))) == 2
+
+
+def test_a_redirect_to_another_server_is_not_followed(opened, fetched, tmp_path, git_server):
+    class Redirect(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(302)
+            self.send_header("Location", f"http://127.0.0.1:{git_server.port}{self.path}")
+            self.end_headers()
+
+        def log_message(self, *_):
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Redirect) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        source = opened(f"http://127.0.0.1:{server.server_port}/rope.git", token=SECRET)
+        with pytest.raises((SourceUnusable, SourceFailed)):
+            fetched(source, "HEAD")
+        server.shutdown()
+
+    assert git_server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("location", "remote"),
+    [
+        (".", False),
+        ("/srv/rope", False),
+        ("C:/rope", False),
+        ("file:///srv/rope.git", False),
+        ("https://example.org/rope.git", True),
+        ("ssh://git@example.org/rope.git", True),
+        ("git@example.org:team/rope.git", True),
+        ("ext::sh -c id", False),
+    ],
+)
+def test_where_a_repository_is_shows_in_its_address(location, remote):
+    assert is_remote(location) == remote
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["ftp://example.org/x", "ext://x", "https://", "https://-x/y", "https://a:port/x", "ssh://"],
+)
+def test_other_addresses_are_refused(location):
+    with pytest.raises(SourceUnusable) as raised:
+        remote_place(location, token=None)
+    assert location not in str(raised.value)
+
+
+def test_an_address_shows_no_secret():
+    place = remote_place(f"https://ada:{SECRET}@example.org:8443/rope.git?x={SECRET}", token=None)
+
+    assert place.url == "https://example.org:8443/rope.git"
+    assert SECRET not in repr(place)
+    assert not re.search("Basic", repr(place))

@@ -1,0 +1,163 @@
+"""A key names one request for good, and a change and its version name one review."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from criticizer.refusals import VersionRefused
+from holdfast import JobFilter, JobState
+from holdfast.errors import HoldfastError
+
+
+class TestKeys:
+    def test_a_new_key_makes_a_review_and_a_known_one_finds_it(self, criticizer):
+        first, again = criticizer.ask(), criticizer.ask()
+
+        assert (first.created, again.created) == (True, False)
+        assert first.job.id == again.job.id
+        assert again.differs == ()
+
+    def test_a_known_key_decides_alone_and_what_differs_is_pointed_out(self, criticizer):
+        first = criticizer.ask()
+        other = criticizer.ask(changelist_id="cl-18", recipients=["eve@example.org"])
+        criticizer.run()
+
+        assert other.job.id == first.job.id
+        assert other.differs == ("changelist_id", "recipients")
+        assert criticizer.source.calls == ["cl-17"]
+        assert "eve@example.org" not in criticizer.told()
+
+    def test_owners_do_not_share_keys_or_versions(self, criticizer):
+        mine = criticizer.ask(owner="ada")
+        theirs = criticizer.ask(owner="bob")
+
+        assert mine.created
+        assert theirs.created
+        assert mine.job.id != theirs.job.id
+
+    def test_many_requests_at_once_with_one_key_make_one_review(self, criticizer):
+        with ThreadPoolExecutor(8) as pool:
+            made = list(pool.map(lambda _: criticizer.ask(), range(40)))
+
+        assert sum(each.created for each in made) == 1
+        assert len({each.job.id for each in made}) == 1
+
+    def test_many_requests_at_once_with_one_key_and_other_changes_make_one_review(self, criticizer):
+        with ThreadPoolExecutor(8) as pool:
+            made = list(pool.map(lambda n: criticizer.ask(changelist_id=f"cl-{n % 4}"), range(24)))
+
+        assert len({each.job.id for each in made}) == 1
+        assert criticizer.app.count(JobFilter(pipeline="review")) == 1
+
+    def test_a_request_that_was_kept_and_not_carried_out_is_carried_out_when_it_is_repeated(
+        self, criticizer
+    ):
+        criticizer.app.submit(
+            "review-request",
+            {"changelist_id": "cl-9", "review_version": 2, "recipients": ["ada@example.org"]},
+            key="k-9",
+        )
+
+        made = criticizer.ask("k-9", changelist_id="cl-10")
+
+        assert made.created
+        assert made.job.payload["changelist_id"] == "cl-9"
+
+
+class TestVersions:
+    def test_another_key_for_a_version_that_succeeded_finds_what_came_of_it(self, criticizer):
+        done = criticizer.reviewed()
+
+        again = criticizer.ask("k-2")
+        criticizer.run()
+
+        assert (again.created, again.job.id) == (False, done.id)
+        assert again.job.state is JobState.COMPLETE
+        assert len(criticizer.mail.sent()) == 2
+
+    def test_a_rerun_with_a_higher_version_tells_everyone_anew(self, criticizer):
+        first = criticizer.reviewed()
+        second = criticizer.reviewed("k-2", review_version=4, rerun=True)
+
+        assert second.id != first.id
+        assert second.job.rerun_of == first.id
+        assert criticizer.told() == ["ada@example.org"] * 2 + ["bob@example.org"] * 2
+
+    def test_the_same_key_may_ask_for_a_rerun_and_may_repeat_that(self, criticizer):
+        first = criticizer.reviewed()
+        rerun = criticizer.ask(review_version=4, rerun=True)
+        again = criticizer.ask(review_version=4, rerun=True)
+
+        assert rerun.created
+        assert rerun.job.id != first.id
+        assert (again.created, again.job.id) == (False, rerun.job.id)
+
+    def test_an_old_rerun_that_is_repeated_finds_its_own_review(self, criticizer):
+        criticizer.reviewed()
+        fourth = criticizer.reviewed(review_version=4, rerun=True)
+        criticizer.reviewed(review_version=5, rerun=True)
+
+        assert criticizer.ask(review_version=4, rerun=True).job.id == fourth.id
+
+    @pytest.mark.parametrize("version", [2, 3])
+    @pytest.mark.parametrize("key", ["k-1", "k-2"])
+    def test_a_rerun_with_a_lower_or_equal_version_is_refused_and_tells_nobody(
+        self, criticizer, key, version
+    ):
+        first = criticizer.reviewed()
+
+        with pytest.raises(VersionRefused) as refused:
+            criticizer.ask(key, review_version=version, rerun=True)
+
+        criticizer.run()
+        assert (refused.value.requested, refused.value.found) == (version, 3)
+        assert refused.value.job_id == first.id
+        assert len(criticizer.mail.sent()) == 2
+
+    def test_a_higher_version_is_no_rerun_unless_it_says_so(self, criticizer):
+        criticizer.reviewed()
+
+        with pytest.raises(VersionRefused, match="rerun: true"):
+            criticizer.ask("k-2", review_version=4)
+
+        assert criticizer.ask("k-2", review_version=4, rerun=True).created
+
+    def test_a_lower_version_is_refused_also_without_a_rerun(self, criticizer):
+        criticizer.reviewed()
+
+        with pytest.raises(VersionRefused):
+            criticizer.ask("k-2", review_version=2)
+
+    def test_after_a_review_that_failed_a_higher_version_needs_no_rerun(self, criticizer):
+        criticizer.source.plays += [PermissionError("no"), KeyError("bug")]
+        failed = criticizer.reviewed()
+        assert failed.state is JobState.FAILED
+
+        assert criticizer.ask("k-2", review_version=4).created
+
+    def test_a_first_review_may_call_itself_a_rerun(self, criticizer):
+        assert criticizer.ask(rerun=True).created
+
+    def test_reruns_at_once_make_one_review_of_a_version(self, criticizer):
+        criticizer.reviewed()
+
+        def rerun(number):
+            try:
+                return criticizer.ask(f"k-{number}", review_version=4, rerun=True)
+            except VersionRefused:
+                return None
+
+        with ThreadPoolExecutor(8) as pool:
+            made = [each for each in pool.map(rerun, range(10, 26)) if each is not None]
+        criticizer.run()
+
+        assert sum(each.created for each in made) == 1
+        assert len({each.job.id for each in made}) == 1
+        assert len(criticizer.mail.sent()) == 4
+
+
+def test_what_cannot_be_kept_is_refused_and_makes_nothing(criticizer):
+    with pytest.raises(HoldfastError):
+        criticizer.ask("k\n1")
+
+    assert criticizer.app.count(JobFilter()) == 0
