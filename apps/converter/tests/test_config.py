@@ -7,6 +7,7 @@ from converter import config
 from converter.config import ConverterConfig
 from holdfast import BreakerMode, presets
 from holdfast.errors import InvalidSetting
+from holdfast.settings import Settings
 
 read = ConverterConfig.from_environment
 
@@ -167,10 +168,57 @@ def test_what_is_shown_of_it_holds_no_password():
     assert "hunter2" not in repr(read({"DATABASE_URL": "postgresql://u:hunter2@host/db"}))
 
 
-def test_every_variable_is_described():
-    described = (Path(__file__).parents[1] / "README.md").read_text()
+def described():
+    """The defaults that the page names, by variable."""
+    text = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    settings = text.partition("\n## Settings")[2]
+    rows = re.findall(r"^\| (`[A-Z].*?) \| (.*?) \|", settings, re.MULTILINE)
+    return {
+        name: default
+        for names, defaults in rows
+        for name, default in zip(
+            re.findall(r"`(\w+)`", names), defaults.replace("`", "").split(", "), strict=True
+        )
+    }
+
+
+def test_every_variable_is_described_and_no_other():
     names = re.findall(r'"([A-Z]+(?:_[A-Z]+)+)"', Path(config.__file__).read_text())
     names += [value for name, value in vars(presets).items() if name.endswith("_VARIABLE")]
 
-    assert len(names) > 20
-    assert [name for name in names if f"`{name}`" not in described] == []
+    assert set(described()) == set(names)
+
+
+def test_the_defaults_are_described_as_they_are():
+    usual = ConverterConfig()
+
+    assert described() == {
+        "DATABASE_URL": usual.database_url,
+        "GATEWAY_URL": usual.gateway_url,
+        "GATEWAY_TIMEOUT_MS": f"{usual.gateway_timeout_s * 1000:.0f}",
+        "GATEWAY_IDLE_TIMEOUT_MS": f"{usual.gateway_idle_timeout_s * 1000:.0f}",
+        "UPLOADS_DIR": usual.uploads_dir,
+        "RESULTS_DIR": usual.results_dir,
+        "STORAGE_MIN_FREE_BYTES": f"{usual.min_free_bytes}",
+        "RETENTION_DAYS": f"{usual.retention_days:g}",
+        "RETRY_MAX_ATTEMPTS": f"{usual.retry.attempts}",
+        "RETRY_PROFILE": "exponential",
+        "RETRY_BASE_DELAY_MS": f"{usual.retry.base * 1000:.0f}",
+        "RETRY_JITTER_MAX_MS": f"{usual.retry.spread * 1000:.0f}",
+        "CIRCUIT_MODE": "hold",
+        "CIRCUIT_WINDOW": f"{usual.breaker.over_calls}",
+        "CIRCUIT_FAIL_THRESHOLD": f"{usual.breaker.failure_rate:g}",
+        "CIRCUIT_COOLDOWN_MS": f"{usual.breaker.cooldown * 1000:.0f}",
+        "WORKER_CONCURRENCY": f"{usual.concurrency}",
+        "WORKER_LEASE_TTL_SEC": f"{usual.lease_s:g}",
+        "UPLOAD_MAX_BYTES": f"{usual.upload_max_bytes}",
+        "RESULT_MAX_BYTES": f"{usual.result_max_bytes}",
+        "QUOTA_ACTIVE_JOBS": f"{usual.quota_active_jobs}",
+    }
+
+
+def test_what_the_engine_reads_itself_has_the_engines_defaults():
+    usual, engine = ConverterConfig(), Settings()
+
+    assert usual.database_url == engine.database_url
+    assert usual.worker_options == engine.worker

@@ -44,9 +44,9 @@ class ConverterConfig:
     gateway_timeout_s: float = 120.0
     gateway_idle_timeout_s: float = 30.0
     """How long the answer of a gateway may stop flowing once it has begun."""
-    lease_s: float = 90.0
+    lease_s: float = WorkerOptions().lease
     """Renewed three times in its life."""
-    concurrency: int = 10
+    concurrency: int = WorkerOptions().concurrency
     retention_days: float = 30.0
     upload_max_bytes: int = 50 * MEBIBYTE
     result_max_bytes: int = 64 * MEBIBYTE

@@ -9,10 +9,19 @@ from itertools import islice
 from typing import Final
 
 from converter.storage.contract import Storage
+from holdfast import Retention
 
 LOGGER: Final = logging.getLogger("converter")
+JOBS_OUTLIVE_FILES_S: Final = 7 * 24 * 3600.0
+"""How much longer a conversion is known than its files are there: so long it says `EXPIRED`."""
 MOST_AT_ONCE: Final = 1_000
 """How many files of a storage go in one turn; the rest goes in the next."""
+
+
+def job_retention(*, keep_days: float) -> Retention:
+    """Return how long the jobs of conversions are kept, whose files are kept for so many days."""
+    keep_s = timedelta(days=keep_days).total_seconds() + JOBS_OUTLIVE_FILES_S
+    return Retention(complete=keep_s, cancelled=keep_s)
 
 
 def purge(storages: Sequence[Storage], *, before: datetime) -> dict[str, int]:
@@ -28,16 +37,16 @@ def _wall_clock() -> datetime:
     return datetime.now(UTC)  # noqa: TID251 - what files are dated by
 
 
-def retention_chore(
-    storages: Sequence[Storage],
-    *,
-    keep_days: float,
-    now: Callable[[], datetime] = _wall_clock,
-) -> Callable[[], None]:
+def kept_since(*, keep_days: float) -> datetime:
+    """Return the instant before which nothing is kept that is kept for so many days."""
+    return _wall_clock() - timedelta(days=keep_days)
+
+
+def retention_chore(storages: Sequence[Storage], *, keep_days: float) -> Callable[[], None]:
     """Return what workers do about old files, as a chore."""
 
     def chore() -> None:
-        removed = purge(storages, before=now() - timedelta(days=keep_days))
+        removed = purge(storages, before=kept_since(keep_days=keep_days))
         if any(removed.values()):
             LOGGER.info("removed old files", extra={"event": "files_purged", **removed})
 

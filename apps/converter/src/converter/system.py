@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from converter.codes import CODES, FORBIDDEN
 from converter.config import ConverterConfig
 from converter.conversions import Conversions
 from converter.gateway import stand_in
@@ -12,7 +14,7 @@ from converter.gateway.mappings import MAPPINGS
 from converter.gateway_client import GatewayClient
 from converter.gateway_failures import GATEWAY_RULES
 from converter.pipeline import GATEWAY, conversion_pipeline
-from converter.retention import retention_chore
+from converter.retention import job_retention, kept_since, retention_chore
 from converter.storage.open import open_storage
 from holdfast import Holdfast
 from holdfast.systems import Asgi, Parts, StandIn, System
@@ -77,6 +79,7 @@ def build(environment: Mapping[str, str]) -> Parts:
                 attempts=config.retry.attempts,
                 mappings=tuple(MAPPINGS),
                 max_bytes=config.upload_max_bytes,
+                kept_since=partial(kept_since, keep_days=config.retention_days),
             )
         )
 
@@ -88,6 +91,8 @@ def build(environment: Mapping[str, str]) -> Parts:
         place=PLACE,
         body_limits={UPLOAD: _NO_LIMIT},
         walk_ins=True,
+        not_yours=CODES.codes[FORBIDDEN],
+        retention=job_retention(keep_days=config.retention_days),
     )
 
 

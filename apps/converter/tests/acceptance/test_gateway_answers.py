@@ -79,7 +79,7 @@ def test_xml_is_not_ready_before_its_time_and_expired_after_it(site):
     assert refusal(early) == (409, "NOT_READY")
     assert (in_time.status_code, in_time.content) == (200, XML)
     assert refusal(late) == (404, "EXPIRED")
-    assert ada.conversion(job_id)["state"] == "expired"
+    assert ada.conversion(job_id)["download"] is None
 
 
 def test_a_stranger_can_neither_fetch_retry_nor_remove(site):
@@ -89,7 +89,7 @@ def test_a_stranger_can_neither_fetch_retry_nor_remove(site):
     ada.ended(job_id)
 
     assert refusal(eve.download(job_id)) == (403, "FORBIDDEN")
-    assert refusal(eve.retry(job_id)) == (404, "job_not_found")
+    assert refusal(eve.retry(job_id)) == (403, "FORBIDDEN")
     assert refusal(eve.http.delete(f"/api/jobs/{job_id}")) == (403, "FORBIDDEN")
     assert ada.conversion(job_id)["state"] == "failed"
     assert len(site.calls_for(pdf)) == 1

@@ -1,9 +1,11 @@
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 
 import pytest
 from starlette.testclient import TestClient
 
 from apps.converter.tests.system.stand_in import Converter, make_converter
+from converter.codes import CODES, FORBIDDEN
 from converter.http.routes import Served, routes_of
 from holdfast.api import ApiOptions, create_api
 
@@ -18,14 +20,31 @@ def converter(database_url, uploads, results) -> Iterator[Converter]:
 
 
 @pytest.fixture
-def visit(converter: Converter) -> Iterator[Callable[..., TestClient]]:
+def kept_since() -> dict[str, datetime]:
+    """Since when files are kept, to be changed by a test."""
+    return {"then": datetime.min.replace(tzinfo=UTC)}
+
+
+@pytest.fixture
+def visit(
+    converter: Converter, kept_since: dict[str, datetime]
+) -> Iterator[Callable[..., TestClient]]:
     """Make the browser of somebody who comes to the converter, a walk-in unless told otherwise."""
     options = ApiOptions(
-        host="127.0.0.1", token=OWN_TOKEN, walk_ins=True, body_limits={"/api/upload": 2**40}
+        host="127.0.0.1",
+        token=OWN_TOKEN,
+        walk_ins=True,
+        body_limits={"/api/upload": 2**40},
+        not_yours=CODES.codes[FORBIDDEN],
     )
     api = create_api(converter.app, options=options)
     served = Served(
-        converter.app, converter.conversions, ATTEMPTS, ("text", "layout", "raw"), MAX_BYTES
+        converter.app,
+        converter.conversions,
+        attempts=ATTEMPTS,
+        mappings=("text", "layout", "raw"),
+        max_bytes=MAX_BYTES,
+        kept_since=lambda: kept_since["then"],
     )
     api.include_router(routes_of(served))
 

@@ -1,5 +1,7 @@
 """The converter as browsers and programs reach it."""
 
+from datetime import timedelta
+
 import pytest
 
 from apps.converter.tests.http.conftest import MAX_BYTES, OWN_TOKEN
@@ -103,8 +105,35 @@ class TestStrangers:
 
         assert refusal(eve.get(f"/api/jobs/{job_id}/download")) == (403, "FORBIDDEN")
         assert refusal(eve.delete(f"/api/jobs/{job_id}")) == (403, "FORBIDDEN")
-        assert refusal(eve.post(f"/api/jobs/{job_id}/retry")) == (404, "job_not_found")
+        assert refusal(eve.post(f"/api/jobs/{job_id}/retry")) == (403, "FORBIDDEN")
         assert eve.get("/api/conversions").json()["items"] == []
+
+    def test_they_do_not_learn_which_ids_there_are(self, visit, converter):
+        job_id = send(visit()).json()["id"]
+        converter.run()
+        eve = visit()
+
+        def told(wanted):
+            answers = (
+                eve.get(f"/api/jobs/{wanted}/download"),
+                eve.delete(f"/api/jobs/{wanted}"),
+                eve.post(f"/api/jobs/{wanted}/retry"),
+                eve.get(f"/api/jobs/{wanted}"),
+            )
+            varying = {"instance", "request_id"}
+            return [
+                {name: value for name, value in answer.json().items() if name not in varying}
+                for answer in answers
+            ]
+
+        assert told(job_id) == told("018f0000-0000-7000-8000-000000000000")
+
+    def test_one_who_sees_everybodys_is_told_that_there_is_none(self, visit):
+        operator = visit(OWN_TOKEN)
+        nobodys = "/api/jobs/018f0000-0000-7000-8000-000000000000"
+
+        assert refusal(operator.get(f"{nobodys}/download")) == (404, "job_not_found")
+        assert refusal(operator.post(f"{nobodys}/retry")) == (404, "job_not_found")
 
     def test_an_operator_sees_everybodys(self, visit, converter):
         job_id = send(visit()).json()["id"]
@@ -127,12 +156,15 @@ class TestStrangers:
 
 
 class TestBeforeAndAfter:
-    def test_before_its_time_it_is_not_ready_and_after_it_is_expired(self, visit, converter):
+    def test_before_its_time_it_is_not_ready_and_after_it_is_expired(
+        self, visit, converter, kept_since
+    ):
         ada = visit()
         job_id = send(ada).json()["id"]
         early = ada.get(f"/api/jobs/{job_id}/download")
         converter.run()
         converter.results.remove(result_name(job_id))
+        kept_since["then"] = converter.app.job(job_id).finished_at + timedelta(days=1)
         late = ada.get(f"/api/jobs/{job_id}/download")
 
         assert refusal(early) == (409, "NOT_READY")
@@ -162,6 +194,8 @@ class TestBeforeAndAfter:
         converter.run()
 
         assert ada.delete(f"/api/jobs/{job_id}").status_code == 204
+        (listed,) = ada.get("/api/conversions").json()["items"]
+        assert (listed["state"], listed["says"]) == ("removed", "Removed.")
         assert refusal(ada.get(f"/api/jobs/{job_id}/download")) == (404, "EXPIRED")
 
 

@@ -29,6 +29,7 @@ WORDS = {
     "failed": "It could not be converted.",
     "cancelled": "It was cancelled.",
     "expired": "Its time was up.",
+    "removed": "Removed.",
 }
 GATEWAY_FAILS = "Converter service is having an issue. We’ll retry shortly."
 
@@ -193,7 +194,7 @@ class StandInApi:
             return refused.answer()
         row = self._row(request)
         if self.keeps_removed:
-            row |= {"state": "expired", "says": WORDS["expired"], "download": None}
+            row |= {"state": "removed", "says": WORDS["removed"], "download": None}
         else:
             self.rows.remove(row)
         return Response(status_code=204)

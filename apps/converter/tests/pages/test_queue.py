@@ -31,6 +31,7 @@ def test_every_state_is_said_in_plain_words(api, look):
         "failed": "Failed",
         "cancelled": "Cancelled",
         "expired": "Expired",
+        "removed": "Removed",
     }.items():
         expect(row(page, f"{state}.pdf").locator(".badge")).to_have_text(word)
     expect(row(page, "processing.pdf")).to_contain_text("Being converted.")
@@ -180,7 +181,7 @@ def test_a_removed_file_that_stays_listed_has_nothing_left_to_remove(api, look):
     page.get_by_role("button", name="Remove a.pdf").click()
     page.get_by_role("dialog").get_by_role("button", name="Remove").click()
 
-    expect(row(page, "a.pdf")).to_contain_text("Expired")
+    expect(row(page, "a.pdf")).to_contain_text("Removed")
     expect(row(page, "a.pdf").get_by_role("button")).to_have_count(0)
     expect(page.get_by_role("link", name=re.compile("^Download"))).to_have_count(0)
     expect(page.get_by_role("heading", name="Your files")).to_be_focused()

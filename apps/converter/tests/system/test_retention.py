@@ -7,7 +7,9 @@ import pytest
 
 from converter.pipeline import result_name
 from converter.refusals import Expired
-from converter.retention import MOST_AT_ONCE, purge, retention_chore
+from converter.retention import MOST_AT_ONCE, job_retention, purge, retention_chore
+from converter.system import SYSTEM
+from holdfast import Retention
 
 DAYS = 30
 
@@ -41,3 +43,14 @@ def test_one_turn_removes_so_many_and_the_next_the_rest(uploads, tmp_path):
 
     assert purge([uploads], before=later) == {"uploads": MOST_AT_ONCE}
     assert purge([uploads], before=later) == {"uploads": 1}
+
+
+def test_jobs_are_known_for_a_week_longer_than_their_files_are_kept(tmp_path):
+    folders = {"UPLOADS_DIR": f"{tmp_path / 'u'}", "RESULTS_DIR": f"{tmp_path / 'r'}"}
+    week_s, kept_s = 7 * 24 * 3600, DAYS * 24 * 3600
+
+    assert job_retention(keep_days=DAYS) == Retention(
+        complete=kept_s + week_s, cancelled=kept_s + week_s
+    )
+    built = SYSTEM.build(folders | {"RETENTION_DAYS": "0.5"})
+    assert built.retention.complete == 12 * 3600 + week_s

@@ -19,6 +19,7 @@ _SAYS: Final = {
     JobState.COMPLETE: "Ready.",
     JobState.CANCELLED: "Removed.",
 }
+_EXPIRED: Final = CODES.codes[EXPIRED].message
 
 
 class Conversion(BaseModel):
@@ -32,7 +33,8 @@ class Conversion(BaseModel):
     """In bytes."""
     mapping: str
     state: str
-    """`queued`, `processing`, `complete`, `failed`, `cancelled`, or `expired` once it is gone."""
+    """`queued`, `processing`, `complete`, `failed`, `cancelled`; of one that was complete and whose
+    files are gone `expired`, or `removed` when that was before their time."""
     says: str
     """The same in plain words."""
     attempt: int
@@ -61,8 +63,13 @@ class ConversionList(BaseModel):
     """How large a file may be."""
 
 
-def document_of(view: JobView, kept: KeptFiles, *, attempts: int, root: str) -> Conversion:
-    """Return a conversion as it stands; `root` is where the API is mounted."""
+def document_of(
+    view: JobView, kept: KeptFiles, *, attempts: int, root: str, kept_since: datetime
+) -> Conversion:
+    """Return a conversion as it stands; `root` is where the API is mounted.
+
+    What was finished before `kept_since` is not kept any more.
+    """
     upload = upload_of(view)
     job = view.job
     state, says = view.state.value, _SAYS.get(view.state, "")
@@ -76,7 +83,8 @@ def document_of(view: JobView, kept: KeptFiles, *, attempts: int, root: str) -> 
         told = told_of(view.error or {})
         code, message, says = told.code, told.message, told.message
     elif view.state is JobState.COMPLETE and not has_result:
-        state, says = "expired", CODES.codes[EXPIRED].message
+        is_old = view.finished_at is not None and view.finished_at < kept_since
+        state, says = ("expired", _EXPIRED) if is_old else ("removed", "Removed.")
     return Conversion(
         id=view.id,
         filename=upload.filename,

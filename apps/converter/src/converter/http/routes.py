@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from datetime import datetime
 from typing import Annotated, Final, NamedTuple
 from urllib.parse import quote
 
@@ -60,12 +61,18 @@ class Served(NamedTuple):
     attempts: int
     mappings: tuple[str, ...]
     max_bytes: int
+    kept_since: Callable[[], datetime]
+    """What was finished before that instant is not kept any more."""
 
     def documents(self, views: Sequence[JobView], request: Request) -> list[Conversion]:
         """Return conversions as they are told."""
         root = str(request.scope.get("root_path", ""))
         kept = self.conversions.kept(views)
-        return [document_of(view, kept, attempts=self.attempts, root=root) for view in views]
+        since = self.kept_since()
+        return [
+            document_of(view, kept, attempts=self.attempts, root=root, kept_since=since)
+            for view in views
+        ]
 
 
 def routes_of(served: Served) -> APIRouter:
