@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,8 +23,6 @@ class Work:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        folder.mkdir()
-        self.git("init", "-q", "-b", "main")
 
     def git(self, *arguments: str) -> str:
         ended = subprocess.run(
@@ -45,13 +44,21 @@ class Work:
         return self.git("rev-parse", "HEAD")
 
 
-@pytest.fixture
-def work(tmp_path: Path) -> Work:
-    """A repository with two commits."""
-    made = Work(tmp_path / "work")
+@pytest.fixture(scope="session")
+def begun_work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with two commits, to copy."""
+    made = Work(tmp_path_factory.mktemp("begun") / "work")
+    made.folder.mkdir()
+    made.git("init", "-q", "-b", "main")
     made.commit("Begin a rope", rope_py="knots = 1\n")
     made.commit("Add a loop", rope_py="knots = 1\nloops = 2\n")
-    return made
+    return made.folder
+
+
+@pytest.fixture
+def work(begun_work: Path, tmp_path: Path) -> Work:
+    """A repository of the test's own with two commits."""
+    return Work(Path(shutil.copytree(begun_work, tmp_path / "work")))
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import base64
 import os
 import re
+import socket
 import subprocess
 import threading
 import traceback
@@ -35,7 +36,8 @@ class GitServer:
             def do_GET(self):
                 outer.serve(self)
 
-            do_POST = do_GET
+            def do_POST(self):
+                outer.serve(self)
 
             def log_message(self, *_):
                 return
@@ -208,8 +210,6 @@ def test_a_server_that_is_down_may_be_up_another_time(opened, fetched, git_serve
 
 
 def test_a_server_that_does_not_answer_is_not_waited_for(fetched, opened):
-    import socket  # noqa: PLC0415 - for this one
-
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         source = opened(f"http://127.0.0.1:{deaf.getsockname()[1]}/rope.git")
         with pytest.raises(SourceTimedOut):
