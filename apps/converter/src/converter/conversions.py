@@ -113,10 +113,16 @@ class Conversions:
     def remove(self, job_id: str, *, owner: str | None, by: str) -> None:
         """End a conversion that is under way, and remove its files."""
         view = self.job(job_id, owner=owner)
-        if view.state in UNDER_WAY:
-            self._app.cancel(view.id, by=by)
+        result = result_name(view.id)
+        if view.state not in UNDER_WAY:
+            self._uploads.remove(upload_of(view).source)
+            self._results.remove(result)
+            return
+        self._app.cancel(view.id, by=by)
         self._uploads.remove(upload_of(view).source)
-        self._results.remove(result_name(view.id))
+        # A worker may be about to keep the XML, and keeps what it finds in its place: nothing.
+        with suppress(StorageError):
+            self._results.put(result, [])
 
     def result(self, job_id: str, *, owner: str | None) -> AbstractContextManager[Reading]:
         """Open the XML of a conversion; raises `NotReady` before its time and `Expired` after."""

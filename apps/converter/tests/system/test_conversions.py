@@ -10,6 +10,7 @@ from converter.conversions import upload_of
 from converter.limits import Quota
 from converter.pipeline import result_name
 from converter.refusals import Expired, Forbidden, NotReady, NotTaken, QuotaReached
+from converter.storage.awaited import GATHERED_BYTES
 from converter.storage.errors import StorageFailed, StorageFull
 from holdfast import JobState
 from holdfast.errors import UnknownJob, WrongState
@@ -163,7 +164,7 @@ class TestQuota:
             pass
 
 
-def fails_to_write(_draft):
+async def fails_to_write(_draft):
     raise StorageFailed("results", "the disk does not answer")
 
 
@@ -187,8 +188,8 @@ class TestStorageFailures:
         assert code_of(converter, taken.job.id) == "IO_ERROR"
 
     def test_a_full_disk_is_not_tried_again_and_leaves_nothing(self, converter, tmp_path):
-        def fail(draft):
-            draft.write(b"<half")
+        async def fail(draft):
+            await draft.write(b"<half" * GATHERED_BYTES)
             raise StorageFull("results", "no room")
 
         converter.gateway.plays += [fail]
@@ -290,7 +291,19 @@ class TestFetching:
         converter.run()
         converter.conversions.remove(complete, owner="ada", by="ada")
 
-        assert (
-            list((tmp_path / "uploads").iterdir()) == list((tmp_path / "results").iterdir()) == []
-        )
+        left = [*(tmp_path / "uploads").iterdir(), *(tmp_path / "results").iterdir()]
+        assert [(path.name, path.stat().st_size) for path in left] == [(result_name(under_way), 0)]
         assert under_way != complete
+
+    def test_xml_that_is_kept_after_its_conversion_was_removed_is_not(self, converter, tmp_path):
+        job_id = converter.take().job.id
+
+        def removed_meanwhile(into):
+            into.write(b"<secret/>")
+            converter.conversions.remove(job_id, owner="ada", by="ada")
+
+        converter.gateway.plays.append(removed_meanwhile)
+        converter.run()
+
+        assert converter.app.job(job_id).state is JobState.CANCELLED
+        assert {path.read_bytes() for path in (tmp_path / "results").glob("[!.]*")} == {b""}
