@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Final, Protocol
 from urllib.parse import quote
 
-import httpcore2
-
 from converter.gateway.xml_check import XmlCheck, XmlRefused
+from converter.gateway_answer import BadAnswer
+from converter.gateway_connection import Patience
 from converter.gateway_failures import (
     MAX_SAID_BYTES,
     cut_off,
@@ -20,8 +21,7 @@ from converter.gateway_failures import (
     timed_out,
     unusable,
 )
-from converter.gateway_wire import Answer, Patience, call
-from converter.storage.contract import Draft, Reading
+from converter.gateway_wire import Answer, Wire
 from converter.storage.errors import StorageFailed
 
 PROBE_TIMEOUT_S: Final = 5.0
@@ -43,12 +43,30 @@ class Attempt(Protocol):
         """The headers by which a call carries the job's trace on."""
 
 
+class Source(Protocol):
+    """A PDF, to be sent once."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are in all."""
+
+    async def read(self) -> bytes:
+        """Return the next bytes; nothing at the end."""
+
+
+class Sink(Protocol):
+    """Where XML goes as it comes."""
+
+    async def write(self, chunk: bytes) -> None:
+        """Append some bytes."""
+
+
 class GatewayClient:
     """The gateway at one address, which `converter.gateway_address.checked_url` has checked.
 
     A call takes `timeout_s` at most, and no longer than `idle_s` without a byte once the answer
-    has begun. An answer has `max_answer_bytes` at most. Any number of threads may use one client.
-    Whom to trust under HTTPS the system says, unless `tls` does.
+    has begun. An answer has `max_answer_bytes` at most. Any number of event loops may use one
+    client. Whom to trust under HTTPS the system says, unless `tls` does.
     """
 
     def __init__(
@@ -60,14 +78,15 @@ class GatewayClient:
         max_answer_bytes: int = DEFAULT_MAX_ANSWER_BYTES,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._url, self._tls = url, tls
+        self._wire = Wire(url, tls=tls)
         self._timeout_s, self._idle_s = timeout_s, idle_s
         self._max_answer_bytes = max_answer_bytes
 
-    def convert(self, source: Reading, mapping: str, *, into: Draft, job: Attempt) -> None:
-        """Write the XML of a PDF into a draft, checked; who calls commits it.
+    async def convert(self, source: Source, mapping: str, *, into: Sink, job: Attempt) -> None:
+        """Write the XML of a PDF into a sink, checked.
 
-        Raises `GatewayFailed`, or what the source and the draft raise. Then the draft is of no use.
+        Raises `GatewayFailed`, or what the source and the sink raise. Then what was written is of
+        no use.
         """
         if not _can_be_asked_for(mapping):
             raise mapping_refused()
@@ -78,34 +97,35 @@ class GatewayClient:
             **job.trace_headers,
         }
         patience = Patience(self._timeout_s, self._idle_s)
-        with (
-            _raised_as_ours(),
-            call(
+        with _raised_as_ours():
+            async with self._wire.call(
                 "POST",
-                f"{self._url}/convert?mapping={quote(mapping, safe='')}",
+                f"/convert?mapping={quote(mapping, safe='')}",
                 headers=headers,
-                content=_all_of(source),
+                content=_Counted(source),
                 patience=patience,
-                tls=self._tls,
-            ) as answer,
-        ):
-            if answer.status != _OK:
-                patience.end_within(_SAYING_S)
-                raise refusal(answer.status, answer.headers, _said(answer))
-            self._receive(answer, into)
+            ) as answer:
+                if answer.status != _OK:
+                    patience.end_within(_SAYING_S)
+                    raise refusal(answer.status, answer.headers, await _said(answer))
+                await self._receive(answer, into)
 
     def probe(self) -> None:
         """Return when the gateway says that it is well; raise `GatewayFailed` otherwise."""
-        patience = Patience(min(PROBE_TIMEOUT_S, self._timeout_s), PROBE_TIMEOUT_S)
-        url = f"{self._url}/health"
-        with (
-            _raised_as_ours(),
-            call("GET", url, headers={}, patience=patience, tls=self._tls) as answer,
-        ):
-            if answer.status not in _SUCCESSES:
-                raise refusal(answer.status, answer.headers, b"")
+        asyncio.run(self._probe())
 
-    def _receive(self, answer: Answer, into: Draft) -> None:
+    def close(self) -> None:
+        """End the connections that are kept for the next call."""
+        self._wire.close()
+
+    async def _probe(self) -> None:
+        patience = Patience(min(PROBE_TIMEOUT_S, self._timeout_s), PROBE_TIMEOUT_S)
+        with _raised_as_ours():
+            async with self._wire.call("GET", "/health", headers={}, patience=patience) as answer:
+                if answer.status not in _SUCCESSES:
+                    raise refusal(answer.status, answer.headers, b"")
+
+    async def _receive(self, answer: Answer, into: Sink) -> None:
         if answer.headers.get("content-encoding", "").strip().lower() not in _PLAIN:
             raise unusable("it is compressed, which nobody asked for")
         length = answer.headers.get("content-length", "")
@@ -114,12 +134,12 @@ class GatewayClient:
         check = XmlCheck(max_bytes=self._max_answer_bytes)
         received = 0
         try:
-            for chunk in answer.body:
+            while chunk := await answer.read():
                 received += len(chunk)
                 if received > self._max_answer_bytes:
                     raise oversized(self._max_answer_bytes)
                 check.feed(chunk)
-                into.write(chunk)
+                await into.write(chunk)
             check.close()
         except XmlRefused as error:
             raise unusable(str(error)) from None
@@ -129,23 +149,26 @@ def _can_be_asked_for(mapping: str) -> bool:
     return 0 < len(mapping) <= _MAX_MAPPING_LENGTH and mapping.isprintable()
 
 
-def _all_of(source: Reading) -> Iterator[bytes]:
-    """Yield the source, and raise unless it has the size that the gateway was told."""
-    sent = 0
-    for chunk in source:
-        sent += len(chunk)
-        if sent > source.size:
-            break
-        yield chunk
-    if sent != source.size:
-        raise StorageFailed("uploads", "the file is not as long as it says; upload it again")
+class _Counted:
+    """A source that raises unless it has the size that the gateway was told."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._left = source.size
+
+    async def read(self) -> bytes:
+        chunk = await self._source.read()
+        self._left -= len(chunk)
+        if self._left < 0 or (self._left and not chunk):
+            raise StorageFailed("uploads", "the file is not as long as it says; upload it again")
+        return chunk
 
 
-def _said(answer: Answer) -> bytes:
+async def _said(answer: Answer) -> bytes:
     """Return the beginning of an answer, as much of it as comes."""
     said = bytearray()
-    with suppress(httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError):
-        for chunk in answer.body:
+    with suppress(OSError, BadAnswer):
+        while chunk := await answer.read():
             said += chunk
             if len(said) > MAX_SAID_BYTES:
                 return b""
@@ -156,7 +179,7 @@ def _said(answer: Answer) -> bytes:
 def _raised_as_ours() -> Iterator[None]:
     try:
         yield
-    except httpcore2.TimeoutException as error:
+    except TimeoutError as error:
         raise timed_out(str(error)) from None
-    except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+    except (OSError, BadAnswer) as error:
         raise cut_off(str(error) or type(error).__name__) from None

@@ -1,243 +1,250 @@
-"""One HTTP call over a connection of its own, within limits that the other side cannot stretch.
+"""One HTTP call: redirects are not followed, nothing is repeated, nothing is decompressed.
 
-The time for the whole call counts from its start, whatever trickles in meanwhile. Redirects are not
-followed, nothing is repeated, nothing is decompressed, and no proxy is taken from the environment.
-A kept connection may have been closed by the other side, which looks like a failing gateway; a new
-one cannot.
+Connections are kept for a moment, so that a busy worker makes few of them. One that the other side
+may have ended meanwhile would look like a failing gateway: it is kept for less time than servers
+keep theirs, and looked at before it is used.
 """
 
 from __future__ import annotations
 
-import errno
-import select
-import socket
+import asyncio
 import ssl
-import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cache
-from queue import Empty, SimpleQueue
-from typing import Any, Final, TypeAlias
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final, Protocol
 from urllib.parse import urlsplit
+from weakref import finalize
 
-import httpcore2
+from converter.gateway_answer import (
+    HEAD_END,
+    MAX_HEAD_BYTES,
+    BadAnswer,
+    Head,
+    chunk_length,
+    head_of,
+)
+from converter.gateway_connection import Connection, EarlyAnswer, Patience, connect, usual_tls
 
-from converter.gateway_address import admit
-
-MAX_HEADERS: Final = 100
+KEPT_S: Final = 1.0
+"""How long a connection is kept; servers keep theirs for two seconds or more."""
+MOST_KEPT: Final = 100
+_MOST_NEWS: Final = 10
+"""How often a gateway may say that an answer is to come."""
+_MAX_LINE_BYTES: Final = 4096
 _SENT: Final = {
     # What is not compressed cannot unfold into more than was read.
     "accept-encoding": "identity",
-    "connection": "close",
     "user-agent": "holdfast-converter",
 }
-_Place: TypeAlias = tuple[int, tuple[Any, ...]]
-"""The family of an address, and the address as a socket takes it."""
+_PORTS: Final = {"http": 80, "https": 443}
 
 
-@dataclass(slots=True)
-class Patience:
-    """How long a call may take: in all, and without a byte in either direction.
+class Content(Protocol):
+    """What is sent with a call."""
 
-    Until the answer begins the gateway is at work, and only the time for the whole call counts.
-    """
-
-    total_s: float
-    idle_s: float
-    _ends_at_s: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._ends_at_s = time.monotonic() + self.total_s
-
-    def left_s(self, *, working: bool = False) -> float:
-        """Return how long to wait for the next step; `TimeoutError` when no time is left."""
-        left_s = self._ends_at_s - time.monotonic()
-        if left_s <= 0:
-            raise TimeoutError(f"the call took longer than {self.total_s:g} s")
-        return left_s if working else min(left_s, self.idle_s)
-
-    def end_within(self, seconds: float) -> None:
-        """Let the call end no later than so many seconds from now."""
-        self._ends_at_s = min(self._ends_at_s, time.monotonic() + seconds)
+    async def read(self) -> bytes:
+        """Return the next bytes; nothing at the end."""
 
 
-@dataclass(frozen=True, slots=True)
 class Answer:
     """What came back: the body is still on its way."""
 
-    status: int
-    headers: Mapping[str, str]
-    """By name in lower case."""
-    body: Iterable[bytes]
-    """As it was sent; taking it may raise what the call may raise."""
+    def __init__(self, head: Head, connection: Connection, rest: bytes, patience: Patience) -> None:
+        self.status, self.headers = head.status, head.headers
+        self.ended = head.length == 0
+        """Whether all of it has been read, up to an end that is certain."""
+        self._head, self._connection, self._patience = head, connection, patience
+        self._received = bytearray(rest)
+        self._left = head.length or 0
+
+    async def read(self) -> bytes:
+        """Return the next bytes of the body as they were sent; nothing at its end."""
+        if self.ended:
+            return b""
+        if self._head.chunked:
+            return await self._read_chunked()
+        if self._head.length is None:
+            return self._taken(len(self._received)) or await self._connection.receive(
+                self._patience
+            )
+        part = await self._some(self._left)
+        self._left -= len(part)
+        self.ended = self._left == 0
+        return part
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing is left of it on the connection, which may be used again."""
+        return self.ended and self._head.keeps and not self._received
+
+    async def _read_chunked(self) -> bytes:
+        if self._left == 0:
+            self._left = chunk_length(await self._line())
+            if self._left == 0:
+                while await self._line():
+                    pass  # headers after the body, which nobody asked for
+                self.ended = True
+                return b""
+        part = await self._some(self._left)
+        self._left -= len(part)
+        if self._left == 0 and await self._line():
+            raise BadAnswer("it has a chunk that is longer than it says")
+        return part
+
+    async def _line(self) -> bytes:
+        while (end := self._received.find(b"\r\n")) < 0:
+            if len(self._received) > _MAX_LINE_BYTES:
+                raise BadAnswer("it has a line that does not end")
+            await self._more()
+        line = self._taken(end)
+        del self._received[:2]
+        return line
+
+    async def _some(self, most: int) -> bytes:
+        if not self._received:
+            await self._more()
+        return self._taken(most)
+
+    def _taken(self, most: int) -> bytes:
+        part = bytes(self._received[:most])
+        del self._received[:most]
+        return part
+
+    async def _more(self) -> None:
+        part = await self._connection.receive(self._patience)
+        if not part:
+            raise BadAnswer("it broke off")
+        self._received += part
 
 
-@contextmanager
-def call(
-    method: str,
-    url: str,
-    *,
-    headers: Mapping[str, str],
-    patience: Patience,
-    content: Iterable[bytes] = (),
-    tls: ssl.SSLContext | None = None,
-) -> Iterator[Answer]:
-    """Make one call and yield its answer; without `tls` the system says whom to trust.
+class Wire:
+    """Makes calls to one address; any number of event loops may use it.
 
-    Raises `httpcore2.TimeoutException`, `httpcore2.NetworkError` or `httpcore2.ProtocolError`, and
-    whatever taking the content raises.
+    Without `tls` the system says whom to trust.
     """
-    sent = {"host": urlsplit(url).netloc, **_SENT, **headers}
-    request = httpcore2.Request(method, url, headers=list(sent.items()), content=content)
-    stream = _connected(request.url.origin, patience, tls)
-    try:
-        connection = httpcore2.HTTP11Connection(request.url.origin, stream)
-        answered = connection.handle_request(request)
-        stream.answering = True
-        if len(answered.headers) > MAX_HEADERS:
-            raise httpcore2.RemoteProtocolError(f"the answer has more than {MAX_HEADERS} headers")
-        received = {
-            name.decode("latin-1").lower(): value.decode("latin-1")
-            for name, value in answered.headers
-        }
-        yield Answer(answered.status, received, answered.iter_stream())
-    finally:
-        stream.close()
 
+    def __init__(self, url: str, *, tls: ssl.SSLContext | None = None) -> None:
+        parts = urlsplit(url)
+        self._host, self._netloc, self._path = parts.hostname or "", parts.netloc, parts.path
+        self._port = parts.port or _PORTS[parts.scheme]
+        self._tls = (tls or usual_tls()) if parts.scheme == "https" else None
+        self._kept: deque[Connection] = deque()
+        self._sweeps: asyncio.AbstractEventLoop | None = None
+        finalize(self, _close_all, self._kept)
 
-class _Stream(httpcore2.NetworkStream):
-    """A connection that asks for patience before each step."""
+    @asynccontextmanager
+    async def call(
+        self,
+        method: str,
+        target: str,
+        *,
+        headers: Mapping[str, str],
+        patience: Patience,
+        content: Content | None = None,
+    ) -> AsyncIterator[Answer]:
+        """Make one call and yield its answer.
 
-    def __init__(self, connection: socket.socket, patience: Patience) -> None:
-        self._connection, self._patience = connection, patience
-        self.answering = False
-        """Whether the answer has begun."""
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        with _raised_as(httpcore2.ReadTimeout, httpcore2.ReadError):
-            self._connection.settimeout(self._patience.left_s(working=not self.answering))
-            return self._connection.recv(max_bytes)
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        unsent = memoryview(buffer)
-        with _raised_as(httpcore2.WriteTimeout, httpcore2.WriteError):
-            while unsent:
-                self._await_turn()
-                unsent = unsent[self._connection.send(unsent) :]
-
-    def secured(self, tls: ssl.SSLContext, host: str) -> _Stream:
-        """Return the same connection under TLS."""
-        with _raised_as(httpcore2.ConnectTimeout, httpcore2.ConnectError):
-            self._connection.settimeout(self._patience.left_s())
-            connection = tls.wrap_socket(self._connection, server_hostname=host)
-        return _Stream(connection, self._patience)
+        Raises `TimeoutError`, another `OSError` or `BadAnswer`, and whatever taking the content
+        raises.
+        """
+        connection = self._taken() or await connect(self._host, self._port, patience, tls=self._tls)
+        answer: Answer | None = None
+        taken = False
+        try:
+            head = self._head(method, target, headers)
+            taken = await _sent(connection, head, content, patience)
+            answer = await _answer(connection, patience)
+            yield answer
+        finally:
+            if taken and answer is not None and answer.is_clean:
+                self._keep(connection)
+            else:
+                connection.close()
 
     def close(self) -> None:
-        self._connection.close()
+        """End the connections that are kept."""
+        _close_all(self._kept)
 
-    def get_extra_info(self, info: str) -> Any:  # noqa: ANN401, ARG002 - as httpcore2 declares it
+    def _head(self, method: str, target: str, headers: Mapping[str, str]) -> bytes:
+        sent = {"host": self._netloc, **_SENT, **headers}
+        lines = [f"{method} {self._path}{target} HTTP/1.1", *(f"{n}: {v}" for n, v in sent.items())]
+        if any("\r" in line or "\n" in line for line in lines):
+            raise ValueError("a header must not have more than one line")
+        return "\r\n".join((*lines, "\r\n")).encode("latin-1")
+
+    def _taken(self) -> Connection | None:
+        """Return a connection that was kept and is as good as new."""
+        while self._kept:
+            try:
+                connection = self._kept.pop()
+            except IndexError:  # another loop was faster
+                return None
+            if time.monotonic() - connection.idle_since_s < KEPT_S and connection.is_fresh():
+                return connection
+            connection.close()
         return None
 
-    def _await_turn(self) -> None:
-        """Wait until more can be sent; who answers before that does not want the rest.
-
-        Raised as a failed write it makes httpcore2 read the answer. Under TLS bytes may arrive
-        that are none of an answer.
-        """
-        left_s = self._patience.left_s()
-        self._connection.settimeout(left_s)
-        if isinstance(self._connection, ssl.SSLSocket):
-            return
-        poll = select.poll()
-        poll.register(self._connection, select.POLLIN | select.POLLOUT)
-        ready = poll.poll(left_s * 1000)
-        if not ready:
-            raise TimeoutError(f"the gateway took nothing for {left_s:g} s")
-        if ready[0][1] & select.POLLIN:
-            raise BrokenPipeError(errno.EPIPE, "the gateway answered before everything was sent")
-
-
-def _connected(origin: httpcore2.Origin, patience: Patience, tls: ssl.SSLContext | None) -> _Stream:
-    host = origin.host.decode("ascii")
-    with _raised_as(httpcore2.ConnectTimeout, httpcore2.ConnectError):
-        stream = _Stream(_connect(host, origin.port, patience), patience)
-    if origin.scheme != b"https":
-        return stream
-    try:
-        return stream.secured(tls or _usual_tls(), host)
-    except BaseException:
-        stream.close()
-        raise
-
-
-@cache
-def _usual_tls() -> ssl.SSLContext:
-    return ssl.create_default_context()
-
-
-def _connect(host: str, port: int, patience: Patience) -> socket.socket:
-    """Return a connection to the first address that accepts one.
-
-    The addresses that are looked at are those that are connected to: a name that stands for
-    another address the next moment gains nothing.
-    """
-    found = _resolved(host.strip("[]"), port, patience)
-    for _, address in found:
-        admit(str(address[0]))
-    refused: OSError = socket.gaierror(socket.EAI_NONAME, "the name stands for no address")
-    for family, address in found:
-        connection = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            connection.settimeout(patience.left_s())
-            connection.connect(address)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError as error:
+    def _keep(self, connection: Connection) -> None:
+        if len(self._kept) >= MOST_KEPT:
             connection.close()
-            refused = error
-        else:
-            return connection
-    raise refused
+            return
+        connection.idle_since_s = time.monotonic()
+        self._kept.append(connection)
+        loop = asyncio.get_running_loop()
+        if self._sweeps is not loop:
+            self._sweeps = loop
+            loop.call_later(KEPT_S, self._sweep)
+
+    def _sweep(self) -> None:
+        """Close what nobody has used for long, before the other side does."""
+        self._sweeps = None
+        now_s = time.monotonic()
+        while self._kept and now_s - self._kept[0].idle_since_s >= KEPT_S:
+            self._kept.popleft().close()
+        if self._kept:
+            self._sweeps = asyncio.get_running_loop()
+            self._sweeps.call_later(KEPT_S, self._sweep)
 
 
-def _resolved(host: str, port: int, patience: Patience) -> list[_Place]:
+async def _sent(
+    connection: Connection,
+    head: bytes,
+    content: Content | None,
+    patience: Patience,
+) -> bool:
+    """Send a call; return whether the gateway took all of it."""
+    unsent = head
     try:
-        return _asked(host, port, socket.AI_NUMERICHOST)
-    except OSError:
-        # Not an address but a name: the resolver takes no limit, so it is asked in a thread that
-        # may be left behind.
-        answers: SimpleQueue[list[_Place] | OSError] = SimpleQueue()
-
-    def ask() -> None:
-        try:
-            answers.put(_asked(host, port, 0))
-        except OSError as error:
-            answers.put(error)
-
-    threading.Thread(target=ask, name="converter-resolve", daemon=True).start()
-    try:
-        answer = answers.get(timeout=patience.left_s())
-    except Empty:
-        raise TimeoutError("the gateway's name was not resolved in time") from None
-    if isinstance(answer, OSError):
-        raise answer
-    return answer
+        if content is not None:
+            while part := await content.read():
+                # The head goes with the first part, so that a small call is one packet.
+                await connection.send(unsent + part, patience)
+                unsent = b""
+        if unsent:
+            await connection.send(unsent, patience)
+    except (EarlyAnswer, BrokenPipeError, ConnectionResetError):
+        return False  # it may have said why before it stopped listening
+    return True
 
 
-def _asked(host: str, port: int, flags: int) -> list[_Place]:
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
-    except UnicodeError as error:
-        raise socket.gaierror(socket.EAI_NONAME, "not a name that can exist") from error
-    return [(family, address) for family, _, _, _, address in found]
+async def _answer(connection: Connection, patience: Patience) -> Answer:
+    received = b""
+    for _ in range(_MOST_NEWS):
+        while (end := received.find(HEAD_END)) < 0:
+            if len(received) > MAX_HEAD_BYTES:
+                raise BadAnswer(f"its head has more than {MAX_HEAD_BYTES} bytes")
+            part = await connection.receive(patience, working=True)
+            if not part:
+                raise BadAnswer("the connection ended without one")
+            received += part
+        head, received = head_of(received[:end]), received[end + len(HEAD_END) :]
+        if head.is_final:
+            return Answer(head, connection, received, patience)
+    raise BadAnswer("it is announced again and again")
 
 
-@contextmanager
-def _raised_as(timeout: type[Exception], failure: type[Exception]) -> Iterator[None]:
-    try:
-        yield
-    except TimeoutError as error:
-        raise timeout(error) from error
-    except OSError as error:
-        raise failure(error) from error
+def _close_all(kept: deque[Connection]) -> None:
+    while kept:
+        kept.pop().close()

@@ -6,7 +6,9 @@ from typing import Final, Protocol
 
 from converter.codes import CODES, EXPIRED, IO_ERROR, TOO_LARGE, too_large
 from converter.payload import Converted, Upload
-from converter.storage.contract import Draft, Reading, Storage
+from converter.storage.awaited import AwaitedDraft, AwaitedReading
+from converter.storage.contract import Storage
+from converter.storage.crew import Crew
 from converter.storage.errors import StorageError, StorageFull, StorageMissing
 from converter.storage.names import XML
 from holdfast import Breaker, GiveUp, JobContext, Pipeline, Retry, Rule, Upstream, Verdict
@@ -27,7 +29,9 @@ _GONE: Final = CODES.codes[EXPIRED].message
 class Gateway(Protocol):
     """Turns PDF into XML, somewhere else."""
 
-    def convert(self, source: Reading, mapping: str, *, into: Draft, job: JobContext) -> None:
+    async def convert(
+        self, source: AwaitedReading, mapping: str, *, into: AwaitedDraft, job: JobContext
+    ) -> None:
         """Write the XML of a PDF, checked, into a draft; raise what the pipeline's rules know."""
 
     def probe(self) -> None:
@@ -75,27 +79,35 @@ def conversion_pipeline(
         probe=gateway.probe,
     )
 
+    crew = Crew()
+
     @pipeline.stage
-    def accept(_job: JobContext, payload: Upload) -> None:
+    async def accept(_job: JobContext, payload: Upload) -> None:
         # Apart from the gateway, so that a refusal does not wait for it to recover.
         refused = payload.refused
-        if refused is None and not uploads.exists(payload.source):
-            refused = EXPIRED
         if refused is not None:
             told = too_large(max_bytes) if refused == TOO_LARGE else CODES.codes[refused]
             raise GiveUp(refused, told.message)
 
     @pipeline.stage(calls=upstream)
-    def convert(job: JobContext, payload: Upload) -> Converted:
+    async def convert(job: JobContext, payload: Upload) -> Converted:
         name = result_name(job.id)
-        # An attempt before this one may have finished it and died before anybody knew.
-        size = results.size_if_there(name)
-        if size is None:
-            with uploads.open(payload.source) as source, results.draft(name) as draft:
-                gateway.convert(source, payload.mapping, into=draft, job=job)
-                draft.commit(if_absent=True)
-            size = results.size(name)
-        return Converted(result=name, size=size)
+
+        def begin() -> AwaitedReading | int:
+            # An attempt before this one may have finished it and died before anybody knew.
+            size = results.size_if_there(name)
+            if size is not None:
+                return size
+            # Before the gateway has worked for nothing.
+            results.check_room()
+            return AwaitedReading.open(uploads, payload.source, crew=crew)
+
+        begun = await crew.run(begin)
+        if isinstance(begun, int):
+            return Converted(result=name, size=begun)
+        async with begun as source, AwaitedDraft(results, name, crew=crew) as draft:
+            await gateway.convert(source, payload.mapping, into=draft, job=job)
+            return Converted(result=name, size=await draft.commit())
 
     return pipeline
 

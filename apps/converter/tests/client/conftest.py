@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,7 +7,9 @@ import pytest
 
 from apps.converter.tests.scripted_gateway import ScriptedGateway
 from converter.gateway_client import GatewayClient
+from converter.storage.awaited import AwaitedDraft, AwaitedReading
 from converter.storage.contract import Storage
+from converter.storage.crew import Crew
 from converter.storage.disk import DiskStorage
 
 PDF = b"%PDF-1.4\n" + b"x" * 5000 + b"\n%%EOF\n"
@@ -40,6 +43,15 @@ def storage(tmp_path: Path) -> Storage:
 @pytest.fixture
 def convert(storage: Storage) -> Callable[..., bytes]:
     """Convert a PDF as the pipeline does, and return the XML that was kept."""
+    crew = Crew()
+
+    async def converted(client: GatewayClient, mapping: str, source: str, job: Job) -> None:
+        async with (
+            AwaitedReading.open(storage, source, crew=crew) as reading,
+            AwaitedDraft(storage, "result.xml", crew=crew) as draft,
+        ):
+            await client.convert(reading, mapping, into=draft, job=job)
+            await draft.commit()
 
     def convert(
         client: GatewayClient,
@@ -48,9 +60,7 @@ def convert(storage: Storage) -> Callable[..., bytes]:
         job: Job | None = None,
         source: str = "source.pdf",
     ) -> bytes:
-        with storage.open(source) as reading, storage.draft("result.xml") as draft:
-            client.convert(reading, mapping, into=draft, job=job or Job())
-            draft.commit(if_absent=True)
+        asyncio.run(converted(client, mapping, source, job or Job()))
         with storage.open("result.xml") as reading:
             return b"".join(reading)
 

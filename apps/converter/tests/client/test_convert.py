@@ -1,5 +1,6 @@
 """What the client makes of a gateway that does its work, and of one that says why it does not."""
 
+import asyncio
 import itertools
 import time
 from urllib.parse import quote
@@ -187,26 +188,31 @@ def test_only_200_is_a_success(convert, client, gateway, status):
     assert failed(convert, client).error_class == "GW_5XX"
 
 
-def test_a_full_disk_is_not_blamed_on_the_gateway(client, storage):
-    class Full:
-        def write(self, _chunk):
-            raise StorageFull("results", "the disk is full; free some space on it")
+class Sent:
+    """A PDF that says it has a size."""
 
-    with storage.open("source.pdf") as reading, pytest.raises(StorageFull):
-        client.convert(reading, "text", into=Full(), job=Job())
+    def __init__(self, size):
+        self.size = size
+        self._parts = [PDF]
+
+    async def read(self):
+        return self._parts.pop() if self._parts else b""
+
+
+class Full:
+    async def write(self, _chunk):
+        raise StorageFull("results", "the disk is full; free some space on it")
+
+
+def test_a_full_disk_is_not_blamed_on_the_gateway(client):
+    with pytest.raises(StorageFull):
+        asyncio.run(client.convert(Sent(len(PDF)), "text", into=Full(), job=Job()))
 
 
 @pytest.mark.parametrize("size", [len(PDF) - 1, len(PDF) + 1])
-def test_a_source_that_has_another_size_is_not_blamed_on_the_gateway(client, storage, size):
-    class Changed:
-        def __init__(self):
-            self.size = size
-
-        def __iter__(self):
-            yield PDF
-
-    with storage.draft("result.xml") as draft, pytest.raises(StorageFailed):
-        client.convert(Changed(), "text", into=draft, job=Job())
+def test_a_source_that_has_another_size_is_not_blamed_on_the_gateway(client, size):
+    with pytest.raises(StorageFailed):
+        asyncio.run(client.convert(Sent(size), "text", into=Full(), job=Job()))
 
 
 def test_failures_nobody_knows_are_tried_again_as_unknown():

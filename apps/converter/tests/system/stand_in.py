@@ -1,11 +1,12 @@
 """A gateway that plays a script, and a converter on it without HTTP."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
 from converter.conversions import Conversions, Taken
 from converter.pipeline import conversion_pipeline
-from converter.storage.contract import Draft, Reading, Storage
+from converter.storage.awaited import AwaitedDraft, AwaitedReading
+from converter.storage.contract import Storage
 from holdfast import Breaker, Holdfast, Retry
 from holdfast.testing import ManualClock, run_inline
 
@@ -17,18 +18,25 @@ QUICK = Retry(attempts=3, base=5, factor=2, cap=None, jitter="none")
 class ScriptedGateway:
     """Writes XML, or plays what it was told to instead, one per call."""
 
-    plays: list[bytes | Exception | Callable[[Draft], None]] = field(default_factory=list)
+    plays: list[bytes | Exception | Callable[[AwaitedDraft], Awaitable[None]]] = field(
+        default_factory=list
+    )
     calls: list[tuple[str, bytes]] = field(default_factory=list)
 
-    def convert(self, source: Reading, mapping: str, *, into: Draft, job: object) -> None:
-        self.calls.append((mapping, b"".join(source)))
+    async def convert(
+        self, source: AwaitedReading, mapping: str, *, into: AwaitedDraft, job: object
+    ) -> None:
+        received = b""
+        while part := await source.read():
+            received += part
+        self.calls.append((mapping, received))
         play = self.plays.pop(0) if self.plays else b"<document/>"
         if isinstance(play, Exception):
             raise play
         if callable(play):
-            play(into)
+            await play(into)
         else:
-            into.write(play)
+            await into.write(play)
 
     def probe(self) -> None:
         return

@@ -298,8 +298,8 @@ class TestFetching:
     def test_xml_that_is_kept_after_its_conversion_was_removed_is_not(self, converter, tmp_path):
         job_id = converter.take().job.id
 
-        def removed_meanwhile(into):
-            into.write(b"<secret/>")
+        async def removed_meanwhile(into):
+            await into.write(b"<secret/>")
             converter.conversions.remove(job_id, owner="ada", by="ada")
 
         converter.gateway.plays.append(removed_meanwhile)
