@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
 
 import aio_pika
 import kombu
@@ -9,9 +11,10 @@ import pytest
 
 from holdfast import GiveUp
 from holdfast.bridges.rabbitmq import RabbitMq
+from holdfast.bridges.rabbitmq_topology import dead_exchange
 from holdfast.core.dead_letter import MESSAGE
 from holdfast.errors import UsageError
-from tests.bridges.broker import a_message, drained, on_channel
+from tests.bridges.broker import a_message, delete, drained, on_channel
 from tests.bridges.consuming import Bench, bench_on, eventually
 
 pytestmark = pytest.mark.timeout(200)
@@ -57,7 +60,9 @@ def test_what_cannot_succeed_is_a_dead_letter_at_once(bench: Bench):
     assert json.loads(letter.headers["holdfast-failure"])["error_class"] == "SCHEMA_INVALID"
 
 
-@pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b"NaN"])
+@pytest.mark.parametrize(
+    "body", [b"{", b"\xff\xfe", b"NaN", b"1e999", b'{"a":"\\u0000"}', b'{"a":"\\ud800"}']
+)
 def test_a_message_that_cannot_be_read_is_a_dead_letter_at_once(bench: Bench, body):
     bench.consumer()
 
@@ -97,7 +102,10 @@ def test_dead_letters_of_the_broker_become_dead_letters_here(bench: Bench):
     assert bench.app.verify() == []
 
 
-@pytest.mark.parametrize("body", [b"{", b"\xff\x00", b""])
+UNREADABLE = {b"{": "{", b"\xff\x00": "\\xff\\x00", b"": "", b'"\\ud800"': '"\\ud800"'}
+
+
+@pytest.mark.parametrize("body", UNREADABLE)
 @pytest.mark.parametrize("message_id", ["m-1", None])
 def test_a_dead_letter_that_cannot_be_read_is_kept_here_and_does_not_loop(
     bench: Bench, body, message_id
@@ -121,13 +129,84 @@ def test_a_dead_letter_that_cannot_be_read_is_kept_here_and_does_not_loop(
     assert view.letter.error_class == "PAYLOAD_INVALID"
     kept = json.loads(view.letter.payload)
     assert kept["message_id"] == message_id or len(kept["message_id"]) == 64
-    assert kept["unreadable"] == {b"{": "{", b"\xff\x00": "\\xff\\x00", b"": ""}[body]
+    assert kept["unreadable"] == UNREADABLE[body]
     dead.stop()
     assert drained(bench.broker_url, bench.queue.dead_queue) == []
     bench.app.dead.triage(view.id, cause="data", by="ada")
     bench.app.dead.remediate(view.id, evidence="told its producer", by="ada")
     with pytest.raises(UsageError, match="have its producer send it anew"):
         bench.app.dead.replay(view.id, by="ada")
+
+
+ODD = {
+    "a NUL in its id": {"message_id": "m\0"},
+    "an id longer than a property": {"headers": {"cloudEvents:id": "m" * 300}},
+    "a NUL in its type": {"message_id": "m-1", "type": "a\0b"},
+    "headers that look like a dead letter's": {
+        "message_id": "m-1",
+        "headers": {
+            "holdfast-failure": "[" * 30_000,
+            "holdfast-attempts": 2**60,
+            "holdfast-queue": "\0",
+            "x-delivery-count": 2**60,
+            "x-death": "?",
+        },
+    },
+    "headers of every kind": {
+        "message_id": "m-1",
+        "headers": {
+            "nothing": None,
+            "bytes": b"\xff\0",
+            "list": [1, [2.5, {"deep": True}]],
+            "time": datetime(2026, 1, 31, tzinfo=UTC),
+            "amount": Decimal("1.5"),
+            "number": 1e300,
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("buried_by", ["consumer", "broker"])
+def test_whatever_a_message_says_of_itself_it_is_one_dead_letter_and_does_not_loop(
+    bench: Bench, odd: str, buried_by: str
+):
+    with kombu.Connection(bench.broker_url) as connection:
+        connection.Producer().publish(
+            b"{",
+            exchange=bench.exchange if buried_by == "consumer" else dead_exchange(bench.exchange),
+            routing_key=bench.queue.name,
+            content_type="application/json",
+            content_encoding="utf-8",
+            **ODD[odd],
+        )
+    if buried_by == "consumer":
+        bench.consumer()
+    dead = bench.dead_letter_consumer()
+
+    (view,) = eventually(bench.app.dead.find)
+
+    assert json.loads(view.letter.payload)["unreadable"] == "{"
+    dead.stop()
+    assert bench.depth() == 0
+    assert drained(bench.broker_url, bench.queue.dead_queue) == []
+
+
+def test_a_queue_of_dead_letters_that_was_deleted_is_declared_again_and_none_is_lost(bench: Bench):
+    sent = [a_message(number) for number in range(3)]
+    for message in sent:
+        bench.raises[message.id] = GiveUp("SCHEMA_INVALID", "no such course")
+    bench.consumer(prefetch=2)
+    delete(bench.broker_url, queues=(bench.queue.dead_queue,))
+
+    bench.send(*sent)
+    eventually(lambda: bench.depth() == 0 and len(bench.handled) >= len(sent))
+    letters = drained(bench.broker_url, bench.queue.dead_queue)
+
+    assert sorted(letter.message_id for letter in letters) == sorted(one.id for one in sent)
+    fine = a_message(4)
+    bench.send(fine)
+    assert eventually(bench.effects) == [fine.id]
 
 
 def test_a_dead_message_is_published_again_and_dies_again_or_lives(bench: Bench):

@@ -11,16 +11,18 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from holdfast.bridges.correlation import RESULT_FIELD, TOKEN_FIELD
 from holdfast.bridges.rabbitmq_letters import attempts_of, failure_of, queue_of
 from holdfast.core.dead_letter import MESSAGE, DeadLetter, LetterState
-from holdfast.core.failure import ErrorClass
+from holdfast.core.failure import ErrorClass, clean_text
 from holdfast.core.fingerprint import fingerprint
 from holdfast.core.instant import Instant
 from holdfast.core.job import DEFAULT_OWNER
+from holdfast.core.outbox import MAX_NAME_BYTES
 from holdfast.errors import GiveUp, UsageError
 from holdfast.runtime.clock import Clock
 from holdfast.runtime.received import Received
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.consumer")
+_STATUSES: Final = range(1_000)
 
 Handler = Callable[[Received, Any], None]
 """Does what a message asks for, on the connection of a transaction that is committed after it."""
@@ -125,7 +127,7 @@ def letter_of(received: Received, *, queue: str, now: Instant) -> DeadLetter:
     return DeadLetter(
         id=_letter_id(received.id),
         kind=MESSAGE,
-        pipeline=received.type,
+        pipeline=clean_text(received.type, MAX_NAME_BYTES),
         stage=died_in,
         queue=died_in,
         owner=DEFAULT_OWNER,
@@ -135,7 +137,7 @@ def letter_of(received: Received, *, queue: str, now: Instant) -> DeadLetter:
         severity=failure.severity,
         retryable=failure.retryable,
         outcome_known=failure.outcome_known,
-        http_status=failure.http_status,
+        http_status=failure.http_status if failure.http_status in _STATUSES else None,
         attempts=attempts_of(received.headers),
         deaths=1,
         first_failure_at=now,

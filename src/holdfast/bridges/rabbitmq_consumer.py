@@ -10,6 +10,7 @@ import asyncio
 import logging
 import queue as queue_module
 import signal
+import struct
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -19,7 +20,7 @@ from typing import Final
 
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
-from aio_pika.exceptions import AMQPError
+from aio_pika.exceptions import AMQPError, DeliveryError
 
 from holdfast.bridges.loop_thread import LoopThread
 from holdfast.bridges.rabbitmq import CONNECT_S, checked_url, location_of
@@ -41,6 +42,7 @@ from holdfast.errors import (
     InvalidDocument,
     InvalidValue,
     RetryLater,
+    TopologyMismatch,
     UnavailableError,
     UsageError,
 )
@@ -237,15 +239,14 @@ class RabbitMqConsumer:
 
     async def _take(self, channel: AbstractChannel, message: AbstractIncomingMessage) -> None:
         """Handle one message and settle it; what cannot be settled comes again."""
-        with suppress(UnavailableError, *_UNREACHABLE):
+        # A queue that somebody has made otherwise ends the session, and the next one names it.
+        with suppress(UnavailableError, TopologyMismatch, *_UNREACHABLE):
             failure = await self._handled(channel, message)
             if failure is None:
                 await _settle(message)
             elif self._of_dead_letters or self._may_pass(message, failure):
                 self._tell_failure(message, failure, again=True)
-                pause_s = PAUSES_S[min(deliveries_of(message), len(PAUSES_S)) - 1]
-                await asyncio.sleep(pause_s * (0.5 + self._chance.roll() / 2))
-                await message.nack(requeue=True)
+                await self._put_back(message)
             else:
                 self._tell_failure(message, failure, again=False)
                 await self._bury(channel, message, failure)
@@ -280,6 +281,12 @@ class RabbitMqConsumer:
             return unearthed(message)
         return unpacked(message, is_reply=self._of_replies)
 
+    async def _put_back(self, message: AbstractIncomingMessage) -> None:
+        """Keep a message for a while, longer each time, and have it handed out again."""
+        pause_s = PAUSES_S[min(deliveries_of(message), len(PAUSES_S)) - 1]
+        await asyncio.sleep(pause_s * (0.5 + self._chance.roll() / 2))
+        await message.nack(requeue=True)
+
     async def _bury(
         self, channel: AbstractChannel, message: AbstractIncomingMessage, failure: Failure
     ) -> None:
@@ -287,7 +294,23 @@ class RabbitMqConsumer:
 
         A crash in between leaves it in both places; the dead letter is the same one then.
         """
-        letter = aio_pika.Message(
+        exchange = await channel.get_exchange(dead_exchange(self._exchange), ensure=False)
+        letter = self._letter(message, failure)
+        try:
+            await exchange.publish(letter, routing_key=self._queue.name, mandatory=True)
+        except DeliveryError as error:
+            self._tell_outage(error)
+            # Somebody may have deleted the queue of dead letters.
+            await declare_queue(channel, self._exchange, self._queue)
+            await self._put_back(message)
+        except (TypeError, ValueError, ArithmeticError, struct.error):
+            # A header that the client can read and not write; the broker needs to do neither.
+            await message.reject(requeue=False)
+        else:
+            await _settle(message)
+
+    def _letter(self, message: AbstractIncomingMessage, failure: Failure) -> aio_pika.Message:
+        return aio_pika.Message(
             message.body,
             message_id=unearthed(message).id,
             type=message.type,
@@ -304,9 +327,6 @@ class RabbitMqConsumer:
                 now=self._clock.now(),
             ),
         )
-        exchange = await channel.get_exchange(dead_exchange(self._exchange), ensure=False)
-        await exchange.publish(letter, routing_key=self._queue.name, mandatory=True)
-        await _settle(message)
 
     def _tell_outage(self, error: BaseException) -> None:
         LOGGER.warning(

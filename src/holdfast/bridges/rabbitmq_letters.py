@@ -10,8 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from holdfast.core.failure import Category, ErrorClass, Failure
+from holdfast.core.failure import Category, ErrorClass, Failure, clean_text
 from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.core.outbox import MAX_NAME_BYTES
 from holdfast.errors import InvalidDocument, InvalidValue
 
 FAILURE: Final = "holdfast-failure"
@@ -20,6 +21,8 @@ FAILED_AT: Final = "holdfast-failed-at"
 QUEUE: Final = "holdfast-queue"
 DELIVERIES: Final = "x-delivery-count"
 DEATHS: Final = "x-death"
+MOST_ATTEMPTS: Final = 1_000_000
+"""What says that there were more says nothing."""
 _OWN: Final = (FAILURE, ATTEMPTS, FAILED_AT, QUEUE)
 _OF_THE_BROKER: Final = (DELIVERIES, DEATHS, "x-first-death-exchange", "x-first-death-queue")
 
@@ -59,7 +62,7 @@ def failure_of(headers: Mapping[str, Any]) -> Failure:
     if isinstance(told, str):
         try:
             return Failure.from_document(json.loads(told))
-        except (ValueError, TypeError, KeyError, InvalidDocument, InvalidValue):
+        except (ValueError, TypeError, KeyError, RecursionError, InvalidDocument, InvalidValue):
             pass  # something else wrote there
     reason = str(_last_death(headers).get("reason", ""))
     error_class, message = _REASONS.get(
@@ -77,7 +80,7 @@ def failure_of(headers: Mapping[str, Any]) -> Failure:
 def attempts_of(headers: Mapping[str, Any]) -> int:
     """Return how often a dead letter was handed out, as far as anybody says."""
     for told in (headers.get(ATTEMPTS), headers.get(DELIVERIES)):
-        if isinstance(told, int) and told > 0:
+        if isinstance(told, int) and 0 < told <= MOST_ATTEMPTS:
             return told
     return 1
 
@@ -85,7 +88,7 @@ def attempts_of(headers: Mapping[str, Any]) -> int:
 def queue_of(headers: Mapping[str, Any], default: str) -> str:
     """Return the queue in which a dead letter died."""
     told = headers.get(QUEUE) or _last_death(headers).get("queue")
-    return told if isinstance(told, str) else default
+    return clean_text(told, MAX_NAME_BYTES) if isinstance(told, str) else default
 
 
 def _last_death(headers: Mapping[str, Any]) -> Mapping[str, Any]:

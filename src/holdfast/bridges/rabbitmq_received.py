@@ -9,13 +9,17 @@ from aio_pika.abc import AbstractIncomingMessage
 
 from holdfast.bridges.envelope import attribute, time_of, trace_of
 from holdfast.bridges.rabbitmq_letters import DELIVERIES
-from holdfast.core.document import decode
+from holdfast.core.document import Limits, parse
 from holdfast.core.failure import clean_text
+from holdfast.core.json_flaws import MAX_BYTES
+from holdfast.core.outbox import MAX_NAME_BYTES
 from holdfast.errors import InvalidDocument
 from holdfast.runtime.received import Received
 
 MOST_UNREADABLE: Final = 16_384
 """How many characters are kept of a dead letter that is no JSON."""
+_LIMITS: Final = Limits(max_bytes=MAX_BYTES)
+"""How large a message may be is the broker's to say."""
 
 
 def unpacked(message: AbstractIncomingMessage, *, is_reply: bool = False) -> Received:
@@ -31,15 +35,10 @@ def unpacked(message: AbstractIncomingMessage, *, is_reply: bool = False) -> Rec
             "message",
             path="",
             limit="one with a message_id, by which it is known again",
-            found="none",
+            found="none that can be noted",
         )
-    try:
-        text = message.body.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidDocument(
-            "message", path="", limit="UTF-8", found=f"something else ({error.reason})"
-        ) from error
-    return _received(message, message_id, payload=decode(text))
+    payload = parse(message.body, what="message", limits=_LIMITS)
+    return _received(message, message_id, payload=payload)
 
 
 def unearthed(message: AbstractIncomingMessage) -> Received:
@@ -56,7 +55,10 @@ def unearthed(message: AbstractIncomingMessage) -> Received:
 
 
 def _id_of(message: AbstractIncomingMessage) -> str | None:
-    return message.message_id or attribute(dict(message.headers), "id")
+    """Return the id that a message has, if every database and every property can hold it."""
+    given = message.message_id or attribute(dict(message.headers), "id") or ""
+    fits = given.isprintable() and len(given.encode()) <= MAX_NAME_BYTES
+    return given if fits else None
 
 
 def _received(message: AbstractIncomingMessage, message_id: str, *, payload: object) -> Received:
