@@ -282,6 +282,23 @@ def test_what_could_not_be_marked_is_marked_later_and_not_published_again(postgr
         bench.app.close()
 
 
+def test_nothing_is_told_of_a_message_before_it_is_written(postgres_url: str, caplog):
+    with PostgresProxy(postgres_url) as proxy:
+        bench = Bench(proxy.url)
+        bench.publish(1)
+        bench.broker.answers["1"] = Unsendable("too large")
+        bench.broker.when_taken = proxy.refuse
+        with pytest.raises(StoreUnavailable):
+            bench.turn()
+        assert "message_given_up" not in events(caplog)
+
+        proxy.pass_through()
+        bench.turn()
+
+        assert events(caplog).count("message_given_up") == 1
+        bench.app.close()
+
+
 def test_a_lease_that_was_lost_while_publishing_is_told(bench: Bench, caplog):
     bench.publish(1)
     slow = bench.another("relay-2")

@@ -80,6 +80,7 @@ class _Batch(NamedTuple):
     """Messages whose outcome is decided, under the lease by which it may be written."""
 
     messages: list[OutboxMessage]
+    outcomes: dict[str, Publication]
     lease_until: Instant
 
 
@@ -193,8 +194,7 @@ class RelayService:
             decide_publish(message, outcomes[message.id], self._policy, now, self._chance.roll())
             for message in messages
         ]
-        self._unmarked = _Batch(decided, messages[0].lease_until or now)
-        self._announce(decided, outcomes)
+        self._unmarked = _Batch(decided, outcomes, messages[0].lease_until or now)
         self._mark(self._unmarked)
         held_up = [
             outcome
@@ -211,6 +211,7 @@ class RelayService:
         marked = self._rows.mark(batch.messages, holder=self._holder, lease_until=batch.lease_until)
         failpoint.reach("outbox.mark.after")
         self._unmarked = None
+        self._announce(batch.messages, batch.outcomes)
         lost = len(batch.messages) - len(marked)
         if lost:
             LOGGER.warning(
