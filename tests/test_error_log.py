@@ -3,7 +3,6 @@
 import json
 import os
 import resource
-import subprocess
 import sys
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -16,6 +15,7 @@ from holdfast.core.failure import Category, Severity
 from holdfast.error_log import ErrorLog, ErrorRecord
 from holdfast.errors import InvalidDocument, InvalidValue
 from holdfast.secrecy import keep_secret
+from tests.warm.process import WarmProcess
 
 WHEN = datetime(2025, 11, 6, 10, 15, 22, 123_000, tzinfo=UTC)
 NAME = "error_20251106T101522123000Z_19a3f3f856f0b4d4.json"
@@ -377,7 +377,7 @@ for number in range(50):
 
 def test_processes_that_write_the_same_file_at_once_mix_no_lines(tmp_path):
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), letter]) for letter in "abcd"
+        WarmProcess([sys.executable, "-c", WRITER, str(tmp_path), letter]) for letter in "abcd"
     ]
 
     assert [writer.wait(50) for writer in writers] == [0] * 4

@@ -16,6 +16,7 @@ from holdfast.errors import InvalidDocument, InvalidValue
 from tests.bridges.wire import MAIL
 from tests.classify import rows
 from tests.classify.rows import caught, row_of
+from tests.warm.process import WarmProcess
 
 TIMEOUT_S = 5
 ROOT = Path(__file__).parents[2]
@@ -103,7 +104,7 @@ def test_half_a_line_of_a_killed_program_was_not_sent_and_spoils_nothing(tmp_pat
 
 
 def started(path: Path, first: int, last: int) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return WarmProcess(
         [sys.executable, "-c", SENDER, str(path), str(first), str(last)],
         cwd=ROOT,
         stdout=subprocess.PIPE,

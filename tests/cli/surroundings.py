@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.lab.calls import Reply, call
+from tests.warm.process import WarmProcess
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 90.0
@@ -82,7 +83,7 @@ class Running:
 def running(folder: Path, *arguments: str, **variables: str) -> Iterator[Running]:
     """Run a command of holdfast in a folder until the end of the block."""
     with (folder / "stdout").open("w") as out, (folder / "stderr").open("w") as err:
-        process = subprocess.Popen(
+        process = WarmProcess(
             [sys.executable, "-m", "holdfast", *arguments],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", **variables},

@@ -4,7 +4,6 @@ import os
 import pty
 import re
 import select
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.cli.sample_app import URL_VARIABLE
+from tests.warm.process import WarmProcess
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 30.0
@@ -51,7 +51,7 @@ def on_terminal(
 ) -> Session:
     """Run a command on a terminal; once it has drawn `seen`, act and press keys."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
+    process = WarmProcess(
         [sys.executable, "-m", "holdfast", *arguments],
         env={"COLUMNS": "120", "LINES": "30", **variables, "TERM": "xterm-256color"},
         stdin=theirs,

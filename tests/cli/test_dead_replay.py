@@ -16,6 +16,7 @@ from holdfast.store.letters import LetterFilter
 from holdfast.testing.inline import run_inline
 from tests.cli.conftest import Command, error_of, lines
 from tests.cli.terminal import environment, on_terminal
+from tests.warm.process import WarmProcess
 
 NOBODY = "01900000-0000-7000-8000-000000000000"
 READY = ("--cause", "transient", "--evidence", "INC-7: it answers again")
@@ -302,7 +303,7 @@ def test_a_replay_broken_off_says_how_to_go_on(app: Holdfast, database_url: str,
     letters("a", "b")
 
     # Nobody works, so that the canary never completes.
-    with subprocess.Popen(
+    with WarmProcess(
         [sys.executable, "-m", "holdfast", "dead", "replay", "-p", "orders", *READY, "--yes"],
         env=environment(database_url),
         stderr=subprocess.PIPE,

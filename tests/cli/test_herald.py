@@ -15,6 +15,7 @@ from holdfast.bridges.rabbitmq_topology import dead_exchange
 from tests.bridges.broker import delete, drained, on_channel, own
 from tests.cli import sample_app
 from tests.cli.conftest import Command
+from tests.warm.process import WarmProcess
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
@@ -59,7 +60,7 @@ def test_a_herald_tells_of_due_jobs_until_it_is_told_to_stop(app: Holdfast, data
     queues = [f"{exchange}.default", f"{exchange}.reviews"]
     first = app.submit("convert", {"pdf": "a"})
 
-    process = subprocess.Popen(
+    process = WarmProcess(
         [
             *(sys.executable, "-m", "holdfast", "herald", "--json", "--exchange", exchange),
             *("--app", "tests.cli.sample_app:make", "--poll", "1m"),

@@ -14,6 +14,7 @@ from holdfast.bridges.rabbitmq_topology import Queue, dead_exchange
 from holdfast.core.outbox import RELAY_RETRY, OutboxStatus, Unsendable, decide_publish
 from tests.bridges.broker import delete, drained, on_channel, own
 from tests.cli.conftest import Command, error_of, lines
+from tests.warm.process import WarmProcess
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
@@ -168,7 +169,7 @@ def test_a_relay_publishes_until_it_is_told_to_stop(app: Holdfast, database_url,
     declaring.close()
     first = app.publish("grading.request", {"n": 1, "callback_token": "t.s"})
 
-    process = subprocess.Popen(
+    process = WarmProcess(
         [
             *(sys.executable, "-m", "holdfast", "relay", "--json"),
             *("--database-url", database_url, "--exchange", exchange, "--reply-to", "replies"),

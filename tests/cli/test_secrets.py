@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 from holdfast import Holdfast, JobState
 from tests.cli.leaky_app import GIVEN, leak
 from tests.cli.terminal import ROOT, environment
+from tests.warm.process import WarmProcess, run
 
 PATIENCE_S = 40.0
 VARIABLES = {
@@ -47,7 +47,7 @@ def path_to(folder: Path) -> str:
 
 
 def printed(database_url: str, *arguments: str) -> str:
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "holdfast", *arguments],
         env=environment(database_url, **VARIABLES),
         capture_output=True,
@@ -64,7 +64,7 @@ def test_nothing_that_slipped_is_kept_or_shown(database_url: str, tmp_path: Path
         jobs = [app.submit(leak, {"how": way}) for way in WAYS]
         log = tmp_path / "stderr"
         with log.open("w") as stderr:
-            worker = subprocess.Popen(
+            worker = WarmProcess(
                 [sys.executable, "-m", "holdfast", "worker", "--error-log", str(tmp_path / "data")],
                 env=environment(database_url, **VARIABLES, HOLDFAST_LOG_FORMAT=log_format),
                 stderr=stderr,
@@ -95,7 +95,7 @@ def test_a_traceback_for_developers_holds_no_secrets(database_url: str, tmp_path
         "import os\nraise ValueError('bad ' + os.environ['LEAKY_API_KEY'])\n"
     )
 
-    done = subprocess.run(
+    done = run(
         [sys.executable, "-m", "holdfast", "-A", "broken_app", "jobs", "list"],
         env=environment(
             database_url, **VARIABLES, HOLDFAST_DEBUG="1", PYTHONPATH=path_to(tmp_path)
@@ -118,7 +118,7 @@ def test_a_complaint_holds_no_secrets(tmp_path: Path):
     )
 
     for options in ((), ("--json",)):
-        done = subprocess.run(
+        done = run(
             [sys.executable, "-m", "holdfast", "-A", "broken_app", "jobs", "list", *options],
             env={**os.environ, **VARIABLES, "PYTHONPATH": path_to(tmp_path)},
             capture_output=True,

@@ -15,6 +15,7 @@ from holdfast.testing.postgres_server import PrivatePostgres
 from tests.cli.conftest import Command, error_of, lines
 from tests.cli.sample_app import URL_VARIABLE
 from tests.cli.terminal import environment, on_terminal
+from tests.warm.process import WarmProcess, run
 
 
 @pytest.fixture
@@ -252,7 +253,7 @@ def test_results_go_to_stdout_also_while_a_bar_is_drawn_on_the_terminal(tmp_path
     Path("jobs.jsonl").write_text('{"payload": {"pdf": "a"}}\n' * 1_500)
     ours, theirs = pty.openpty()
 
-    result = subprocess.run(
+    result = run(
         [sys.executable, "-m", "holdfast", "submit", "convert", "--from-file", "jobs.jsonl"],
         env=environment(f"sqlite:///{tmp_path / 'one.db'}", TERM="xterm", COLUMNS="100"),
         stdout=subprocess.PIPE,
@@ -298,7 +299,7 @@ def test_an_outage_ends_the_submitting_of_a_file_and_says_how_far_it_came(
 ):
     url = postgres_server.create_database("bulk")
     line = json.dumps({"payload": {"pdf": "a"}}) + "\n"
-    submitting = subprocess.Popen(
+    submitting = WarmProcess(
         [sys.executable, "-m", "holdfast", "submit", "convert", "--from-file", "-"],
         env=environment(url),
         stdin=subprocess.PIPE,

@@ -12,6 +12,7 @@ from holdfast.testing.postgres_server import PrivatePostgres
 from tests.cli.conftest import Command, lines
 from tests.cli.sample_app import convert
 from tests.cli.terminal import environment, on_terminal
+from tests.warm.process import WarmProcess
 
 
 def test_watching_ended_jobs_tells_each_once_and_ends(on_app: Command, job: Callable[[str], str]):
@@ -41,7 +42,7 @@ def test_ids_and_a_filter_together_are_refused(on_app: Command, app: Holdfast):
 
 def test_every_change_is_a_line_until_the_job_has_ended(app: Holdfast, database_url: str):
     handle = app.submit("convert", {"pdf": "a"})
-    watching = subprocess.Popen(
+    watching = WarmProcess(
         [sys.executable, "-m", "holdfast", "jobs", "watch", handle.id, "--every", "50ms"],
         env=environment(database_url),
         stdout=subprocess.PIPE,
@@ -63,7 +64,7 @@ def test_every_change_is_a_line_until_the_job_has_ended(app: Holdfast, database_
 
 def test_an_interrupt_ends_the_watching_without_a_traceback(app: Holdfast, database_url: str):
     app.submit("review")
-    watching = subprocess.Popen(
+    watching = WarmProcess(
         [sys.executable, "-m", "holdfast", "jobs", "watch", "--pipeline", "review"],
         env=environment(database_url),
         stdout=subprocess.PIPE,
@@ -87,7 +88,7 @@ def test_watching_goes_on_after_an_outage(postgres_server: PrivatePostgres, tmp_
         handle = app.submit("convert", {"pdf": "a"})
     errors = tmp_path / "stderr"
     with errors.open("wb") as stderr:
-        watching = subprocess.Popen(
+        watching = WarmProcess(
             [sys.executable, "-m", "holdfast", "jobs", "watch", handle.id, "--every", "100ms"],
             env=environment(url),
             stdout=subprocess.PIPE,

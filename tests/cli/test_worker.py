@@ -15,6 +15,7 @@ import pytest
 from holdfast import Holdfast, JobState
 from tests.cli.conftest import Command
 from tests.cli.sample_app import URL_VARIABLE
+from tests.warm.process import WarmProcess
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 30.0
@@ -37,7 +38,7 @@ def start(database_url: str, tmp_path: Path) -> Iterator[Start]:
 
     def begin(*arguments: str, **variables: str) -> subprocess.Popen[str]:
         with (tmp_path / "stderr").open("a") as errors:
-            process = subprocess.Popen(
+            process = WarmProcess(
                 [sys.executable, "-m", "holdfast", "worker", *arguments],
                 env={
                     **os.environ,

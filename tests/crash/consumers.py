@@ -9,8 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from aio_pika.exceptions import AMQPError
-
 from holdfast import GiveUp, Holdfast, Pipeline, logs
 from holdfast.bridges.rabbitmq import Queue, RabbitMq
 from holdfast.bridges.rabbitmq_topology import dead_exchange
@@ -18,6 +16,7 @@ from holdfast.core.outbox import Confirmed, OutboxMessage
 from holdfast.runtime.received import Received
 from tests.bridges.broker import delete, on_channel, own
 from tests.crash.fleet import PATIENCE_S, REPOSITORY, environment_of, eventually
+from tests.warm.process import WarmProcess
 
 HANDLER, PIPELINE, LETTER = "handler", "pipeline", "letter"
 """What consumers do with a message: note it, make a job of it, or give it up."""
@@ -54,7 +53,7 @@ class ConsumerProcess:
 
     def __init__(self, settings: dict[str, str], *, log: Path, failpoints: str) -> None:
         with log.open("wb") as output:
-            self._process = subprocess.Popen(
+            self._process = WarmProcess(
                 [sys.executable, "-m", "tests.crash.consumers"],
                 cwd=REPOSITORY,
                 env={**environment_of(), **settings, "HOLDFAST_FAILPOINTS": failpoints},
@@ -141,18 +140,6 @@ class Consumers:
         for consumer in self.started:
             consumer.end()
         assert self._waiting() == 0
-
-    def attached(self) -> int:
-        """How many consumers the queue has, by the broker's own account; -1 while it cannot say."""
-
-        async def count(channel) -> int:
-            queue = await channel.declare_queue(self.queue.name, passive=True, timeout=10)
-            return queue.declaration_result.consumer_count
-
-        try:
-            return on_channel(self.broker_url, count)
-        except (AMQPError, OSError):
-            return -1
 
     def story(self) -> str:
         """Everything the consumers said, for a failing test."""

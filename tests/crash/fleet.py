@@ -16,6 +16,7 @@ from holdfast import Holdfast, JobState
 from holdfast.core.job import Job
 from holdfast.errors import UnknownJob
 from tests.crash import program
+from tests.warm.process import WarmProcess
 
 PROGRAM = Path(program.__file__)
 REPOSITORY = PROGRAM.parents[2]
@@ -75,7 +76,7 @@ class WorkerProcess:
             elif value is not None:
                 arguments += [flag, str(value)]
         with self.errors_path.open("wb") as errors:
-            self._process = subprocess.Popen(
+            self._process = WarmProcess(
                 [sys.executable, str(PROGRAM), *arguments],
                 cwd=REPOSITORY,
                 env=environment,

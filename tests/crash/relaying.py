@@ -13,6 +13,7 @@ from holdfast.bridges.rabbitmq import RabbitMq
 from holdfast.bridges.rabbitmq_topology import Queue, dead_exchange
 from tests.bridges.broker import delete, drained, own
 from tests.crash.fleet import REPOSITORY, environment_of, eventually
+from tests.warm.process import WarmProcess
 
 BATCH_SIZE = 5
 SHORT = {
@@ -29,7 +30,7 @@ class RelayProcess:
 
     def __init__(self, url: str, *, broker_url: str, exchange: str, log: Path, failpoints: str):
         with log.open("wb") as output:
-            self._process = subprocess.Popen(
+            self._process = WarmProcess(
                 [
                     *(sys.executable, "-m", "holdfast", "relay", "--database-url", url),
                     *("--exchange", exchange, "--log-format", "json"),

@@ -14,6 +14,7 @@ from holdfast.store.letters import LetterFilter
 from tests.crash import program, replaying
 from tests.crash.fleet import REPOSITORY, Fleet, environment_of
 from tests.crash.sampling import on_both_databases
+from tests.warm.process import WarmProcess
 
 FAILS = "raises a group"
 PIPELINES = ("poison", "poison-on-loop", "poison-in-child")
@@ -98,7 +99,7 @@ def test_processes_that_replay_the_same_letter_at_once_give_one_run(fleet: Fleet
     fleet.app.dead.triage(job, cause="data", by="test")
     fleet.app.dead.remediate(job, evidence="INC-7", by="test")
     processes = [
-        subprocess.Popen(
+        WarmProcess(
             [sys.executable, replaying.__file__, fleet.url, job, f"process {number}"],
             cwd=REPOSITORY,
             env=environment_of(),

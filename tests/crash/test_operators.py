@@ -13,6 +13,7 @@ from tests.crash import submitting
 from tests.crash.fleet import REPOSITORY, Fleet, environment_of, eventually
 from tests.crash.sampling import on_both_databases
 from tests.crash.verdict import assert_steps_done
+from tests.warm.process import WarmProcess
 
 
 @pytest.mark.parametrize(
@@ -72,7 +73,7 @@ def test_a_paused_queue_lets_running_jobs_finish_and_starts_no_other(fleet: Flee
 def test_processes_that_submit_the_same_keys_at_once_make_each_job_once(fleet: Fleet) -> None:
     fleet.app.store  # noqa: B018 - makes the schema
     processes = [
-        subprocess.Popen(
+        WarmProcess(
             [sys.executable, submitting.__file__, fleet.url, f"process {number}"],
             cwd=REPOSITORY,
             env=environment_of(),

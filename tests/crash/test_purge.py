@@ -1,7 +1,6 @@
 """Purges that die half way, and purges beside workers: nothing is left of a job that went."""
 
 import signal
-import subprocess
 import sys
 import time
 
@@ -13,6 +12,7 @@ from tests.crash import dying_purge
 from tests.crash.fleet import PATIENCE_S, REPOSITORY, Fleet, environment_of, eventually
 from tests.crash.sampling import on_both_databases
 from tests.crash.verdict import assert_no_stage_repeated, assert_steps_done
+from tests.warm.process import run
 
 KEYS = [f"order-{number}" for number in range(5)]
 IN_THE_MIDDLE = ("remove_letters", "remove_checkpoints", "remove_ledger", "remove_jobs")
@@ -21,7 +21,7 @@ NOTHING_KEPT = Retention(complete=0, cancelled=0, failed=0)
 
 def _purge(fleet: Fleet, dies_at: str) -> tuple[int, list[str]]:
     """Run a purge in a process of its own; return its status and the statements it ran."""
-    done = subprocess.run(
+    done = run(
         [sys.executable, dying_purge.__file__, fleet.url, dies_at],
         cwd=REPOSITORY,
         env=environment_of(),

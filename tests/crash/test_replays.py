@@ -15,6 +15,7 @@ from holdfast.store.letters import LetterFilter
 from holdfast.testing.inline import run_inline
 from tests.crash import dying_replay
 from tests.crash.fleet import PATIENCE_S, REPOSITORY, environment_of, eventually
+from tests.warm.process import WarmProcess
 
 READY = {"cause": "transient", "evidence": "the gateway answers", "confirm_idempotent": True}
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -33,7 +34,7 @@ def runner(database_url: str) -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
     def start(replay_id: str, *dies: str) -> "subprocess.Popen[str]":
-        process = subprocess.Popen(
+        process = WarmProcess(
             [sys.executable, dying_replay.__file__, database_url, replay_id, *dies],
             cwd=REPOSITORY,
             env=environment_of(),

@@ -22,6 +22,7 @@ from holdfast.store.sqlite.migrations import MIGRATIONS as SQLITE_MIGRATIONS
 from holdfast.store.sqlite.migrations import SqliteDialect
 from holdfast.testing.conformance.samples import after_event, claim, submitted
 from tests.store.conftest import by_hand, script_by_hand
+from tests.warm.process import WarmProcess, run
 
 FIRST = "0001_foundation"
 LAST = len(SQLITE_MIGRATIONS)
@@ -80,7 +81,7 @@ def test_using_a_database_without_a_schema_says_what_to_do(empty_store: Store) -
 def test_many_processes_may_start_on_an_empty_database_at_once(empty_database_url: str) -> None:
     command = [sys.executable, "-c", START, empty_database_url]
     processes = [
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        WarmProcess(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for _ in range(STARTERS)
     ]
     assert [process.stdout.readline() for process in processes] == ["ready\n"] * STARTERS
@@ -97,7 +98,7 @@ def test_many_processes_may_start_on_an_empty_database_at_once(empty_database_ur
 def test_a_migration_killed_before_any_statement_is_run_again(empty_database_url: str) -> None:
     script = Path(__file__).with_name("killed_migration.py")
 
-    finished = subprocess.run(
+    finished = run(
         [sys.executable, script, empty_database_url],
         capture_output=True,
         text=True,

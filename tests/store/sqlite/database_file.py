@@ -6,12 +6,13 @@ from pathlib import Path
 
 from holdfast.store.contract import JobFilter
 from holdfast.store.sqlite.store import SqliteStore
+from tests.warm import process as warm_process
 
 SCRIPT = Path(__file__).with_name("sqlite_process.py")
 
 
 def run(*arguments: object, timeout_s: float = 50) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+    return warm_process.run(
         [sys.executable, SCRIPT, *map(str, arguments)],
         capture_output=True,
         text=True,

@@ -18,6 +18,7 @@ from holdfast.store.contract import JobFilter
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.conformance.samples import NOW, new_job, submitted
 from tests.store.sqlite.database_file import SCRIPT, number_of_jobs, run
+from tests.warm.process import WarmProcess
 
 
 class TestSharing:
@@ -182,7 +183,7 @@ class TestSharing:
         commands = [["work", url, f"worker-{number}", str(jobs)] for number in range(workers)]
         commands.append(["commit_as_a_caller", url, str(callers)])
         processes = [
-            subprocess.Popen([sys.executable, SCRIPT, *command], stderr=subprocess.PIPE, text=True)
+            WarmProcess([sys.executable, SCRIPT, *command], stderr=subprocess.PIPE, text=True)
             for command in commands
         ]
         errors = [process.communicate(timeout=250)[1] for process in processes]

@@ -7,14 +7,6 @@ import pytest
 from apps.converter.tests.acceptance.running import Site, made_site
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Processes and real time depend on how busy a machine is: such a test gets a second run."""
-    here = Path(__file__).parent
-    for item in items:
-        if item.path.is_relative_to(here):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
-
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def shared_database_url(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory

@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 
 from apps.converter.tests.acceptance.visitor import Visitor
 from apps.converter.tests.scripted_gateway import XML, Call, Reply, ScriptedGateway
+from tests.warm.process import WarmProcess
 
 PATIENCE_S: Final = 30.0
 OPERATOR: Final = "an-operators-own-token-of-enough-length"
@@ -49,7 +50,7 @@ class Process:
         self._said = folder / f"{time.monotonic_ns()}.log"
         kept = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN)}
         with self._said.open("w") as log:
-            self._process = subprocess.Popen(
+            self._process = WarmProcess(
                 [sys.executable, "-m", "holdfast", "up", "--systems", "converter", *arguments],
                 cwd=folder,
                 env={**kept, **variables},
@@ -57,6 +58,10 @@ class Process:
                 stdout=log,
                 stderr=log,
             )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def said(self) -> str:

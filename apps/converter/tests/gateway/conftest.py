@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -7,17 +6,8 @@ from apps.converter.tests.gateway.hostile_files import MOST_PAGES, MOST_XML_BYTE
 from apps.converter.tests.gateway.running_gateway import RunningGateway, running_gateway
 from converter.gateway.conversion import Engine, pdftohtml
 
-HERE = Path(__file__).parent
 MEMORY_MIB = 256
 WALL_S = 40
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests that start processes a second run: they depend on how busy a machine is."""
-    for item in items:
-        used = getattr(item, "fixturenames", ())
-        if item.path.is_relative_to(HERE) and ("engine" in used or "any_engine" in used):
-            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session", params=[Engine.POPPLER, Engine.PDFMINER])

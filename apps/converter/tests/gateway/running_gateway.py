@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx2
 
 from converter.gateway.conversion import Engine
+from tests.warm.process import WarmProcess
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class RunningGateway:
 @contextmanager
 def running_gateway(folder: Path, engine: Engine, *options: str) -> Iterator[RunningGateway]:
     """Run `converter gateway`, keeping its temporary files in a folder."""
-    process = subprocess.Popen(
+    process = WarmProcess(
         [
             *(sys.executable, "-m", "converter", "gateway", "--port", "0"),
             *("--engine", engine.value, *options),

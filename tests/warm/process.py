@@ -1,0 +1,140 @@
+"""Processes of this interpreter that start at once, because another has imported for them.
+
+A program of ours spends most of a short life on imports. Here one process imports, and what a test
+starts is a fork of it: with an environment, a folder, files and a session of its own, and all the
+modules it had to load. What an interpreter does at its own start cannot be tested that way.
+"""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 60.0
+
+
+class WarmProcess(subprocess.Popen):
+    """As `subprocess.Popen` of `[sys.executable, …]`: a script, `-m module` or `-c text`."""
+
+    def _execute_child(self, *given) -> None:
+        asked = inspect.signature(subprocess.Popen._execute_child).bind(self, *given).arguments
+        interpreter, *arguments = [os.fspath(each) for each in asked["args"]]
+        assert interpreter == sys.executable, "only this interpreter is warm"
+        assert not asked["pass_fds"], "files beyond the standard ones are not passed on"
+        ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+        request = {
+            "arguments": arguments,
+            "environment": dict(os.environ if asked["env"] is None else asked["env"]),
+            "folder": os.fspath(asked["cwd"] or Path.cwd()),
+            "new_session": bool(asked["start_new_session"]),
+        }
+        files = [
+            own if asked[end] == -1 else asked[end]
+            for own, end in enumerate(("p2cread", "c2pwrite", "errwrite"))
+        ]
+        try:
+            self._news = _WarmParent.of_this_process().launch(request, files)
+            self.pid = self._told("pid", PATIENCE_S)
+            assert self.pid is not None, "the parent does not answer"
+            self._child_created = True
+        finally:
+            self._close_pipe_fds(*(asked[end] for end in ends))
+
+    def _told(self, what: str, within_s: float | None) -> int | None:
+        """Return what the parent has to say, or `None` when that takes longer."""
+        self._news.settimeout(within_s)
+        try:
+            news = self._news.recv(1024)
+        except (BlockingIOError, TimeoutError):
+            return None
+        assert news, "the parent has ended"
+        return json.loads(news)[what]
+
+    def _internal_poll(self, *_state, **_more) -> int | None:
+        if self.returncode is None and self._waitpid_lock.acquire(blocking=False):
+            try:
+                if self.returncode is None:
+                    self._ended(self._told("status", 0))
+            finally:
+                self._waitpid_lock.release()
+        return self.returncode
+
+    def _try_wait(self, wait_flags: int) -> tuple[int, int]:
+        status = self._told("status", 0 if wait_flags & os.WNOHANG else None)
+        if status is None:
+            return 0, 0
+        self._news.close()
+        return self.pid, status
+
+    def _ended(self, status: int | None) -> None:
+        if status is not None:
+            self._handle_exitstatus(status)
+            self._news.close()
+
+
+def run(
+    arguments: Sequence[str | os.PathLike[str]],
+    *,
+    timeout: float = PATIENCE_S,
+    capture_output: bool = False,
+    check: bool = False,
+    **options: Any,
+) -> subprocess.CompletedProcess:
+    """As `subprocess.run`."""
+    if capture_output:
+        options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with WarmProcess(arguments, **options) as process:
+        try:
+            output, errors = process.communicate(timeout=timeout)
+        except BaseException:
+            process.kill()
+            raise
+    done = subprocess.CompletedProcess(arguments, process.returncode, output, errors)
+    if check:
+        done.check_returncode()
+    return done
+
+
+class _WarmParent:
+    """The process that has imported, and the way to tell it what to start."""
+
+    def __init__(self) -> None:
+        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.warm.parent", str(theirs.fileno())],
+            cwd=ROOT,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+        )
+        theirs.close()
+        atexit.register(self.close)
+
+    @staticmethod
+    @cache
+    def of_this_process() -> _WarmParent:
+        return _WarmParent()
+
+    def launch(self, request: dict[str, object], files: list[int]) -> socket.socket:
+        """Have a process started, and return where it is told of."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            socket.send_fds(
+                self._requests, [json.dumps(request).encode()], [*files, theirs.fileno()]
+            )
+        return ours
+
+    def close(self) -> None:
+        """End the parent; what it has started goes on."""
+        self._requests.close()
+        self._process.wait(PATIENCE_S)
