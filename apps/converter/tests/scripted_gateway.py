@@ -29,7 +29,8 @@ class Reply:
     them, with `Content-Length` unless it is `chunked` or `endless`: then it is sent over and over.
     `cut` hangs up: "before" anything is answered, after the "headers", or in the middle of the
     "body". `raw` is sent instead of everything else. `reads_body=False` answers and stays silent
-    without taking what is sent.
+    without taking what is sent. `keeps` leaves the connection open for another call, and says so
+    unless the headers do.
     """
 
     status: int = 200
@@ -42,6 +43,7 @@ class Reply:
     cut: str | None = None
     raw: bytes | Iterable[bytes] | None = None
     reads_body: bool = True
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,9 @@ class ScriptedGateway:
         self._calls: list[Call] = []
         self._running = 0
         self.most_at_once = 0
+        self.connections = 0
+        """How many were made so far."""
+        self.open_connections = 0
         self._changed = threading.Condition(self._lock)
         self._closing = threading.Event()
         self._listener: socket.socket | None = None
@@ -152,20 +157,30 @@ class ScriptedGateway:
 
     def _serve(self, connection: socket.socket) -> None:
         connection.settimeout(_PATIENCE_S)
+        with self._lock:
+            self.connections += 1
+            self.open_connections += 1
         with suppress(OSError), connection:
             if self._tls is None:
-                self._take(connection)
-                return
-            with self._tls.wrap_socket(connection, server_side=True) as secured:
-                self._take(secured)
+                self._serve_calls(connection)
+            else:
+                with self._tls.wrap_socket(connection, server_side=True) as secured:
+                    self._serve_calls(secured)
+        with self._lock:
+            self.open_connections -= 1
 
-    def _take(self, connection: socket.socket) -> None:
+    def _serve_calls(self, connection: socket.socket) -> None:
+        while (reply := self._take(connection)) is not None and reply.keeps:
+            pass
+
+    def _take(self, connection: socket.socket) -> Reply | None:
+        """Answer one call; None when none comes."""
         started_at_s = time.monotonic()
         received = b""
         while b"\r\n\r\n" not in received:
             part = connection.recv(_RECEIVED_BYTES)
             if not part:
-                return
+                return None
             received += part
         head, _, body = received.partition(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
@@ -191,6 +206,7 @@ class ScriptedGateway:
                 )
                 self._changed.notify_all()
             self._reply(connection, reply)
+            return reply
         finally:
             with self._changed:
                 self._running -= 1
@@ -253,7 +269,8 @@ def _chunk(piece: bytes) -> bytes:
 
 
 def _head_of(reply: Reply, pieces: Iterable[bytes]) -> bytes:
-    headers = {"Content-Type": "application/xml", "Connection": "close", **reply.headers}
+    said = "keep-alive" if reply.keeps else "close"
+    headers = {"Content-Type": "application/xml", "Connection": said, **reply.headers}
     if reply.chunked or reply.endless:
         headers["Transfer-Encoding"] = "chunked"
     else:

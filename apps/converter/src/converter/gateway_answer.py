@@ -78,17 +78,20 @@ def chunk_length(line: bytes) -> int:
 def _framed(status: int, headers: Mapping[str, str], *, old: bool) -> Head:
     connection = headers.get("connection", "").lower()
     keeps = not old and "close" not in connection and "upgrade" not in connection
-    if status in _WITHOUT_BODY:
-        return Head(status, headers, 0, chunked=False, keeps=keeps)
-    coding = headers.get("transfer-encoding")
+    chunked = "transfer-encoding" in headers
     said = headers.get("content-length")
-    if coding is not None:
-        if old or said is not None or coding.lower() != "chunked":
-            raise BadAnswer("nobody can tell where it ends")
-        return Head(status, headers, None, chunked=True, keeps=keeps)
-    if said is None:
-        return Head(status, headers, None, chunked=False, keeps=False)
+    if chunked and (old or said is not None or headers["transfer-encoding"].lower() != "chunked"):
+        raise BadAnswer("nobody can tell where it ends")
+    length = None if said is None else _length_of(said)
+    if status in _WITHOUT_BODY:
+        return Head(status, headers, 0, chunked=False, keeps=keeps and not chunked)
+    return Head(
+        status, headers, length, chunked=chunked, keeps=keeps and (chunked or length is not None)
+    )
+
+
+def _length_of(said: str) -> int:
     length, *others = {each.strip() for each in said.split(",")}
     if others or not _LENGTH.fullmatch(length):
         raise BadAnswer("it has no length that can be")
-    return Head(status, headers, int(length), chunked=False, keeps=keeps)
+    return int(length)
