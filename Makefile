@@ -6,6 +6,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 # Twice the cores: many tests wait for something.
 WORKERS ?= $(shell echo $$(( 2 * $$(getconf _NPROCESSORS_ONLN) )))
+# File by file, in the order of tests/plugins/order.py.
+SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PYTEST_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
@@ -32,15 +34,16 @@ run: install ## API, console, worker and fault lab on SQLite, in one process
 
 .PHONY: test
 test: install ## lint, types, layers, then every test that is not slow, on SQLite and PostgreSQL
-	@$(MAKE) --no-print-directory lint types layers
+	@$(MAKE) --no-print-directory --jobs --output-sync=target lint types layers
 	@.ci/chromium
 	@.ci/poppler
-	@$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m "not slow" $(SPREAD) $(PYTEST_ARGS)
 
 .PHONY: test-slow
-test-slow: install ## the tests that take long, and the coverage of the core
+test-slow: export HOLDFAST_TEST_EXAMPLES ?= 100
+test-slow: install ## the tests that take long, all examples of properties, and the coverage of the core
 	@$(MAKE) --no-print-directory cover
-	@$(BIN)/python -m pytest -m slow -n $(WORKERS) $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m "slow or hypothesis" $(SPREAD) $(PYTEST_ARGS)
 
 # Those that take the time would find out how long it takes to measure the coverage.
 .PHONY: cover

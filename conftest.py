@@ -1,3 +1,8 @@
-"""Servers for all tests: those of the engine, and those of the systems on it."""
+"""What all tests share: those of the engine, and those of the systems on it."""
 
-pytest_plugins = ["tests.plugins.postgres", "tests.plugins.rabbitmq"]
+pytest_plugins = [
+    "tests.plugins.examples",
+    "tests.plugins.order",
+    "tests.plugins.postgres",
+    "tests.plugins.rabbitmq",
+]

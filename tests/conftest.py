@@ -1,4 +1,3 @@
-import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -7,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from holdfast import Holdfast
 from holdfast.store.sqlite.store import SqliteStore
@@ -15,13 +13,6 @@ from holdfast.testing import ManualClock
 
 # What is started in the background of a shell ignores interrupts, and so would its children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# Examples cross a database in places, so one may take long; a run in CI repeats exactly.
-settings.register_profile(
-    "local", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
-)
-settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") == "true" else "local")
 
 HERE = Path(__file__).parent
 REAL_TIME = frozenset(

@@ -151,7 +151,7 @@ turns = st.lists(st.tuples(sends, lookups, pauses), max_size=30)
 
 
 @given(promise=promises, turns=turns)
-@settings(max_examples=500)
+@settings(max_examples=5 * settings().max_examples)
 def test_nobody_is_told_twice_and_what_is_said_is_true(promise, turns):
     world = a_world(promise)
     for send, lookup, pause in turns:
@@ -163,7 +163,7 @@ def test_nobody_is_told_twice_and_what_is_said_is_true(promise, turns):
 
 
 @given(promise=promises, turns=turns)
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 def test_every_delivery_comes_to_an_end(promise, turns):
     world = a_world(promise)
     for send, lookup, pause in turns:
@@ -181,7 +181,7 @@ def test_every_delivery_comes_to_an_end(promise, turns):
 
 
 @given(turns=turns)
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 def test_who_can_be_asked_and_answers_leaves_nothing_unknown(turns):
     world = a_world(PROMISES["lookup"])
     for send, _, pause in turns:
@@ -194,7 +194,7 @@ def test_who_can_be_asked_and_answers_leaves_nothing_unknown(turns):
 
 
 @given(turns=turns, silence=st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 def test_reconciliation_finds_out_what_is_unknown_and_tells_nobody_twice(turns, silence):
     world = a_world(PROMISES["both"])
     for send, lookup, pause in turns:

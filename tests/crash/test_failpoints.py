@@ -2,7 +2,7 @@
 
 import ast
 import signal
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -92,15 +92,18 @@ class Call(NamedTuple):
     line: int
 
 
-def _functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+@cache
+def _functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     files = {path.relative_to(RUNTIME).as_posix(): path for path in sorted(RUNTIME.rglob("*.py"))}
-    for name, path in {**files, CONSUMER.name: CONSUMER}.items():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield name, node
+    return [
+        (name, node)
+        for name, path in {**files, CONSUMER.name: CONSUMER}.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
 
 
+@cache
 def _calls() -> list[Call]:
     found = []
     for file, function in _functions():

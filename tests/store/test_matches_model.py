@@ -384,7 +384,7 @@ def emptied_postgres(postgres_url: str) -> Callable[[], Store]:
 
 
 @shrinking_takes_long
-@pytest.mark.parametrize("examples", [60, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [25, pytest.param(400, marks=pytest.mark.slow)])
 def test_sqlite_does_what_the_model_says(examples: int) -> None:
     class Machine(StoreMachine):
         open_stores = staticmethod(lambda: [_memory()])
@@ -393,7 +393,7 @@ def test_sqlite_does_what_the_model_says(examples: int) -> None:
 
 
 @shrinking_takes_long
-@pytest.mark.parametrize("examples", [25, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [10, pytest.param(150, marks=pytest.mark.slow)])
 def test_both_databases_do_what_the_model_says(
     emptied_postgres: Callable[[], Store], examples: int
 ) -> None:

@@ -15,9 +15,8 @@ import socket
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
@@ -108,6 +107,8 @@ def run(
 class _WarmParent:
     """The process that has imported, and the way to tell it what to start."""
 
+    _current: ClassVar[_WarmParent | None] = None
+
     def __init__(self) -> None:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process = subprocess.Popen(
@@ -120,10 +121,12 @@ class _WarmParent:
         theirs.close()
         atexit.register(self.close)
 
-    @staticmethod
-    @cache
-    def of_this_process() -> _WarmParent:
-        return _WarmParent()
+    @classmethod
+    def of_this_process(cls) -> _WarmParent:
+        """The parent of this process's programs, a new one if it has ended."""
+        if cls._current is None or cls._current._process.poll() is not None:
+            cls._current = cls()
+        return cls._current
 
     def launch(self, request: dict[str, object], files: list[int]) -> socket.socket:
         """Have a process started, and return where it is told of."""

@@ -80,7 +80,7 @@ def test_it_makes_no_difference_how_it_arrives(name, data):
     check.close()
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(st.binary(max_size=200))
 def test_noise_is_refused_or_accepted_and_nothing_else(noise):
     with suppress(XmlRefused):
