@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID, uuid5
 
 from holdfast import tracing
@@ -74,6 +75,7 @@ class Attempt:
         "lease",
         "messages",
         "permit",
+        "place",
         "plan",
         "refusal",
         "stage",
@@ -119,6 +121,8 @@ class Attempt:
         """By which its outcome becomes evidence about the upstream it called."""
         self.refusal: Event | None = None
         """What became of it instead, when its upstream let nothing through."""
+        self.place: Place | None = None
+        """What it takes up where it runs, on a lane that can do without it for a while."""
         self.messages: list[NewMessage] | None = None
         """What the handler published so far, once it has."""
 
@@ -138,6 +142,16 @@ class Attempt:
             self.ends_with_job = ends_at == self.job.deadline_at
             # Right after it: what is done at the very end is in time.
             self.ends_at_s = monotonic_s() + (ends_at + 1 - now) / SECOND_US
+
+
+class Place(Protocol):
+    """What attempts take up on a lane."""
+
+    def leave(self, attempt: Attempt) -> bool:
+        """Let another begin in place of this one; False when too many are aside already."""
+
+    def take(self, attempt: Attempt) -> None:
+        """Count it as running again, also beyond the limit."""
 
 
 Report = Callable[[Attempt, Any, BaseException | None], None]
@@ -261,6 +275,22 @@ class JobContext:
             "attempt": job.attempt,
         }
         return logging.LoggerAdapter(LOGGER, facts)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Let another attempt of the worker begin in place of this one, as long as the block lasts.
+
+        For what follows the work itself, such as keeping its result. It matters to `async def`
+        handlers alone, and no more attempts are aside than may run at a time.
+        """
+        place = self._attempt.place
+        if place is None or not place.leave(self._attempt):
+            yield
+            return
+        try:
+            yield
+        finally:
+            place.take(self._attempt)
 
     def callback_token(self, *, valid_for: float | None = None) -> str:
         """Return the token by which `Holdfast.resume` takes the answer to this stage.

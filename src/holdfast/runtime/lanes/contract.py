@@ -19,7 +19,7 @@ class Lane(Protocol):
     limit: int
 
     def load(self) -> int:
-        """Return how many attempts run or wait here."""
+        """Return how many attempts run or wait here, without those that are aside."""
         ...
 
     def stuck(self) -> int:

@@ -54,6 +54,7 @@ class LoopLane:
         self._load = 0
         self._running: set[Attempt] = set()
         self._abandoned: set[Attempt] = set()
+        self._aside: set[Attempt] = set()
         self._answered_s = monotonic_s()
         self._warned = False
         self._loop = _loop_factory()()
@@ -61,7 +62,17 @@ class LoopLane:
         self._thread.start()
 
     def load(self) -> int:
-        return self._load
+        return self._load - len(self._aside)
+
+    def leave(self, attempt: Attempt) -> bool:
+        if len(self._aside) >= self.limit or attempt.ended:
+            return False
+        self._aside.add(attempt)
+        self._fill()
+        return True
+
+    def take(self, attempt: Attempt) -> None:
+        self._aside.discard(attempt)
 
     def stuck(self) -> int:
         return len(self._abandoned)
@@ -138,7 +149,7 @@ class LoopLane:
 
     def _fill(self) -> None:
         pending, running = self._pending, self._running
-        while pending and len(running) < self.limit:
+        while pending and len(running) - len(self._aside) < self.limit:
             attempt = pending.popleft()
             if attempt.fate is not None:
                 self._end(attempt, None, asyncio.CancelledError())
@@ -150,6 +161,7 @@ class LoopLane:
     async def _run(self, attempt: Attempt) -> None:
         # Known from here on only: a task that is cancelled before it began would say nothing.
         attempt.handle = attempt.task
+        attempt.place = self
         attempt.begin(self._clock.now())
         timer = None
         if attempt.ends_at_s is not None:
@@ -167,7 +179,7 @@ class LoopLane:
         if timer is not None:
             timer.cancel()
         # The task holds the attempt: without this only the cycle collector would free them.
-        attempt.handle = attempt.task = None
+        attempt.handle = attempt.task = attempt.place = None
         self._end(attempt, value, error)
         # Likewise: what was raised holds this frame.
         error = None
@@ -208,6 +220,7 @@ class LoopLane:
 
     def _note_end(self, attempt: Attempt) -> None:
         self._running.discard(attempt)
+        self._aside.discard(attempt)
         if not attempt.ended:
             attempt.ended = True
             self._load -= 1
