@@ -107,7 +107,9 @@ def conversion_pipeline(
             return Converted(result=name, size=begun)
         async with begun as source, AwaitedDraft(results, name, crew=crew) as draft:
             await gateway.convert(source, payload.mapping, into=draft, job=job)
-            return Converted(result=name, size=await draft.commit())
+            # The gateway is done with it: another file may be sent while this one reaches the disk.
+            with job.aside():
+                return Converted(result=name, size=await draft.commit())
 
     return pipeline
 

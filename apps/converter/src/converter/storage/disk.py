@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from converter.storage.contract import CHUNK_BYTES, Draft, Reading, Storage, missing
 from converter.storage.errors import BadName, StorageError, StorageFailed, StorageFull
+from converter.storage.folder_sync import FolderSync
 from converter.storage.names import checked_name
 
 DEFAULT_MIN_FREE_BYTES: Final = 64 * 1024 * 1024
@@ -46,12 +47,15 @@ class DiskStorage(Storage):
         with _raised_as_ours(label, "make the folder"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._folder = folder.resolve(strict=True)
+        self._names = FolderSync(self._folder)
 
     def draft(self, name: str) -> Draft:
         """Begin to write; raises `StorageFull` at once where there is too little room."""
         path = self._path(name)
+        if path.is_symlink():
+            raise BadName(self.label, "the name leads elsewhere by a link")
         self.check_room()
-        return _DiskDraft(path, label=self.label)
+        return _DiskDraft(path, label=self.label, names=self._names)
 
     @contextmanager
     def open(self, name: str) -> Iterator[Reading]:
@@ -130,12 +134,11 @@ class DiskStorage(Storage):
             raise StorageFailed(self.label, "the folder is gone; check that its disk is mounted")
 
     def _path(self, name: str) -> Path:
-        """Return where the name lies: in the folder, whose own links were followed at the start."""
-        path = self._folder / checked_name(name, label=self.label)
-        # Every later use refuses a link, too, should one appear meanwhile.
-        if path.is_symlink():
-            raise BadName(self.label, "the name leads elsewhere by a link")
-        return path
+        """Return where the name lies: in the folder, whose own links were followed at the start.
+
+        Whoever uses it refuses a link: it may appear at any moment.
+        """
+        return self._folder / checked_name(name, label=self.label)
 
 
 class _DiskReading:
@@ -152,9 +155,9 @@ class _DiskReading:
 
 
 class _DiskDraft(Draft):
-    def __init__(self, path: Path, *, label: str) -> None:
+    def __init__(self, path: Path, *, label: str, names: FolderSync) -> None:
         super().__init__()
-        self._path, self._label = path, label
+        self._path, self._label, self._names = path, label, names
         self._handle: int | None = None
         with _raised_as_ours(label, "begin the file"):
             self._part, self._handle = _locked_part(path)
@@ -172,7 +175,7 @@ class _DiskDraft(Draft):
             os.fsync(handle)
             made = self._named_if_absent() if if_absent else self._named()
             if made:
-                _sync_folder(self._path.parent)
+                self._names.sync()
         self.discard()
         return made
 
@@ -245,14 +248,6 @@ def _removed_if_orphaned(part: Path) -> bool:
         return False
     else:
         return True
-    finally:
-        os.close(handle)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
     finally:
         os.close(handle)
 
