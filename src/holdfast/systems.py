@@ -79,7 +79,8 @@ class Parts:
     let them in, each as an owner of their own. `not_yours` is what somebody is told who retries a
     job of another's, or one that is not there, instead of that there is no such job.
     `retention` is how long a system needs its jobs; of several the longest counts, and before all
-    of them what the operator set.
+    of them what the operator set. `secret_names` are names whose values are shown to nobody, in
+    payloads and results either, such as those of people's addresses.
     """
 
     pipelines: Sequence[Pipeline] = ()
@@ -94,6 +95,7 @@ class Parts:
     walk_ins: bool = False
     not_yours: PublicCode | None = None
     retention: Retention = field(default_factory=Retention)
+    secret_names: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.place is not None:

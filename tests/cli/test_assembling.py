@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 import pytest
 
-from holdfast import Holdfast, Retention
+from holdfast import CourierOptions, Holdfast, Retention
 from holdfast.cli.invocation import Invocation
 from holdfast.cli.up import engine_of
 from holdfast.core.retention import DAY_S
+from holdfast.secrecy import redacted_value
 from tests.cli.test_site import built
 
 
@@ -36,3 +37,22 @@ def test_what_an_operator_set_counts_before_that(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("HOLDFAST_KEEP_COMPLETE", "1d")
     with assembled(tmp_path, Retention(complete=40 * DAY_S, cancelled=50 * DAY_S)) as engine:
         assert engine.retention == Retention(complete=DAY_S, cancelled=50 * DAY_S)
+
+
+def test_a_lease_that_was_set_counts_for_deliveries_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with assembled(tmp_path) as usual:
+        assert usual.dispatch.options == CourierOptions()
+    monkeypatch.setenv("WORKER_LEASE_TTL_SEC", "4")
+    with assembled(tmp_path) as quick:
+        assert (quick.dispatch.options.lease, quick.dispatch.options.timeout) == (4, 2)
+
+
+def test_what_stands_under_a_systems_secret_names_is_shown_to_nobody(tmp_path: Path):
+    invocation = Invocation()
+    invocation.give("database_url", "--database-url", f"sqlite:///{tmp_path / 'systems.db'}")
+    with click.Context(click.Command("up")):
+        engine_of(invocation, [built("letters", secret_names=("penpals",))])
+
+    assert "ada@example.org" not in str(redacted_value({"penpals": ["ada@example.org"]}))

@@ -12,6 +12,7 @@ from criticizer.payload import Asked
 from criticizer.pipeline import Terms, request_pipeline, review_pipeline
 from criticizer.reviewers.contract import Reviewed, Usage
 from criticizer.reviews import Made, Reviews
+from criticizer.system import SECRET_NAMES
 from holdfast import Breaker, Holdfast, JobView, Retry
 from holdfast.bridges.file import File
 from holdfast.testing import ManualClock, drain
@@ -121,5 +122,11 @@ def made_criticizer(database_url: str, mail_file: Path) -> Generator[Criticizer]
         review_pipeline(source=source, reviewer=reviewer, terms=terms),
         request_pipeline(),
     ]
-    with Holdfast(database_url, pipelines=pipelines, providers=[mail], clock=clock) as app:
+    with Holdfast(
+        database_url,
+        pipelines=pipelines,
+        providers=[mail],
+        clock=clock,
+        secret_names=SECRET_NAMES,
+    ) as app:
         yield Criticizer(app, Reviews(app), source, reviewer, mail, clock)

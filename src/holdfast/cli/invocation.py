@@ -18,8 +18,10 @@ from holdfast.core.retention import Retention
 from holdfast.engine import Holdfast
 from holdfast.errors import StoreUnavailable, UsageError
 from holdfast.pipeline import Pipeline
+from holdfast.runtime.courier_options import CourierOptions
 from holdfast.runtime.janitor import Chore
 from holdfast.runtime.provider import Provider
+from holdfast.runtime.worker_options import WorkerOptions
 from holdfast.secrecy import keep_secret
 from holdfast.setting_sources import Flag
 from holdfast.settings import Settings, load
@@ -97,10 +99,14 @@ class Invocation:
     ) -> Holdfast:
         """Return an engine with these parts, on the database of the settings."""
         self.log(QUIET)
-        url = self.settings.database_url
         return self._prepared(
             Holdfast(
-                url, pipelines=pipelines, providers=providers, chores=chores, retention=retention
+                self.settings.database_url,
+                pipelines=pipelines,
+                providers=providers,
+                courier=_courier_of(self.settings.worker),
+                chores=chores,
+                retention=retention,
             )
         )
 
@@ -148,6 +154,14 @@ def refuse_missing_file(url: str) -> None:
             reason="there is no such file (name another with -A, --database-url or "
             "HOLDFAST_DATABASE_URL; holdfast migrate would create it)",
         )
+
+
+def _courier_of(options: WorkerOptions) -> CourierOptions:
+    """Return couriers that are missed as soon as a worker is, where somebody set how soon."""
+    usual = CourierOptions()
+    if options.lease == WorkerOptions().lease:
+        return usual
+    return CourierOptions(lease=options.lease, timeout=min(usual.timeout, options.lease / 2))
 
 
 pass_invocation = click.make_pass_decorator(Invocation, ensure=True)

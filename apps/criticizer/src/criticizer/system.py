@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fastapi import APIRouter
 
 PLACE: Final = "reviews"
+SECRET_NAMES: Final = ("recipients",)
+"""Where addresses of people stand in what is stored."""
 
 
 def build(environment: Mapping[str, str]) -> Parts:
@@ -60,6 +62,7 @@ def parts_of(config: CriticizerConfig) -> Parts:
         router=router,
         pages=pages_of,
         place=PLACE,
+        secret_names=SECRET_NAMES,
     )
 
 

@@ -13,6 +13,7 @@ from holdfast.api.models.whole import WHOLE
 from holdfast.api.paging import PageQuery
 from holdfast.classify import PublicCodes
 from holdfast.core.job import DEFAULT_PRIORITY, PRIORITIES, JobState
+from holdfast.secrecy import redacted_value
 from holdfast.store.contract import JobFilter
 from holdfast.submission import MAX_VERSION
 from holdfast.view import AttemptLine, HistoryLine, JobView
@@ -106,7 +107,7 @@ class JobSummary(Document):
 
 
 class JobDocument(JobSummary):
-    """A job with its documents."""
+    """A job with its documents, in which secrets are hidden."""
 
     plan: str
     trace: str | None
@@ -130,12 +131,12 @@ class JobDocument(JobSummary):
             **_summary(view),
             plan=view.job.plan,
             trace=view.job.trace,
-            payload=view.payload,
-            result=view.result,
+            payload=redacted_value(view.payload),
+            result=redacted_value(view.result),
             error=view.error,
             error_code=None if public is None else public.code,
             error_message=None if public is None else public.message,
-            late_result=view.late_result,
+            late_result=redacted_value(view.late_result),
         )
 
 

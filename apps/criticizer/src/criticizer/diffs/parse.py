@@ -14,6 +14,7 @@ _HUNK: Final = re.compile(
 )
 _COMBINED: Final = ("diff --cc ", "diff --combined ")
 _TITLE: Final = "diff --git "
+_BEGIN_SOMETHING: Final = frozenset("d-@")
 _KEPT_IN_HEADER: Final = (
     _TITLE,
     *_COMBINED,
@@ -37,8 +38,7 @@ def parse_diff(text: str) -> list[FileDiff]:
     Lines end with a newline and with nothing else, so that whatever a file holds stays on its line.
     """
     reading = _Reading(text.split("\n"))
-    while reading.at < len(reading.lines):
-        reading.step()
+    reading.run()
     return reading.finished()
 
 
@@ -50,9 +50,21 @@ class _Reading:
         self._files: list[FileDiff] = []
         self._file: _File | None = None
 
+    def run(self) -> None:
+        """Take all lines."""
+        while self.at < len(self.lines):
+            # Most of what is between files says nothing.
+            if self.lines[self.at][:1] in _BEGIN_SOMETHING or self._is_in_header():
+                self.step()
+            else:
+                self.at += 1
+
     def finished(self) -> list[FileDiff]:
         self._begin(None)
         return self._files
+
+    def _is_in_header(self) -> bool:
+        return self._file is not None and not self._file.hunks
 
     def step(self) -> None:
         """Take the next line, and with it the lines that only make sense together."""

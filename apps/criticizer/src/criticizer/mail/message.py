@@ -27,7 +27,7 @@ def message_of(
     sender: str,
 ) -> dict[str, Any]:
     """Return the message for a provider of mail, but for the recipient."""
-    about = title or review.changelist_id
+    about = _one_line(title) or review.changelist_id
     return {
         "from": sender,
         "subject": _one_line(f"Review of {about} ({_counted(critique)})"),
@@ -106,6 +106,6 @@ def _linked(url: str, name: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A subject is one line of what can be printed, whatever a title holds."""
+    """Titles and subjects are one line of what can be printed, whatever a change is called."""
     plain = "".join(each if each.isprintable() else " " for each in text)
     return " ".join(plain.split())[:200]

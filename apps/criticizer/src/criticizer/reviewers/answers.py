@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final, NoReturn
+from typing import Any, Final, Literal, NoReturn
 
 from pydantic import ValidationError
 
 from criticizer.critique import Critique, Finding
 from criticizer.reviewers.errors import MalformedAnswer
 
+ResponseFormat = Literal["json_schema", "json_object", "text"]
+"""How strictly an endpoint can be held to JSON."""
 MAX_ANSWER_LENGTH: Final = 256 * 1024
 
 SCHEMA: Final[dict[str, Any]] = {

@@ -6,7 +6,7 @@ A finding never quotes the change: mails and pages show findings to more people 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
@@ -55,21 +55,40 @@ _TEST: Final = re.compile(
 )
 
 
-def checked(file: FileDiff) -> Iterator[Finding]:
-    """Yield what is to be said of one file of a diff."""
-    if file.is_combined:
-        yield _finding(file, None, "info", "A merge of several parents is not looked at.")
+def checked(files: Sequence[FileDiff]) -> Iterator[Finding]:
+    """Yield what is to be said of the files of a diff."""
+    yield from _tests_gone(files)
+    for file in files:
+        if file.is_combined:
+            yield _finding(file, None, "info", "A merge of several parents is not looked at.")
+        elif not file.is_deleted:
+            for check in _CHECKS:
+                yield from check(file)
+
+
+def _tests_gone(files: Sequence[FileDiff]) -> Iterator[Finding]:
+    """Yield which files lost tests, unless the change as a whole has as many as before."""
+    lost = {
+        number: _tests_in(file.removed) - _tests_in(line.text for line in file.added)
+        for number, file in enumerate(files)
+        if is_test(file.old_path or file.path)
+    }
+    if sum(lost.values()) <= 0:
         return
-    if file.is_binary:
-        yield from _binary(file)
-    yield from _tests_gone(file)
-    if not file.is_deleted:
-        for check in _CHECKS:
-            yield from check(file)
+    for number, count in lost.items():
+        file = files[number]
+        if file.is_deleted:
+            yield _finding(file, None, "warning", "A test file is deleted.")
+        elif count > 0:
+            yield _finding(file, None, "warning", f"It lost {_counted(count, 'test')}.")
+
+
+def _tests_in(lines: Iterable[str]) -> int:
+    return sum(_TEST.match(text[:_LOOKED_AT]) is not None for text in lines)
 
 
 def _binary(file: FileDiff) -> Iterator[Finding]:
-    if file.is_deleted:
+    if not file.is_binary:
         return
     size = file.binary_bytes
     if size is not None and size > LARGE_BINARY_BYTES:
@@ -79,20 +98,6 @@ def _binary(file: FileDiff) -> Iterator[Finding]:
         yield _finding(file, None, "info", "A binary file, which a diff does not show.")
 
 
-def _tests_gone(file: FileDiff) -> Iterator[Finding]:
-    name = file.old_path or file.path
-    if not is_test(name):
-        return
-    if file.is_deleted:
-        yield _finding(file, None, "warning", "A test file is deleted.")
-        return
-    gone = sum(_TEST.match(text[:_LOOKED_AT]) is not None for text in file.removed)
-    come = sum(_TEST.match(line.text[:_LOOKED_AT]) is not None for line in file.added)
-    if gone > come:
-        message = f"There {_are(gone - come, 'test')} less than before."
-        yield _finding(file, None, "warning", message)
-
-
 def _conflicts(file: FileDiff) -> Iterator[Finding]:
     for line in _matching(file, _CONFLICT):
         yield _finding(file, line.number, "error", "A marker of a merge conflict is left in.")
@@ -100,14 +105,15 @@ def _conflicts(file: FileDiff) -> Iterator[Finding]:
 
 def _secrets(file: FileDiff) -> Iterator[Finding]:
     found = ((line, secret_in(line.text[:_LOOKED_AT])) for line in file.added)
-    for line, kind in _first((line, kind) for line, kind in found if kind is not None):
-        yield _finding(
-            file,
-            line.number,
-            "error",
-            f"This looks like {kind}.",
-            "Take it out, replace it where it is in use, and keep it out of the repository.",
-        )
+    for line, secret in _first((line, secret) for line, secret in found if secret is not None):
+        if secret.is_certain or not is_test(file.path):
+            yield _finding(
+                file,
+                line.number,
+                "error" if secret.is_certain else "warning",
+                f"This looks like {secret.kind}.",
+                "Take it out, replace it where it is in use, and keep it out of the repository.",
+            )
 
 
 def _debuggers(file: FileDiff) -> Iterator[Finding]:
@@ -150,6 +156,7 @@ def _long_lines(file: FileDiff) -> Iterator[Finding]:
 
 
 _CHECKS: Final[tuple[Callable[[FileDiff], Iterator[Finding]], ...]] = (
+    _binary,
     _conflicts,
     _secrets,
     _debuggers,
@@ -176,10 +183,6 @@ def _first(found: Iterable[_Found]) -> Iterator[_Found]:
 
 def _ending(file: FileDiff) -> str:
     return PurePosixPath(file.path).suffix.lower()
-
-
-def _are(count: int, noun: str) -> str:
-    return f"is 1 {noun}" if count == 1 else f"are {count} {noun}s"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -40,7 +40,7 @@ class OfflineReviewer:
         """Return what rules say; see the contract. Raises `ReviewerFailed` without a ruff."""
         deadline = Deadline(timeout_s)
         files = parse_diff(change.diff)
-        findings = [found for file in files for found in checked(file)]
+        findings = list(checked(files))
         code = list(rebuilt(files))
         notes = []
         try:

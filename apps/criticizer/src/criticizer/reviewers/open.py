@@ -8,8 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Final, Literal, cast
 from urllib.parse import urlsplit
 
-from criticizer.reviewers import anthropic as anthropics
-from criticizer.reviewers import openai as openais
+from criticizer.reviewers.answers import ResponseFormat
 from criticizer.reviewers.contract import Reviewer
 from criticizer.reviewers.model import Limits, Model, ModelReviewer, Prices
 from criticizer.reviewers.offline import OfflineReviewer
@@ -18,7 +17,7 @@ from holdfast.variables import Variables, invalid
 
 Provider = Literal["openai", "anthropic", "offline"]
 PROVIDERS: Final[tuple[Provider, ...]] = ("openai", "anthropic", "offline")
-FORMATS: Final[tuple[openais.ResponseFormat, ...]] = ("json_schema", "json_object", "text")
+FORMATS: Final[tuple[ResponseFormat, ...]] = ("json_schema", "json_object", "text")
 _DEFAULT_MODELS: Final[Mapping[Provider, str]] = {
     "openai": "gpt-5-mini",
     "anthropic": "claude-sonnet-4-5",
@@ -36,7 +35,7 @@ class ReviewerConfig:
     """Where the API is; the provider's own place when it is empty."""
     key: str | None = field(default=None, repr=False)
     model: str = ""
-    response_format: openais.ResponseFormat = "json_schema"
+    response_format: ResponseFormat = "json_schema"
     max_output_tokens: int | None = None
     limits: Limits = field(default_factory=Limits)
     prices: Prices = field(default_factory=Prices)
@@ -59,7 +58,7 @@ class ReviewerConfig:
             key=key,
             model=given.text("LLM_MODEL", _DEFAULT_MODELS[wanted]),
             response_format=cast(
-                "openais.ResponseFormat",
+                "ResponseFormat",
                 given.one_of("LLM_RESPONSE_FORMAT", FORMATS, default="json_schema"),
             ),
             max_output_tokens=most_tokens or None,
@@ -84,18 +83,23 @@ def open_reviewer(config: ReviewerConfig) -> Reviewer:
 
 
 def _model(config: ReviewerConfig) -> Model:
+    """The model. Importing an SDK takes longer than many a review, so that only one is."""
     name = config.model or _DEFAULT_MODELS[config.provider]
     if config.provider == "anthropic":
-        return anthropics.AnthropicModel(
+        from criticizer.reviewers import anthropic  # noqa: PLC0415 - as above
+
+        return anthropic.AnthropicModel(
             name,
-            url=config.url or anthropics.DEFAULT_URL,
+            url=config.url or anthropic.DEFAULT_URL,
             key=config.key,
             prices=config.prices,
             max_output_tokens=config.max_output_tokens,
         )
-    return openais.OpenAIModel(
+    from criticizer.reviewers import openai  # noqa: PLC0415 - as above
+
+    return openai.OpenAIModel(
         name,
-        url=config.url or openais.DEFAULT_URL,
+        url=config.url or openai.DEFAULT_URL,
         key=config.key,
         prices=config.prices,
         response_format=config.response_format,

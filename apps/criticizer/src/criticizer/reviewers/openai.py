@@ -5,12 +5,12 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 from json import JSONDecodeError
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import openai
 
 from criticizer.critique import Critique
-from criticizer.reviewers.answers import SCHEMA, critique_in
+from criticizer.reviewers.answers import SCHEMA, ResponseFormat, critique_in
 from criticizer.reviewers.errors import MalformedAnswer, Refused
 from criticizer.reviewers.model import Answered, Prices
 from criticizer.reviewers.prompt import Prompt
@@ -19,7 +19,6 @@ from criticizer.wire import Deadline, client_for
 from holdfast.classify import refusal_of
 
 DEFAULT_URL: Final = "https://api.openai.com/v1"
-ResponseFormat = Literal["json_schema", "json_object", "text"]
 _FORMATS: Final[Mapping[ResponseFormat, Any]] = {
     "json_schema": {
         "type": "json_schema",

@@ -76,8 +76,6 @@ _IN_RUNS: Final = frozenset(
         "F631",
         "F632",
         "F633",
-        "F702",
-        "F707",
         "PLE0237",
         "PLE0302",
         "PLE0704",

@@ -1,0 +1,206 @@
+"""The criticizer as it is deployed: processes of `holdfast up`, and servers that obey."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+from uuid import uuid4
+
+import httpx2
+
+from apps.criticizer.tests.change_server import ROPE_DIFF, ChangeServer
+from apps.criticizer.tests.llm_server import LlmServer
+from apps.criticizer.tests.mail_server import MailServer
+from tests.warm.process import WarmProcess
+
+PATIENCE_S: Final = 60.0
+OPERATOR: Final = "an-operators-own-token-of-enough-length"
+LLM_KEY: Final = "sk-proj-Zq81mVx0PlantedPlantedPlanted77aBcD"
+KNOBS: Final = {
+    "RETRY_BASE_DELAY_MS": "40",
+    "CIRCUIT_WINDOW": "1000",
+    "HOLDFAST_POLL": "100ms",
+    "HOLDFAST_SWEEP": "100ms",
+    "FETCH_TIMEOUT_MS": "20000",
+    "LLM_TIMEOUT_MS": "20000",
+}
+ENDED: Final = ("succeeded", "dead_lettered", "cancelled")
+_FOREIGN: Final = (
+    "HOLDFAST_",
+    "WORKER_",
+    "RETRY_",
+    "CIRCUIT_",
+    "CHANGES_",
+    "LLM_",
+    "MAIL_",
+    "RESEND_",
+)
+_ADDRESS: Final = re.compile(r"http://[\w.]+:\d+")
+Document = dict[str, Any]
+T = TypeVar("T")
+
+
+def eventually(look: Callable[[], T], what: str) -> T:
+    """Return the first true answer, or fail saying what was waited for."""
+    until = time.monotonic() + PATIENCE_S
+    while not (found := look()):
+        assert time.monotonic() < until, f"not in time: {what}"
+        time.sleep(0.05)
+    return found
+
+
+class Process:
+    """One `holdfast up`, and what it said."""
+
+    def __init__(self, folder: Path, arguments: list[str], variables: Mapping[str, str]) -> None:
+        self._said = folder / f"{time.monotonic_ns()}.log"
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN)}
+        with self._said.open("w") as log:
+            self._process = WarmProcess(
+                [sys.executable, "-m", "holdfast", "up", "--systems", "criticizer", *arguments],
+                cwd=folder,
+                env={**kept, **variables},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    @property
+    def said(self) -> str:
+        return self._said.read_text()
+
+    @property
+    def address(self) -> str:
+        """Where it listens, as soon as it says so."""
+
+        def look() -> str | None:
+            assert self._process.poll() is None, self.said
+            found = _ADDRESS.search(self.said)
+            return found[0] if found else None
+
+        return eventually(look, "the address is told") or ""
+
+    def kill(self) -> None:
+        """End it at once, wherever it is."""
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+
+@dataclass
+class Site:
+    """A database and three servers, and the processes that work on them."""
+
+    folder: Path
+    variables: Mapping[str, str]
+    changes: ChangeServer
+    llm: LlmServer
+    mail: MailServer
+    closing: ExitStack
+    processes: list[Process]
+
+    def start(self, *arguments: str, **knobs: str) -> Process:
+        """Start a process, to be ended with the site at the latest."""
+        started = Process(self.folder, ["--port", "0", *arguments], {**self.variables, **knobs})
+        self.closing.callback(started.kill)
+        self.processes.append(started)
+        return started
+
+    def restart(self) -> None:
+        """Kill every process at once, and start a new one in their place."""
+        for process in self.processes:
+            process.kill()
+        self.processes.clear()
+        self.start()
+
+    @property
+    def said(self) -> str:
+        """Whatever any process said."""
+        return "".join(path.read_text() for path in sorted(self.folder.glob("*.log")))
+
+    @property
+    def http(self) -> httpx2.Client:
+        """A client of the newest process, with the operator's token."""
+        return self.closing.enter_context(
+            httpx2.Client(
+                base_url=self.processes[-1].address,
+                headers={"Authorization": f"Bearer {OPERATOR}"},
+                timeout=PATIENCE_S,
+            )
+        )
+
+    def ask(self, **changed: Any) -> httpx2.Response:
+        """Ask for a review of a change that is there."""
+        body = {
+            "changelist_id": "cl-1",
+            "review_version": 1,
+            "recipients": ["ada@example.org"],
+            "idempotency_key": uuid4().hex,
+            **changed,
+        }
+        self.changes.changes.setdefault(body["changelist_id"], ROPE_DIFF)
+        return self.http.post("/api/reviews", json=body)
+
+    def review(self, changelist_id: str = "cl-1") -> Document:
+        """The newest review of a change."""
+        found = self.http.get(f"/api/reviews/{changelist_id}").json()
+        newest: Document = found["versions"][0]
+        return newest
+
+    def ended(self, changelist_id: str = "cl-1") -> Document:
+        """The newest review of a change, once it has ended."""
+
+        def look() -> Document | None:
+            found = self.review(changelist_id)
+            return found if found["status"] in ENDED else None
+
+        return eventually(look, f"the review of {changelist_id} ends") or {}
+
+    def reviewed(self, **changed: Any) -> Document:
+        """Ask for a review, and return it once it has ended."""
+        answer = self.ask(**changed)
+        assert answer.status_code == 201, answer.text
+        return self.ended(answer.json()["changelist_id"])
+
+    def letter(self, review: Document) -> Document:
+        found: Document = self.http.get(f"/api/dead-letters/{review['job_id']}").json()
+        return found
+
+    def act(self, review: Document, verb: str, **said: Any) -> httpx2.Response:
+        """Do one step of an operator's work on a dead letter."""
+        return self.http.post(f"/api/dead-letters/{review['job_id']}/{verb}", json=said)
+
+    def replay(self, review: Document, **said: Any) -> httpx2.Response:
+        """Go through the steps that lead to a replay."""
+        assert self.act(review, "triage", cause="transient").status_code == 200
+        assert self.act(review, "remediate", evidence="INC-7: it is up again").status_code == 200
+        return self.act(review, "replay", **said)
+
+
+@contextmanager
+def made_site(folder: Path, database_url: str, knobs: Mapping[str, str]) -> Generator[Site]:
+    """Make a site with nothing running but the servers."""
+    with ChangeServer() as changes, LlmServer() as llm, MailServer() as mail, ExitStack() as ends:
+        variables = {
+            **KNOBS,
+            "DATABASE_URL": database_url,
+            "CHANGES_URL": changes.url,
+            "LLM_BASE_URL": llm.base_url,
+            "LLM_API_KEY": LLM_KEY,
+            "LLM_MODEL": "scripted",
+            "RESEND_API_URL": mail.url,
+            "RESEND_API_KEY": "re_Planted0Planted0Planted0Key",
+            "MAIL_PROVIDER": "resend",
+            "MAIL_FROM": "Reviews <reviews@example.org>",
+            "HOLDFAST_API_TOKEN": OPERATOR,
+            **knobs,
+        }
+        yield Site(folder, variables, changes, llm, mail, ends, [])

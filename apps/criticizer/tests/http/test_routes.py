@@ -1,0 +1,217 @@
+"""Reviews over HTTP: asked for, found again, refused, and shown to those who may see them."""
+
+import pytest
+
+from apps.criticizer.tests.scripted import CRITIQUE, DIFF
+from criticizer.sources.errors import ChangeMissing, SourceFailed
+
+BODY = {
+    "changelist_id": "owner/repo#17",
+    "review_version": 3,
+    "recipients": ["ada@example.org", "bob@example.org"],
+    "idempotency_key": "k-1",
+}
+
+
+def show(client, changelist_id="owner/repo#17"):
+    return client.get("/api/reviews/" + changelist_id.replace("#", "%23"))
+
+
+class TestAsking:
+    def test_a_new_review_is_201_and_the_same_request_again_200_with_the_same_job(self, visit):
+        first = visit().post("/api/reviews", json=BODY)
+        again = visit().post("/api/reviews", json=BODY)
+
+        assert (first.status_code, again.status_code) == (201, 200)
+        assert first.json()["job_id"] == again.json()["job_id"]
+        assert (first.json()["replayed"], again.json()["replayed"]) == (False, True)
+        assert again.headers["idempotency-replayed"] == "true"
+        assert first.headers["location"] == f"/api/jobs/{first.json()['job_id']}"
+        assert first.json()["status"] == "in_progress"
+
+    def test_a_body_that_differs_under_a_known_key_is_pointed_out(self, visit):
+        first = visit().post("/api/reviews", json=BODY).json()
+
+        other = visit().post("/api/reviews", json={**BODY, "review_version": 9})
+
+        assert other.status_code == 200
+        assert other.json()["job_id"] == first["job_id"]
+        assert other.json()["differs"] == ["review_version"]
+        assert other.json()["review_version"] == 3
+
+    def test_a_version_that_succeeded_is_answered_with_what_came_of_it(self, visit, criticizer):
+        visit().post("/api/reviews", json=BODY)
+        criticizer.run()
+
+        prior = visit().post("/api/reviews", json={**BODY, "idempotency_key": "k-2"})
+
+        assert prior.status_code == 200
+        assert prior.json()["status"] == "succeeded"
+        assert prior.json()["critique"] == CRITIQUE.model_dump()
+
+    def test_a_rerun_is_201_above_the_version_that_is_there_and_409_otherwise(
+        self, visit, criticizer
+    ):
+        visit().post("/api/reviews", json=BODY)
+        criticizer.run()
+
+        def rerun(version, key):
+            body = {**BODY, "review_version": version, "idempotency_key": key, "rerun": True}
+            return visit().post("/api/reviews", json=body)
+
+        assert rerun(3, "k-3").status_code == 409
+        assert rerun(2, "k-2").status_code == 409
+        assert rerun(4, "k-4").status_code == 201
+        refused = rerun(4, "k-5")
+        assert refused.status_code == 409
+        assert refused.headers["content-type"] == "application/problem+json"
+        assert refused.json()["code"] == "version_conflict"
+        assert (refused.json()["requested"], refused.json()["found"]) == (4, 4)
+
+    @pytest.mark.parametrize(
+        ("changed", "pointer"),
+        [
+            ({"recipients": []}, "/recipients"),
+            ({"recipients": ["not an address"]}, "/recipients/0"),
+            ({"recipients": ["a@b\r\nBcc: eve@example.org"]}, "/recipients/0"),
+            ({"recipients": ["a@example.org"] * 1001}, "/recipients"),
+            ({"changelist_id": ""}, "/changelist_id"),
+            ({"changelist_id": "x" * 256}, "/changelist_id"),
+            ({"changelist_id": "a\x00b"}, "/changelist_id"),
+            ({"review_version": 0}, "/review_version"),
+            ({"review_version": "3"}, "/review_version"),
+            ({"review_version": True}, "/review_version"),
+            ({"idempotency_key": "k" * 256}, "/idempotency_key"),
+            ({"rerun": "yes"}, "/rerun"),
+            ({"surprise": 1}, "/surprise"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused_with_its_place_and_stores_nothing(
+        self, visit, criticizer, changed, pointer
+    ):
+        refused = visit().post("/api/reviews", json={**BODY, **changed})
+
+        assert refused.status_code == 422
+        assert any(each["pointer"].endswith(pointer) for each in refused.json()["errors"])
+        assert criticizer.app.jobs() == []
+
+    def test_a_recipient_who_is_named_twice_is_told_once(self, visit, criticizer):
+        visit().post("/api/reviews", json={**BODY, "recipients": ["ada@example.org"] * 2})
+        criticizer.run()
+
+        assert criticizer.told() == ["ada@example.org"]
+
+
+class TestShowing:
+    def test_every_version_is_shown_with_its_critique_and_a_row_per_recipient(
+        self, visit, criticizer
+    ):
+        visit().post("/api/reviews", json=BODY)
+        criticizer.run()
+        later = {**BODY, "review_version": 4, "idempotency_key": "k-4", "rerun": True}
+        visit().post("/api/reviews", json=later)
+
+        shown = show(visit()).json()
+
+        assert [each["review_version"] for each in shown["versions"]] == [4, 3]
+        newest, first = shown["versions"]
+        assert (newest["status"], newest["critique"], newest["deliveries"]) == (
+            "in_progress",
+            None,
+            [],
+        )
+        assert first["status"] == "succeeded"
+        assert first["title"] == "Add a loop"
+        assert first["critique"] == CRITIQUE.model_dump()
+        assert [each["recipient"] for each in first["deliveries"]] == [
+            "a***@example.org",
+            "b***@example.org",
+        ]
+        assert {each["status"] for each in first["deliveries"]} == {"sent"}
+        assert all(each["notification_id"] and each["notified_at"] for each in first["deliveries"])
+
+    def test_one_that_is_tried_again_and_one_that_failed_are_told_apart(self, visit, criticizer):
+        criticizer.source.plays += [SourceFailed("down"), ChangeMissing("owner/repo#17")]
+        visit().post("/api/reviews", json=BODY)
+        criticizer.run()
+        failed = show(visit()).json()["versions"][0]
+
+        assert (failed["status"], failed["stage"]) == ("dead_lettered", "fetch")
+        assert failed["error"]["error_class"] == "NOT_FOUND"
+
+    def test_the_diff_is_text_and_there_once_it_was_fetched(self, visit, criticizer):
+        visit().post("/api/reviews", json=BODY)
+        query = {"changelist_id": "owner/repo#17", "version": 3}
+        early = visit().get("/api/review-diffs", params=query)
+        criticizer.run()
+        found = visit().get("/api/review-diffs", params=query)
+
+        assert (early.status_code, early.json()["code"]) == (404, "review_not_found")
+        assert (found.status_code, found.text) == (200, DIFF)
+        assert found.headers["content-type"] == "text/plain; charset=utf-8"
+        assert found.headers["x-content-type-options"] == "nosniff"
+
+    def test_a_change_that_nobody_asked_about_is_404(self, visit):
+        assert show(visit(), "cl-0").json()["code"] == "review_not_found"
+
+    def test_reviews_are_listed_newest_first_page_by_page(self, visit):
+        for number in range(5):
+            body = {**BODY, "changelist_id": f"cl-{number}", "idempotency_key": f"k-{number}"}
+            visit().post("/api/reviews", json=body)
+
+        first = visit().get("/api/reviews", params={"limit": 3}).json()
+        rest = visit().get("/api/reviews", params={"limit": 3, "before": first["next"]}).json()
+
+        named = [each["changelist_id"] for page in (first, rest) for each in page["items"]]
+        assert named == [f"cl-{number}" for number in (4, 3, 2, 1, 0)]
+        assert rest["next"] is None
+
+
+class TestWhoMaySee:
+    def test_without_credentials_nothing_is_told(self, visit):
+        stranger = visit(None)
+
+        assert stranger.post("/api/reviews", json=BODY).status_code == 401
+        assert stranger.get("/api/reviews").status_code == 401
+        assert show(stranger).status_code == 401
+
+    def test_an_owner_sees_their_own_reviews_alone(self, visit, criticizer):
+        def token(owner):
+            _, secret = criticizer.app.tokens.create(
+                owner, role="submitter", owner=owner, by="root"
+            )
+            return secret
+
+        ada, bob = visit(token("ada")), visit(token("bob"))
+        mine = ada.post("/api/reviews", json=BODY)
+        theirs = bob.post("/api/reviews", json=BODY)
+
+        assert (mine.status_code, theirs.status_code) == (201, 201)
+        assert mine.json()["job_id"] != theirs.json()["job_id"]
+        assert [each["job_id"] for each in ada.get("/api/reviews").json()["items"]] == [
+            mine.json()["job_id"]
+        ]
+        assert [each["job_id"] for each in show(bob).json()["versions"]] == [
+            theirs.json()["job_id"]
+        ]
+
+    def test_a_reader_asks_for_nothing(self, visit, criticizer):
+        _, reader = criticizer.app.tokens.create("rita", role="reader", by="root")
+
+        assert visit(reader).post("/api/reviews", json=BODY).status_code == 403
+
+    def test_no_address_of_a_recipient_is_shown_anywhere(self, visit, criticizer):
+        made = visit().post("/api/reviews", json=BODY).json()
+        criticizer.run()
+        paths = [
+            "/api/reviews",
+            f"/api/jobs/{made['job_id']}",
+            f"/api/jobs/{made['job_id']}/events",
+            f"/api/jobs/{made['job_id']}/attempts",
+            "/api/jobs",
+            "/api/deliveries",
+        ]
+
+        shown = [visit().get(path).text for path in paths] + [show(visit()).text]
+
+        assert not any("ada@example.org" in text or "bob@example.org" in text for text in shown)

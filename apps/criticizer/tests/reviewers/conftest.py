@@ -1,0 +1,60 @@
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from apps.criticizer.tests.change_server import ROPE_DIFF
+from apps.criticizer.tests.llm_server import LlmServer
+from criticizer.change import Change
+from criticizer.reviewers.anthropic import AnthropicModel
+from criticizer.reviewers.contract import Reviewed
+from criticizer.reviewers.model import Limits, ModelReviewer, Prices
+from criticizer.reviewers.openai import OpenAIModel
+
+KEY = "sk-t0k3n-t0k3n-t0k3n-t0k3n"
+
+
+@pytest.fixture
+def llm() -> Iterator[LlmServer]:
+    with LlmServer() as serving:
+        yield serving
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def dialect(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def made_reviewer(llm: LlmServer, dialect: str) -> Callable[..., ModelReviewer]:
+    """Makes reviewers that ask the server, in each dialect."""
+
+    def made(*, limits: Limits | None = None, prices: Prices | None = None, **options):
+        given = {"key": KEY, "prices": prices or Prices(), **options}
+        if dialect == "openai":
+            model = OpenAIModel("test-model", url=llm.base_url, **given)
+        else:
+            model = AnthropicModel("test-model", url=llm.url, **given)
+        return ModelReviewer(model, limits=limits or Limits())
+
+    return made
+
+
+@pytest.fixture
+def reviewer(made_reviewer: Callable[..., ModelReviewer]) -> ModelReviewer:
+    return made_reviewer()
+
+
+@pytest.fixture
+def reviewed() -> Callable[..., Reviewed]:
+    def review(
+        reviewer, diff=ROPE_DIFF, *, token="job-1", repair=False, timeout_s=30.0, headers=None
+    ):
+        return reviewer.review(
+            Change(diff=diff, title="Add a loop"),
+            timeout_s=timeout_s,
+            repair=repair,
+            token=token,
+            headers=headers or {},
+        )
+
+    return review
