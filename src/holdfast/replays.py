@@ -143,10 +143,10 @@ class Replays:
         """Freeze the list of matching letters, the oldest first; nothing is sent before `run`.
 
         `wanted` is a filter or a fingerprint; letters that die later are not in the list. `canary`
-        letters have to succeed before the rest is sent, `rate` a second (None: as fast as can be),
-        until `stop_after` jobs have failed again (None: never). With `cause` and `evidence` every
-        letter that has yet to be triaged or remediated is, by these words. With `hand_over` the
-        replay is for whoever serves to run; see `handed_over`.
+        letters have to succeed before the rest is sent, `rate` a second (None: as fast as jobs end,
+        or at once if nothing stops it), until `stop_after` jobs have failed again (None: never).
+        With `cause` and `evidence` every letter that has yet to be triaged or remediated is, by
+        these words. With `hand_over` the replay is for whoever serves to run; see `handed_over`.
         """
         who, why = asked("replay", by, reason)
         now = self._clock.now()

@@ -18,6 +18,7 @@ from holdfast.core.replay import (
     BATCH,
     CATCH_UP_US,
     ENDED,
+    MOST_UNDER_WAY,
     POLL_US,
     Choice,
     Counts,
@@ -218,6 +219,22 @@ def test_a_runner_that_is_a_little_late_catches_up_and_never_more_than_that():
 def test_without_a_rate_letters_go_in_batches():
     assert next_step(a_replay(every_us=0), Counts(pending=1000), NOW) == Send(BATCH)
     assert next_step(a_replay(every_us=0), Counts(pending=3), NOW) == Send(3)
+
+
+@pytest.mark.parametrize(
+    ("under_way", "expected"),
+    [
+        (0, Send(BATCH)),
+        (MOST_UNDER_WAY - 1, Send(1)),
+        (MOST_UNDER_WAY, Pause(Instant(NOW + POLL_US))),
+        (MOST_UNDER_WAY + 7, Pause(Instant(NOW + POLL_US))),
+    ],
+)
+def test_without_a_rate_a_stop_rule_hears_of_failures_before_all_is_sent(under_way, expected):
+    counts = Counts(pending=1000, under_way=under_way)
+
+    assert next_step(a_replay(every_us=0, stop_after=3), counts, NOW) == expected
+    assert next_step(a_replay(every_us=0, stop_after=0), counts, NOW) == Send(BATCH)
 
 
 @given(

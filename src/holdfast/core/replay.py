@@ -26,6 +26,9 @@ CATCH_UP_US: Final = SECOND_US // 10
 """A runner that is late makes up for so much of its rate, and never for more."""
 BATCH: Final = 100
 """At most so many letters are sent in one step."""
+MOST_UNDER_WAY: Final = 100
+"""Without a rate, so many may be under way at a time: a stop rule has to hear of those that fail
+before all the others are sent."""
 
 
 class ReplayState(StrEnum):
@@ -189,10 +192,10 @@ def next_step(replay: Replay, counts: Counts, now: Instant) -> ReplayStep | None
     if not counts.pending:
         return Pause(later(now, POLL_US)) if counts.under_way else Move(ReplayState.DONE)
     if replay.state is ReplayState.RUNNING:
-        return _send(replay, counts.pending, now)
+        return _send(replay, counts.pending, counts.under_way, now)
     missing = replay.canary - counts.sent
     if missing > 0:
-        return _send(replay, min(missing, counts.pending), now)
+        return _send(replay, min(missing, counts.pending), counts.under_way, now)
     return Pause(later(now, POLL_US)) if counts.under_way else Move(ReplayState.RUNNING)
 
 
@@ -209,11 +212,12 @@ def _why_stop(replay: Replay, counts: Counts) -> str | None:
     return None
 
 
-def _send(replay: Replay, most: int, now: Instant) -> Send | Pause:
+def _send(replay: Replay, most: int, under_way: int, now: Instant) -> Send | Pause:
     """Send as many as the rate allows by now; a clock that was set back costs one turn early."""
     last, every_us = replay.last_sent_at, replay.every_us
     if not every_us:
-        return Send(min(most, BATCH))
+        room = max(MOST_UNDER_WAY - under_way, 0) if replay.stop_after else BATCH
+        return Send(min(most, room, BATCH)) if room else Pause(later(now, POLL_US))
     if last is None:
         return Send(1)
     waited_us = now - last
