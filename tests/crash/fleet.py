@@ -54,6 +54,25 @@ class Execution(NamedTuple):
     at: float
 
 
+class Lines:
+    """The whole lines of a file that others write, each read once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read_bytes = 0
+        self._found: list[dict[str, Any]] = []
+
+    def all(self) -> list[dict[str, Any]]:
+        if self._path.exists():
+            with self._path.open("rb") as file:
+                file.seek(self._read_bytes)
+                whole = file.read().rpartition(b"\n")[0]
+            if whole:
+                self._read_bytes += len(whole) + 1
+                self._found += [json.loads(line) for line in whole.split(b"\n")]
+        return self._found
+
+
 class WorkerProcess:
     """A worker in a process of its own."""
 
@@ -68,6 +87,7 @@ class WorkerProcess:
     ) -> None:
         self.log_path = folder / f"worker-{number}.log"
         self.errors_path = folder / f"worker-{number}.stderr"
+        self._lines = Lines(self.log_path)
         arguments = ["--url", url, "--log", str(self.log_path)]
         for name, value in {**SHORT, **options}.items():
             flag = f"--{name.replace('_', '-')}"
@@ -117,10 +137,7 @@ class WorkerProcess:
         eventually(lambda: self._state() == "T", what="the worker is stopped", within_s=within_s)
 
     def log(self) -> list[dict[str, Any]]:
-        if not self.log_path.exists():
-            return []
-        lines = self.log_path.read_text(encoding="utf-8").split("\n")[:-1]
-        return [json.loads(line) for line in lines]
+        return self._lines.all()
 
     def events(self, event: str) -> list[dict[str, Any]]:
         return [line for line in self.log() if line.get("event") == event]
@@ -162,6 +179,7 @@ class Fleet:
         self.workers: list[WorkerProcess] = []
         self.app = Holdfast(url, pipelines=program.PIPELINES.values())
         self._record = folder / "executions"
+        self._executions = Lines(self._record)
 
     def start(
         self,
@@ -223,10 +241,7 @@ class Fleet:
 
     def executions(self, job: str | None = None, stage: str | None = None) -> list[Execution]:
         """What handlers began to do, in order."""
-        if not self._record.exists():
-            return []
-        lines = self._record.read_text(encoding="utf-8").splitlines()
-        found = [Execution(**json.loads(line)) for line in lines]
+        found = (Execution(**line) for line in self._executions.all())
         return [item for item in found if job in (None, item.job) and stage in (None, item.stage)]
 
     def states(self, jobs: Iterable[str]) -> dict[str, JobState]:
@@ -237,8 +252,11 @@ class Fleet:
         found: dict[str, Job] = {}
 
         def all_ended() -> bool:
-            found.update(self.app.store.get(jobs))
-            return all(job in found and found[job].finished_at is not None for job in jobs)
+            found.update(self.app.store.get(left := [job for job in jobs if not has_ended(job)]))
+            return all(has_ended(job) for job in left)
+
+        def has_ended(job: str) -> bool:
+            return job in found and found[job].finished_at is not None
 
         try:
             eventually(all_ended, what="all jobs have ended", within_s=within_s)
