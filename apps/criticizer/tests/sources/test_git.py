@@ -9,6 +9,7 @@ from criticizer.sources.errors import (
     BadChangeId,
     ChangeMissing,
     ChangeTooLarge,
+    SourceFailed,
     SourceTimedOut,
     SourceUnusable,
 )
@@ -164,6 +165,33 @@ def test_the_repository_above_a_folder_is_not_the_one_that_was_named(work, fetch
 
     with pytest.raises(SourceUnusable):
         fetched(GitSource(str(inner), token=None, max_bytes=1_000), "HEAD")
+
+
+def test_who_works_inside_of_a_repository_is_in_it(work, fetched, monkeypatch):
+    inner = work.folder / "inner"
+    inner.mkdir()
+    monkeypatch.chdir(inner)
+
+    assert added_in(fetched(GitSource(".", token=None, max_bytes=10_000), "HEAD")) == ["loops = 2"]
+
+
+def test_a_repository_that_wants_to_fetch_what_it_lacks_does_not(source, fetched, work, tmp_path):
+    witness = tmp_path / "witness"
+    blob = work.git("rev-parse", "HEAD:rope.py")
+    (work.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    for name, value in {
+        "core.repositoryFormatVersion": "1",
+        "extensions.partialClone": "evil",
+        "remote.evil.promisor": "true",
+        "remote.evil.url": f"ext::touch {witness}",
+        "protocol.allow": "always",
+        "protocol.ext.allow": "always",
+    }.items():
+        work.git("config", name, value)
+
+    with pytest.raises((SourceUnusable, SourceFailed)):
+        fetched(source, "HEAD")
+    assert not witness.exists()
 
 
 def test_a_bare_repository_and_a_file_url_do_as_well(work, fetched, tmp_path):

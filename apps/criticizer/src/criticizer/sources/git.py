@@ -20,6 +20,7 @@ from criticizer.sources.git_program import Git, Repository
 from criticizer.sources.web import text_of, too_large
 from criticizer.wire import Deadline
 
+HERE: Final = "."
 # What can name a commit without leading anywhere else: no path, no search, no option.
 _REVISION: Final = r"[A-Za-z0-9_@](?:[A-Za-z0-9_/~^@+#-]|\.(?!\.)){0,199}"
 _ONE: Final = re.compile(rf"({_REVISION})")
@@ -56,8 +57,8 @@ class _Asked(NamedTuple):
 class GitSource:
     """A repository, by its path on this machine or by its address.
 
-    One on this machine is read as it is. Of one elsewhere a copy is kept in `cache_dir`, with as
-    much of it as was ever needed.
+    One on this machine is read as it is; `.` is the one that we are in. Of one elsewhere a copy is
+    kept in `cache_dir`, with as much of it as was ever needed.
     """
 
     def __init__(
@@ -68,7 +69,8 @@ class GitSource:
         if is_remote(location):
             self._mirror = Mirror(remote_place(location, token=token), folder=cache_dir)
         else:
-            self._git = Git(Repository(local_path(location)))
+            place = Repository(local_path(location), is_above=location == HERE)
+            self._git = Git(place)
 
     def fetch(
         self,

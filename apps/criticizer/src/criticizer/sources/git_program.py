@@ -77,6 +77,8 @@ class Repository:
 
     folder: Path
     remote: Remote | None = None
+    is_above: bool = False
+    """Whether the folder may be inside of the repository, as it is for who works in one."""
     kept_open: tuple[int, ...] = ()
     """Descriptors that the program holds as long as it runs: locks."""
 
@@ -130,12 +132,14 @@ class Git:
         self, arguments: Sequence[str], deadline: Deadline, *, max_bytes: int = _FEW_BYTES
     ) -> Finished:
         """Run a command to its end."""
+        if not self._repository.folder.is_dir():
+            raise SourceUnusable("the folder of the repository is not there")
         return run(
             ("git", "--no-pager", "--literal-pathspecs", *arguments),
             environment=self._environment(),
             deadline=deadline,
             max_bytes=max_bytes,
-            folder=self._repository.folder if self._repository.folder.is_dir() else Path("/"),
+            folder=self._repository.folder,
             kept_open=self._repository.kept_open,
         )
 
@@ -147,12 +151,13 @@ class Git:
         if remote is not None and remote.authorization:
             # For this address only, and where no list of processes shows it.
             settings[f"http.{remote.url}.extraHeader"] = remote.authorization
+        ceiling = "" if self._repository.is_above else str(self._repository.folder.parent)
         return {
             **{name: os.environ[name] for name in _INHERITED if name in os.environ},
             **_numbered(settings),
             "GIT_ALLOW_PROTOCOL": remote.protocol if remote else _NO_PROTOCOL,
             "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_CEILING_DIRECTORIES": str(self._repository.folder.parent),
+            "GIT_CEILING_DIRECTORIES": ceiling,
             "GIT_CONFIG_GLOBAL": "/dev/null",
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_NO_REPLACE_OBJECTS": "1",
