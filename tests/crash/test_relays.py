@@ -81,7 +81,7 @@ def test_many_relays_that_are_killed_at_random_lose_nothing_and_keep_the_order(
     relays: Relays, kills: int
 ):
     chance = random.Random(11)
-    running = [relays.start() for _ in range(3)]
+    running = [relays.start() for _ in range(4)]
     sent: list[str] = []
     stop = threading.Event()
 

@@ -13,6 +13,7 @@ import pytest
 
 from holdfast.errors import UnavailableError
 from holdfast.testing.rabbitmq_binaries import find_binaries
+from holdfast.testing.rabbitmq_management import comes_with
 from holdfast.testing.rabbitmq_server import (
     URL_VARIABLE,
     PrivateRabbitmq,
@@ -184,6 +185,21 @@ def test_a_broker_that_was_given_is_used_as_it_is(monkeypatch):
 def test_a_broker_that_cannot_start_says_why():
     with pytest.raises(UnavailableError, match=r"(?s)did not start.*no_such_setting"):
         PrivateRabbitmq(settings={"no_such_setting": "at all"}).__enter__()
+
+
+def test_an_installation_tells_whether_it_has_the_management_plugin(tmp_path):
+    sbin, plugins, links = (tmp_path / name for name in ("lib/sbin", "lib/plugins", "bin"))
+    for folder in (sbin, plugins, links):
+        folder.mkdir(parents=True)
+    (sbin / "rabbitmq-server").touch()
+    (links / "rabbitmq-server").symlink_to(sbin / "rabbitmq-server")
+    (plugins / "rabbitmq_management_agent-3.10.8").mkdir()
+    assert not comes_with(links)
+
+    (plugins / "rabbitmq_management-3.10.8").mkdir()
+
+    assert comes_with(links)
+    assert comes_with(sbin)
 
 
 def test_without_programs_it_says_what_to_do(monkeypatch):

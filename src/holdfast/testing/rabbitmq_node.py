@@ -9,10 +9,12 @@ from pathlib import Path
 from holdfast.errors import UnavailableError
 from holdfast.testing.ports import LOOPBACK, free_port
 from holdfast.testing.rabbitmq_binaries import find_binaries
+from holdfast.testing.rabbitmq_management import PLUGIN, comes_with
 from holdfast.testing.unprivileged import Account
 
 _SHOWN_OUTPUT_LENGTH = 2000
-_TOOL_LIMIT_S = 60.0
+_TOOL_LIMIT_S = 120.0
+_STATISTICS_EVERY_MS = 1_000
 
 # $1 is the node's directory, which is the home of all its processes and of no other: the virtual
 # machine, the name service that it starts, and the tools that talk to it.
@@ -42,12 +44,15 @@ class RabbitmqNode:
         password: str,
         settings: Mapping[str, object],
         variables: Mapping[str, int],
+        managed: bool = False,
         binaries: Path | None = None,
     ) -> None:
         self._binaries = binaries or find_binaries()
         self._account = Account.for_servers("rabbitmq")
         self._root = self._account.new_directory(prefix="holdfast-rabbitmq-")
         self.port = free_port()
+        is_managed = managed and comes_with(self._binaries)
+        self.management_port = free_port() if is_managed else None
         self._environment = self._make_environment(variables)
         self._watcher = subprocess.Popen(
             ["/bin/sh", "-c", _WATCHER, "holdfast-rabbitmq-watcher", self._root],
@@ -60,9 +65,15 @@ class RabbitmqNode:
             group=self._account.switch_group,
             extra_groups=self._account.switch_extra_groups,
         )
-        self._write("plugins", "[].\n")
+        self._write("plugins", f"[{PLUGIN if is_managed else ''}].\n")
         self._write(".erlang.cookie", secrets.token_hex(16), mode=0o400)
         lines = {"default_user": user, "default_pass": password, **settings}
+        if is_managed:
+            lines |= {
+                "management.tcp.ip": LOOPBACK,
+                "management.tcp.port": self.management_port,
+                "collect_statistics_interval": _STATISTICS_EVERY_MS,
+            }
         text = "".join(f"{name} = {value}\n" for name, value in lines.items())
         self._write("rabbitmq.conf", text, mode=0o600)
 

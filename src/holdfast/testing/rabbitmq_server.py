@@ -28,6 +28,7 @@ from urllib.parse import urlsplit
 from holdfast.errors import UnavailableError
 from holdfast.testing.ports import LOOPBACK
 from holdfast.testing.private_server import PrivateServer
+from holdfast.testing.rabbitmq_management import Management
 from holdfast.testing.rabbitmq_node import RabbitmqNode
 
 URL_VARIABLE = "HOLDFAST_TEST_AMQP_URL"
@@ -54,7 +55,8 @@ class PrivateRabbitmq(PrivateServer):
     """A broker that this process starts, hurts, restarts and stops at will.
 
     `settings` are lines of its configuration file, such as `{"consumer_timeout": 5000}`, and
-    `variables` those of its application that the file has no name for.
+    `variables` those of its application that the file has no name for. One that is `managed` has
+    its management plugin on, where it was installed with it.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class PrivateRabbitmq(PrivateServer):
         *,
         settings: Mapping[str, object] | None = None,
         variables: Mapping[str, int] | None = None,
+        managed: bool = False,
         binaries: Path | None = None,
     ) -> None:
         self._password = secrets.token_hex(16)
@@ -73,6 +76,7 @@ class PrivateRabbitmq(PrivateServer):
             password=self._password,
             settings={**_SETTINGS, **(settings or {})},
             variables=variables or {},
+            managed=managed,
             binaries=binaries,
         )
 
@@ -169,9 +173,22 @@ class PrivateRabbitmq(PrivateServer):
         """Lets publishers go on."""
         self.set_memory_high_watermark(_MEMORY_BYTES)
 
+    @property
+    def management(self) -> Management | None:
+        """Its management API, if it has one."""
+        port = self._node.management_port
+        return None if port is None else Management(port, user=_USER, password=self._password)
+
     def consumers(self, queue: str | None = None) -> list[dict[str, Any]]:
-        """Who consumes, by the broker's own account: `queue_name`, `consumer_tag` and more."""
-        listed = json.loads(self._node.control("list_consumers", "--formatter", "json"))
+        """Who consumes, by the broker's own account: `queue_name`, `consumer_tag` and more.
+
+        A broker with a management API is asked through that.
+        """
+        management = self.management
+        if management is not None:
+            listed = management.consumers()
+        else:
+            listed = json.loads(self._node.control("list_consumers", "--formatter", "json"))
         return [line for line in listed if queue in (None, line["queue_name"])]
 
     def depth(self, queue: str) -> int | None:
