@@ -1,5 +1,7 @@
 """A gateway that answers every call after the same time and counts them, in a process of its own.
 
+It keeps connections open, as HTTP/1.1 has it and as servers do.
+
 `serve {"wait_s": …}` says where it is; every empty line that it gets it answers with the number of
 calls so far.
 """
@@ -10,7 +12,7 @@ import sys
 import threading
 
 XML = b'<?xml version="1.0"?><document pages="1"><page/></document>'
-HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\nConnection: close\r\n"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\n"
 HEALTHY = HEAD + b"Content-Length: 2\r\n\r\n{}"
 ANSWER = HEAD + b"Content-Length: %d\r\n\r\n" % len(XML) + XML
 BACKLOG = 1024
@@ -36,15 +38,16 @@ class Gateway:
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            if head.startswith(b"GET"):
-                writer.write(HEALTHY)
-            else:
-                await reader.readexactly(_length(head))
-                self.calls += 1
-                await asyncio.sleep(self._wait_s)
-                writer.write(ANSWER)
-            await writer.drain()
+            while not reader.at_eof():
+                head = await reader.readuntil(b"\r\n\r\n")
+                if head.startswith(b"GET"):
+                    writer.write(HEALTHY)
+                else:
+                    await reader.readexactly(_length(head))
+                    self.calls += 1
+                    await asyncio.sleep(self._wait_s)
+                    writer.write(ANSWER)
+                await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
