@@ -127,7 +127,17 @@ def in_one_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 
 def guarded_router(noun: str) -> APIRouter:
     """Return a router for `/api/<noun>`, all of whose routes demand a role."""
-    return APIRouter(prefix=f"/api/{noun}", tags=[noun], route_class=GuardedRoute)
+    return APIRouter(
+        prefix=f"/api/{noun}",
+        tags=[noun],
+        route_class=GuardedRoute,
+        generate_unique_id_function=operation_id,
+    )
+
+
+def operation_id(route: APIRoute) -> str:
+    """Return what the description of the API calls a route: its name alone."""
+    return route.name
 
 
 def needs_of(route: APIRoute) -> Needs | None:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -16,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from holdfast.api.access import keep_walk_in, refuse_open_routes
+from holdfast.api.access import keep_walk_in, operation_id, refuse_open_routes
 from holdfast.api.body_limit import BodyLimits
 from holdfast.api.doors import Doors
 from holdfast.api.error_problems import problem_of, problem_of_http, problem_of_validation
@@ -129,7 +128,7 @@ def create_api(app: Holdfast, *, options: ApiOptions | None = None) -> Api:
         redoc_url=None,
         redirect_slashes=False,
         lifespan=_lifespan,
-        generate_unique_id_function=_operation_id,
+        generate_unique_id_function=operation_id,
         middleware=[
             Middleware(RequestIds, fresh=lambda: _fresh_id(app)),
             Middleware(SecurityHeaders, https=given.https),
@@ -148,7 +147,9 @@ def create_api(app: Holdfast, *, options: ApiOptions | None = None) -> Api:
     api.add_exception_handler(HTTPException, _on_http)
     api.add_exception_handler(RequestValidationError, _on_validation)
     for noun in NOUNS:
-        api.include_router(noun.ROUTER)
+        # Included, each route would be built anew for every API that is made.
+        api.router.routes.extend(noun.ROUTER.routes)
+    refuse_open_routes(api.routes)
     return api
 
 
@@ -163,10 +164,6 @@ async def _lifespan(api: FastAPI) -> AsyncIterator[None]:
     finally:
         await run_in_threadpool(background.stop)
         metering.stop()
-
-
-def _operation_id(route: APIRoute) -> str:
-    return route.name
 
 
 def _fresh_id(app: Holdfast) -> str:

@@ -58,7 +58,8 @@ def mount_console(
         audit,
     ):
         pages.add_to(console)
-    api.include_router(console.router)
+    # Included, each of its routes would be built a second time.
+    api.router.routes.extend(console.router.routes)
     api.include_router(login.router(console))
     api.include_router(static_router())
     api.state.problem_page = trouble.page_for(console)

@@ -10,12 +10,13 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from holdfast.api.access import operation_id
 from holdfast.api.problems import RETRY_AFTER_S
 from holdfast.api.serving import Serving, serving_of
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError, SchemaTooNew, SchemaTooOld
 
-ROUTER: Final = APIRouter(tags=["health"])
+ROUTER: Final = APIRouter(tags=["health"], generate_unique_id_function=operation_id)
 PATIENCE_S: Final = 3.0
 """A store that has not answered by then is not ready; probes give up soon after."""
 

@@ -8,10 +8,11 @@ from fastapi import APIRouter, Header
 from starlette.requests import Request
 from starlette.responses import Response
 
+from holdfast.api.access import operation_id
 from holdfast.api.metering import metering_of
 from holdfast.metrics.names import Scope
 
-ROUTER: Final = APIRouter(tags=["health"])
+ROUTER: Final = APIRouter(tags=["health"], generate_unique_id_function=operation_id)
 
 Accept = Annotated[str, Header(description="Asks for OpenMetrics or for the older text form.")]
 _TEXT: Final[dict[int | str, dict[str, Any]]] = {

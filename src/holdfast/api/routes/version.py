@@ -8,7 +8,9 @@ from typing import Final
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-ROUTER: Final = APIRouter(tags=["health"])
+from holdfast.api.access import operation_id
+
+ROUTER: Final = APIRouter(tags=["health"], generate_unique_id_function=operation_id)
 
 
 class Version(BaseModel):
