@@ -12,6 +12,8 @@ from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.outbox import OutboxMessage, OutboxStatus
 
 NOW = Instant(1_700_000_000 * SECOND_US)
+PATIENCE_S = 60.0
+"""For one answer of a broker that many tests use at once."""
 
 _T = TypeVar("_T")
 
@@ -57,7 +59,7 @@ def drained(url: str, queue: str) -> list[AbstractIncomingMessage]:
     async def drain(channel: AbstractChannel) -> list[AbstractIncomingMessage]:
         found = []
         declared = await channel.get_queue(queue, ensure=False)
-        while (message := await declared.get(fail=False)) is not None:
+        while (message := await declared.get(fail=False, timeout=PATIENCE_S)) is not None:
             await message.ack()
             found.append(message)
         return found

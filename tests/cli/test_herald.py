@@ -18,7 +18,7 @@ from tests.cli.conftest import Command
 from tests.warm.process import WarmProcess
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 60.0
+PATIENCE_S = 90.0
 
 
 def test_a_herald_without_a_broker_says_what_is_missing(on_app: Command):
@@ -54,7 +54,7 @@ def test_a_herald_that_meets_a_queue_made_otherwise_ends_with_its_name(
     )
 
 
-@pytest.mark.timeout(200)
+@pytest.mark.timeout(300)
 def test_a_herald_tells_of_due_jobs_until_it_is_told_to_stop(app: Holdfast, database_url, amqp_url):
     exchange = own("shop")
     queues = [f"{exchange}.default", f"{exchange}.reviews"]
@@ -63,7 +63,7 @@ def test_a_herald_tells_of_due_jobs_until_it_is_told_to_stop(app: Holdfast, data
     process = WarmProcess(
         [
             *(sys.executable, "-m", "holdfast", "herald", "--json", "--exchange", exchange),
-            *("--app", "tests.cli.sample_app:make", "--poll", "1m"),
+            *("--app", "tests.cli.sample_app:make", "--poll", "10m"),
         ],
         env={
             **os.environ,
@@ -78,7 +78,7 @@ def test_a_herald_tells_of_due_jobs_until_it_is_told_to_stop(app: Holdfast, data
     told: list[str] = []
     try:
         wait_until_told(amqp_url, queues[0], told, first.id)
-        # It looks by itself once a minute: that it comes now is due to the announcement.
+        # It looks by itself every ten minutes: that it comes now is due to the announcement.
         second = app.submit("review")
         wait_until_told(amqp_url, queues[1], told, second.id)
         process.send_signal(signal.SIGTERM)
@@ -89,7 +89,8 @@ def test_a_herald_tells_of_due_jobs_until_it_is_told_to_stop(app: Holdfast, data
 
     assert process.returncode == 0, errors
     assert json.loads(output)["clean"] is True
-    assert told == [first.id, second.id]
+    # What nobody takes for a while is told of again.
+    assert list(dict.fromkeys(told)) == [first.id, second.id]
     delete(
         amqp_url,
         queues=(*queues, *(f"{queue}.dead" for queue in queues)),
@@ -98,7 +99,7 @@ def test_a_herald_tells_of_due_jobs_until_it_is_told_to_stop(app: Holdfast, data
 
 
 def wait_until_told(amqp_url: str, queue: str, told: list[str], job_id: str) -> None:
-    until = time.monotonic() + PATIENCE_S / 2
+    until = time.monotonic() + PATIENCE_S
     while job_id not in told:
         assert time.monotonic() < until, told
         with suppress(ChannelNotFoundEntity):  # the queue may not be declared yet
