@@ -19,7 +19,7 @@ from apps.converter.tests.acceptance.visitor import Visitor
 from apps.converter.tests.scripted_gateway import XML, Call, Reply, ScriptedGateway
 from tests.warm.process import WarmProcess
 
-PATIENCE_S: Final = 30.0
+PATIENCE_S: Final = 90.0
 OPERATOR: Final = "an-operators-own-token-of-enough-length"
 """With it in the environment, whoever comes without a token is a walk-in."""
 USUAL_KNOBS: Final = {

@@ -70,6 +70,22 @@ def chunk(data: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data)
 
 
+def test_a_form_of_ten_thousand_parts_is_refused_and_leaves_nothing(site):
+    ada = site.visit()
+    parts = b'--b\r\nContent-Disposition: form-data; name="x"\r\n\r\n1\r\n' * 10_000
+    kept = set((site.folder / "uploads").iterdir())
+
+    answer = ada.http.post(
+        "/api/upload",
+        content=parts + FORM + new_pdf() + b"\r\n--b--\r\n",
+        headers={"Content-Type": "multipart/form-data; boundary=b"},
+    )
+
+    assert refusal(answer) == (400, "malformed_request")
+    assert ada.http.get("/api/conversions").json()["items"] == []
+    assert set((site.folder / "uploads").iterdir()) == kept
+
+
 def test_a_disk_that_refuses_an_upload_is_an_io_error_and_its_job_has_failed(site):
     ada, uploads = site.visit(), site.folder / "uploads"
     away = uploads.rename(site.folder / "uploads-away")

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import httpx2
 
-PATIENCE_S: Final = 30.0
+PATIENCE_S: Final = 90.0
 ENDED: Final = frozenset({"complete", "failed", "cancelled", "expired"})
 Document = dict[str, Any]
 
