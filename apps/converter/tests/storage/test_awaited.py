@@ -124,6 +124,17 @@ class TestCrew:
 
         assert ended == [True]
 
+    def test_whoever_is_cancelled_at_any_moment_hears_of_it(self):
+        async def cancelled(steps):
+            task = asyncio.create_task(Crew().run(lambda: None))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task], timeout=PATIENCE_S)
+            return task.done()
+
+        assert all(asyncio.run(cancelled(number % 40)) for number in range(200))
+
     def test_threads_with_nothing_to_do_end(self):
         before = threading.active_count()
         asyncio.run(Crew().run(lambda: None))

@@ -6,7 +6,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -15,10 +15,17 @@ IDLE_S: Final = 2.0
 """How long a thread waits for something to do before it ends."""
 
 
-class _Task(NamedTuple):
-    do: Callable[[], Any]
-    loop: asyncio.AbstractEventLoop
-    done: asyncio.Future[Any]
+class _Task:
+    """Something to do; everything but `do` is for the event loop alone."""
+
+    __slots__ = ("do", "done", "loop", "over", "settled")
+
+    def __init__(self, do: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
+        self.do, self.loop = do, loop
+        self.done: asyncio.Future[Any] = loop.create_future()
+        self.settled = False
+        self.over: asyncio.Future[None] | None = None
+        """For whoever was cancelled while it ran."""
 
 
 class Crew:
@@ -36,20 +43,20 @@ class Crew:
 
         Whoever is cancelled meanwhile hears of it once it is over: nothing goes on unseen.
         """
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
+        task = _Task(do, asyncio.get_running_loop())
         with self._lock:
             self._busy += 1
             wanted = self._threads < min(self._busy, self._most)
             self._threads += wanted
-        self._tasks.put(_Task(do, loop, done))
+        self._tasks.put(task)
         if wanted:
             threading.Thread(target=self._work, name="converter-storage", daemon=True).start()
         try:
-            return await asyncio.shield(done)
+            return cast("T", await task.done)
         except asyncio.CancelledError:
-            if not done.done():
-                await asyncio.wait([done])
+            if not task.settled:
+                task.over = task.loop.create_future()
+                await task.over
             raise
 
     def _work(self) -> None:
@@ -66,7 +73,7 @@ class Crew:
             with self._lock:
                 self._busy -= 1
             try:
-                task.loop.call_soon_threadsafe(_settle, task.done, value, error)
+                task.loop.call_soon_threadsafe(_settle, task, value, error)
             except RuntimeError:  # the loop has ended, and whoever waited with it
                 continue
 
@@ -78,10 +85,14 @@ def _outcome(do: Callable[[], Any]) -> tuple[Any, BaseException | None]:
         return None, error
 
 
-def _settle(done: asyncio.Future[Any], value: Any, error: BaseException | None) -> None:  # noqa: ANN401
-    if done.done():
+def _settle(task: _Task, value: Any, error: BaseException | None) -> None:  # noqa: ANN401
+    task.settled = True
+    if task.over is not None:
+        if not task.over.done():
+            task.over.set_result(None)
+    elif task.done.done():
         return
-    if error is None:
-        done.set_result(value)
+    elif error is None:
+        task.done.set_result(value)
     else:
-        done.set_exception(error)
+        task.done.set_exception(error)
