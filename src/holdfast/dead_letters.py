@@ -99,10 +99,15 @@ class DeadLetters:
         now = self._clock.now()
         return [LetterView(letter, jobs.get(JobId(letter.id)), now) for letter in page]
 
-    def groups(self, *, limit: int = PAGE, owner: str | None = None) -> list[LetterGroup]:
-        """Return the causes for which letters wait, the one with most letters first."""
+    def groups(
+        self, *, limit: int = PAGE, owner: str | None = None, fingerprint: str | None = None
+    ) -> list[LetterGroup]:
+        """Return the causes for which letters wait, the one with most letters first.
+
+        With `fingerprint` that cause alone.
+        """
         checked_limit("dead letters", limit)
-        return self._store().letters.groups(owner=owner, limit=limit)
+        return self._store().letters.groups(owner=owner, limit=limit, fingerprint=fingerprint)
 
     def get(self, letter_id: str, *, owner: str | None = None) -> LetterView:
         """Read a letter, or raise `UnknownLetter`."""

@@ -95,6 +95,7 @@ def test_many_processes_may_start_on_an_empty_database_at_once(empty_database_ur
     assert outputs.count("") == STARTERS - 1
 
 
+@pytest.mark.timeout(300)
 def test_a_migration_killed_before_any_statement_is_run_again(empty_database_url: str) -> None:
     script = Path(__file__).with_name("killed_migration.py")
 
@@ -102,7 +103,7 @@ def test_a_migration_killed_before_any_statement_is_run_again(empty_database_url
         [sys.executable, script, empty_database_url],
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=280,
         check=False,
     )
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from holdfast.core.event import Done, Failed, Interrupted, Suspended
-from holdfast.core.job import Job
+from holdfast.core.job import Job, JobState
 from holdfast.core.lease import lease_of
 from holdfast.core.retention import Retention
 from holdfast.store.contract import JobFilter, Store
@@ -118,6 +118,14 @@ def take(crowd: Crowd) -> object:
     )
 
 
+def _find(crowd: Crowd, **wanted: object) -> object:
+    return crowd.store.find(JobFilter(**wanted), before=None, limit=10)
+
+
+def _index(name: str) -> tuple[str, str]:
+    return f"holdfast_{name}", name
+
+
 # Each operation, with the index it must use: the name in SQLite, the name in PostgreSQL.
 KEY_OF_ID = ("sqlite_autoindex_holdfast_job_1", "job_pkey")
 OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
@@ -158,9 +166,18 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
     ),
     "get": (lambda it: it.store.get([job.id for job in it.running[:10]]), KEY_OF_ID),
     "find": (lambda it: it.store.find(JobFilter(), before=None, limit=10), KEY_OF_ID),
+    "find failed": (lambda it: _find(it, states=(JobState.FAILED,)), _index("job_failed")),
+    "find by error": (lambda it: _find(it, error_class="NETWORK"), _index("job_failed")),
+    "find cancelled": (lambda it: _find(it, states=(JobState.CANCELLED,)), _index("job_cancelled")),
+    "find of one owner's": (lambda it: _find(it, owner="ada"), _index("job_owner")),
+    "find by key": (lambda it: _find(it, key="k-77"), _index("job_named")),
+    "count by key": (
+        lambda it: it.store.count(JobFilter(key="k-77"), at_most=10),
+        _index("job_named"),
+    ),
     "get of one owner's": (
         lambda it: it.store.get([job.id for job in it.running[:10]], owner="ada"),
-        KEY_OF_ID,
+        (KEY_OF_ID[0], "job_owner"),
     ),
     "count": (lambda it: it.store.count(JobFilter(), at_most=10), KEY_OF_ID),
     "purge": (purge, KEY_OF_ID),
@@ -216,6 +233,24 @@ class TestSqlite:
             "find",  # walks the key from the newest down
             "count",  # the same
         }
+
+    @pytest.mark.parametrize(
+        ("state", "index"),
+        [("queued", "job_due"), ("processing", "job_leased"), ("waiting", "job_waiting")],
+    )
+    def test_a_list_of_one_state_does_not_look_at_what_ended(
+        self, crowded_sqlite: Crowd, state: str, index: str
+    ) -> None:
+        wanted = JobFilter(states=(JobState(state),))
+        store = crowded_sqlite.store
+
+        statements = traced(
+            crowded_sqlite,
+            lambda: (store.find(wanted, before=None, limit=5), store.count(wanted, at_most=5)),
+        )
+
+        plans = [" ".join(explained(crowded_sqlite, statement)) for statement in statements]
+        assert [f"active USING INDEX holdfast_{index}" in plan for plan in plans] == [True, True]
 
     def test_the_cost_of_a_claim_does_not_grow(self, crowded_sqlite: Crowd, tmp_path: Path) -> None:
         empty = SqliteStore(f"sqlite:///{tmp_path / 'empty.db'}")

@@ -8,16 +8,16 @@ write names the revision or the lease it read, and no method is half done when i
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
+from holdfast.core.ids import JobId, id_before
+from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import MOST_URGENT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from holdfast.core.decision import Decision, Entry
-    from holdfast.core.ids import JobId
-    from holdfast.core.instant import Instant
     from holdfast.core.job import Job, JobState, PlanDigest, WorkerId
     from holdfast.core.lease import Lease
     from holdfast.core.plan import Plan, Route
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from holdfast.store.tallies import TallyRows
     from holdfast.store.tokens import TokenRows
     from holdfast.store.upstreams import UpstreamRows
+
+
+_CLOCKS_APART_US: Final = 3600 * SECOND_US
+"""By how much the clocks of those who make ids may differ at most."""
 
 
 class NewJob(NamedTuple):
@@ -81,6 +85,13 @@ class JobFilter(NamedTuple):
     error_class: str | None = None
     created_since: Instant | None = None
     created_until: Instant | None = None
+
+    @property
+    def since_id(self) -> JobId | None:
+        """The id below which every job is older: ids rise with time, whoever makes them."""
+        if self.created_since is None:
+            return None
+        return id_before(Instant(max(self.created_since - _CLOCKS_APART_US, 0)))
 
 
 class Position(NamedTuple):

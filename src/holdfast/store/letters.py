@@ -76,17 +76,22 @@ class LetterRows:
             **wanted._asdict(),
             "escalated": None if wanted.escalated is None else int(wanted.escalated),
             "states": ",".join(wanted.states) or None,
+            "any_owner": True if wanted.owner else None,
             "before": before,
             "limit": limit,
         }
         return [_from_row(row) for row in self._sql.rows("letters", values)]
 
-    def groups(self, *, owner: str | None = None, limit: int) -> list[LetterGroup]:
+    def groups(
+        self, *, owner: str | None = None, limit: int, fingerprint: str | None = None
+    ) -> list[LetterGroup]:
         """Return the causes for which letters wait, the one with most letters first.
 
-        With `owner` those for which letters of that owner's wait, and how many of them.
+        With `owner` those for which letters of that owner's wait, and how many of them; with
+        `fingerprint` that cause alone.
         """
-        rows = self._sql.rows("letter_groups", {"owner": owner, "limit": limit})
+        values = {"owner": owner, "limit": limit, "fingerprint": fingerprint}
+        rows = self._sql.rows("letter_groups", values)
         groups = [LetterGroup._make(row) for row in rows]
         return [
             group._replace(pipelines=tuple(sorted(json.loads(str(group.pipelines)))))

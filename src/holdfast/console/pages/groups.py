@@ -54,8 +54,8 @@ def group_lines(found: list[LetterGroup]) -> list[dict[str, Any]]:
 
 def group_of(console: Console, fingerprint: str, owner: str | None) -> LetterGroup | None:
     """Return the group of a fingerprint, if letters of it still wait."""
-    found = console.engine.dead.groups(limit=MOST, owner=owner)
-    return next((group for group in found if group.fingerprint == fingerprint), None)
+    found = console.engine.dead.groups(limit=1, owner=owner, fingerprint=fingerprint)
+    return found[0] if found else None
 
 
 class GroupReplay(NamedTuple):

@@ -9,8 +9,8 @@ from starlette.datastructures import QueryParams
 
 from holdfast.bulk import Chunk
 from holdfast.console.ask import REASON, Ask, Done, Field
+from holdfast.console.counting import Counted, counted
 from holdfast.console.job_query import INPUTS, JobQuery, job_query
-from holdfast.console.pages.jobs import MOST_COUNTED
 from holdfast.console.rendering import ACT, Console
 from holdfast.console.visit import Visit
 from holdfast.console.words import plural
@@ -39,19 +39,14 @@ class Bulk(NamedTuple):
     def ask(self, visit: Visit) -> Ask:
         """Ask with a count of the jobs that match now."""
         query, until = self._query(visit)
-        total = 0
+        total = Counted(0)
         if not query.matches_nothing and (wanted := self._narrowed(query)) is not None:
-            total = self.console.engine.count(wanted, at_most=MOST_COUNTED)
+            total = counted(self.console.engine, wanted)
         which = "failed" if self.word == "retry" else "active"
-        more = total >= MOST_COUNTED
         return Ask(
             title=f"{self.word.capitalize()} {which} jobs that match",
             sentences=[_described(query)],
-            touches=(
-                f"This touches {MOST:,} jobs or more; the newest {MOST:,} at a time."
-                if more
-                else f"This touches {plural(total, f'{which} job')}."
-            ),
+            touches=_touched(total, which),
             notes=[
                 "Jobs that come to match later are left alone.",
                 *(
@@ -60,12 +55,12 @@ class Bulk(NamedTuple):
                     else ["Each goes on with the stage that failed, with a new budget."]
                 ),
             ],
-            verb=f"{self.word.capitalize()} {'them' if more else plural(total, 'job')}",
+            verb=f"{self.word.capitalize()} {'them' if total.more else total}",
             back="/jobs?" + query.pairs(),
             fields=[REASON, *([_FROM_START] if self.word == "retry" else [])],
             hidden={"filter": query.pairs(), "until": str(until)},
             dangerous=self.word == "cancel",
-            blocked=total == 0,
+            blocked=total == Counted(0),
         )
 
     def do(self, visit: Visit) -> Done:
@@ -129,6 +124,13 @@ def add_to(console: Console) -> None:
     """Route to the actions."""
     console.action("/jobs/bulk/retry", ACT, Bulk(console, "retry"))
     console.action("/jobs/bulk/cancel", ACT, Bulk(console, "cancel"))
+
+
+def _touched(total: Counted, which: str) -> str:
+    if not total.more:
+        return f"This touches {plural(total.jobs, f'{which} job')}."
+    many = f"{MOST:,} jobs or more" if total.jobs else "more jobs than could be counted in time"
+    return f"This touches {many}; the newest {MOST:,} at a time."
 
 
 def _described(query: JobQuery) -> str:

@@ -6,18 +6,17 @@ from typing import Final
 
 from starlette.responses import Response
 
+from holdfast.console.counting import Counted, counted
 from holdfast.console.job_query import INPUTS, SPANS, JobQuery, job_query
 from holdfast.console.rendering import LOOK, Console
 from holdfast.console.tabs import tabs
 from holdfast.console.visit import Visit
-from holdfast.console.words import plural
 from holdfast.core.job import JobState
 from holdfast.errors import UsageError
 from holdfast.store.contract import JobFilter
 from holdfast.view import JobView
 
 PAGE: Final = 50
-MOST_COUNTED: Final = 10_000
 _STATES: Final = (("All", None), *((state.value.capitalize(), state.value) for state in JobState))
 
 
@@ -31,12 +30,12 @@ def jobs(console: Console, visit: Visit) -> Response:
     engine, trouble = console.engine, None
     query = JobQuery(JobFilter(owner=visit.owner), "")
     found: list[JobView] = []
-    total = 0
+    total = Counted(0)
     try:
         query = job_query(visit, engine.clock.now())
         if not query.matches_nothing:
             found = engine.jobs(query.wanted, before=visit.asked("before"), limit=PAGE + 1)
-            total = engine.count(query.wanted, at_most=MOST_COUNTED)
+            total = _total(console, visit, query, found)
     except UsageError as error:
         trouble = str(error)
     shown = found[:PAGE]
@@ -46,7 +45,7 @@ def jobs(console: Console, visit: Visit) -> Response:
         screen="jobs",
         status=200 if trouble is None else 422,
         jobs=shown,
-        total=counted(total),
+        total=str(total),
         filtered=query.filtered,
         states=[state.value for state in query.wanted.states],
         inputs=[
@@ -64,9 +63,11 @@ def jobs(console: Console, visit: Visit) -> Response:
     )
 
 
-def counted(total: int) -> str:
-    """Return how many match, as far as they are counted."""
-    return f"More than {total:,} jobs" if total >= MOST_COUNTED else plural(total, "job")
+def _total(console: Console, visit: Visit, query: JobQuery, found: list[JobView]) -> Counted:
+    """Return how many match, on whichever page this is; a first page that is all of it says so."""
+    if len(found) <= PAGE and visit.asked("before") is None:
+        return Counted(len(found))
+    return counted(console.engine, query.wanted, seen=len(found))
 
 
 def _offers(console: Console, name: str) -> list[str]:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from holdfast.activity import ActivityRow
 from holdfast.console import charts, words
+from holdfast.console.counting import Counted, counted
 from holdfast.console.depth import depth
 from holdfast.console.pages.groups import group_lines
 from holdfast.console.pages.queues import DEPTH, VERY_OLD_US, age_tone, queue_lines
@@ -217,14 +218,20 @@ def _figures(
 
 
 def _figures_of(console: Console, owner: str) -> list[Figure]:
-    return [
-        Figure(
-            state.value.capitalize(),
-            _number(console.engine.count(JobFilter(states=(state,), owner=owner))),
-            "of your jobs",
-        )
+    found = {
+        state: counted(console.engine, JobFilter(states=(state,), owner=owner))
         for state in JobState
+    }
+    return [
+        Figure(state.value.capitalize(), _counted_number(count), "of your jobs")
+        for state, count in found.items()
     ]
+
+
+def _counted_number(count: Counted) -> str:
+    if count.more and not count.jobs:
+        return "many"
+    return _number(count.jobs) + ("+" if count.more else "")
 
 
 def _number(count: int) -> str:

@@ -396,4 +396,4 @@ def _twins(connection: Connection, *, owner: str, pipeline: str, key: str | None
 
 def _filter(wanted: JobFilter) -> dict[str, Any]:
     states = text_array(wanted.states) if wanted.states else None
-    return {**wanted._asdict(), "states": states}
+    return {**wanted._asdict(), "states": states, "since_id": wanted.since_id}

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from holdfast.store.sql import Steps
 from holdfast.store.sqlite import borrowed
 from holdfast.store.sqlite.connection import Database
+from holdfast.store.sqlite.narrowing import narrowed
 from holdfast.store.sqlite.statements import SQL
 
 _T = TypeVar("_T")
@@ -21,7 +22,8 @@ class SqliteSteps:
         self._cursor = cursor
 
     def rows(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        return self._cursor.execute(SQL[statement], dict(values)).fetchall()
+        text = narrowed(SQL[statement], values)
+        return self._cursor.execute(text, dict(values)).fetchall()
 
     def count(self, statement: str, values: Mapping[str, Any]) -> int:
         return self._cursor.execute(SQL[statement], dict(values)).rowcount

@@ -324,6 +324,8 @@ class BuryConformance:
         assert many.fingerprint == letter_of(store, jobs[0]).fingerprint
         assert one.sample_id == odd.id
         assert len(store.letters.groups(limit=1)) == 1
+        assert store.letters.groups(limit=9, fingerprint=one.fingerprint) == [one]
+        assert store.letters.groups(limit=9, fingerprint="nothing") == []
 
     def test_a_replay_that_fails_for_the_same_reason_is_escalated(self, store: Store) -> None:
         jobs = [buried(store) for _ in range(3)]

@@ -11,6 +11,7 @@ from holdfast.testing.conformance.committing_messages import MessageCommitConfor
 from holdfast.testing.conformance.consuming import InboxConformance
 from holdfast.testing.conformance.delivering import DeliveryConformance
 from holdfast.testing.conformance.due import DueConformance
+from holdfast.testing.conformance.finding import FindConformance
 from holdfast.testing.conformance.inserting import InsertConformance
 from holdfast.testing.conformance.keeping import KeepConformance
 from holdfast.testing.conformance.listening import ListenConformance
@@ -41,6 +42,7 @@ class StoreConformance(
     RenewConformance,
     SweepConformance,
     ReadConformance,
+    FindConformance,
     KeepConformance,
     PurgeConformance,
     RecordPurgeConformance,

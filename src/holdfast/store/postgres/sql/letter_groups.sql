@@ -1,5 +1,5 @@
 -- letter_groups: the causes for which dead letters wait, the one with most letters first.
--- It reads all that wait. The latest letter is found by what sorts like its time and its id, so
+-- It reads all that wait, by dead_letter_waiting. The latest letter is found by what sorts like its time and its id, so
 -- that many letters are counted without being put in order.
 with grouped as (
     select fingerprint,
@@ -13,8 +13,10 @@ with grouped as (
            max(last_failure_at) as last_failure_at,
            substr(max((lpad(last_failure_at::text, 20, '0') || id) collate "C"), 21) as latest
       from holdfast.dead_letter
-     where state in ('open', 'triaged', 'remediated')
+     where state <> 'resolved'
+       and state in ('open', 'triaged', 'remediated')
        and (%(owner)s::text is null or owner = %(owner)s)
+       and (%(fingerprint)s::text is null or fingerprint = %(fingerprint)s)
      group by fingerprint
      order by count(*) desc, max(last_failure_at) desc, fingerprint
      limit %(limit)s

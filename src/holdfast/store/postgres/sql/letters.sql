@@ -1,4 +1,4 @@
--- letters: dead letters that match a filter, newest job first; walks dead_letter_pkey.
+-- letters: dead letters that match a filter, newest job first; walks an index by id.
 select @letter_columns@
   from holdfast.dead_letter as letter
  where (%(before)s::text is null or letter.id < %(before)s)

@@ -1,4 +1,5 @@
--- letters: dead letters that match a filter, newest job first; walks the key of id.
+-- letters: dead letters that match a filter, newest job first; walks an index by id.
+-- Conditions that nothing was given for are left out.
 select @letter_columns@
   from holdfast_dead_letter as letter
  where letter.id < coalesce(:before, '~')
@@ -7,6 +8,7 @@ select @letter_columns@
    and (:stage is null or letter.stage = :stage)
    and (:queue is null or letter.queue = :queue)
    and (:owner is null or letter.owner = :owner)
+   and (:any_owner is null or letter.owner <> '')
    and (:error_class is null or letter.error_class = :error_class)
    and (:fingerprint is null or letter.fingerprint = :fingerprint)
    and (:escalated is null or :escalated = case
