@@ -3,9 +3,15 @@
 import pytest
 
 from holdfast import GiveUp, Holdfast, Pipeline, Retry, Upstream
+from holdfast.errors import ReadTooSlow
 from holdfast.gateway_codes import GATEWAY_CODES
 from holdfast.metrics import Exposition, Scope
+from holdfast.store.patience import reads_within
 from holdfast.testing import Script, drain, run_inline
+from tests.store.copies import Copies, copy
+
+MANY = 50_000
+"""So many jobs are not counted within a millisecond."""
 
 
 def pipeline_of(script: Script, **options) -> Pipeline:
@@ -178,6 +184,20 @@ def test_those_who_scrape_at_the_same_time_share_one_look(open_app, scrapes):
 
     assert shared.samples(Scope.FLEET)["queue_depth"] == {("default",): 0}
     assert alone.samples(Scope.FLEET)["queue_depth"] == {("default",): 1}
+
+
+def test_a_queue_that_takes_long_to_count_is_no_store_that_is_away(open_app, scrapes, database_url):
+    app = open_app(pipeline_of(Script(then=1)))
+    job = app.job(app.submit("p").id).job
+    copy(database_url, Copies("job", job.id, MANY, job.created_at // 1000, {"key": "null"}))
+    with reads_within(0.001), pytest.raises(ReadTooSlow):
+        app.queues()
+
+    with reads_within(0.001):
+        samples = scrapes(app).samples(Scope.FLEET)
+
+    assert samples["holdfast_store_up"] == {(): 1}
+    assert samples["queue_depth"] == {("default",): MANY + 1}
 
 
 def test_of_a_store_that_is_away_only_that_is_told():

@@ -25,6 +25,7 @@ from holdfast.store.contract import QueueCounts, WorkerRow
 from holdfast.store.deliveries import DeliveryStanding
 from holdfast.store.letters import LetterStanding
 from holdfast.store.outbox import Standing
+from holdfast.store.patience import reads_within
 from holdfast.upstreams import UpstreamView
 
 LOGGER: Final = logging.getLogger("holdfast.metrics")
@@ -90,7 +91,9 @@ class FleetMetrics(Collector):
         if now_s < self._fresh_until_s:
             return
         try:
-            self._read = read = self._look(now_s)
+            # Not as a page is read: it is seldom, and a long queue is no store that is away.
+            with reads_within(None):
+                self._read = read = self._look(now_s)
         except HoldfastError as error:
             if self._up:
                 LOGGER.warning("no figures of the fleet: %s", error)
