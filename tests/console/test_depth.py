@@ -59,3 +59,9 @@ def test_the_overview_shows_how_deep_the_queues_were(site: Site):
     page = site.local().get("/").text
 
     assert "1 job has not ended; in the last hour there were at most 3" in page
+
+
+def test_a_quiet_hour_is_said_without_figures():
+    assert depth([], [], MINUTES).says == (
+        "No job was left waiting at the end of any minute of the last hour."
+    )

@@ -44,6 +44,8 @@ def depth(
     at = to_datetime(minutes[values.index(most)]).strftime("%H:%M")
     open_jobs = f"{here} job has" if here == 1 else f"{here} jobs have"
     says = f"{open_jobs} not ended; in the last hour there were at most {most}, at {at} UTC."
+    if not most:
+        says = "No job was left waiting at the end of any minute of the last hour."
     return Depth(charts.sparkline(values, label=says, width=WIDTH, height=HEIGHT), says)
 
 

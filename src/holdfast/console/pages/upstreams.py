@@ -203,10 +203,11 @@ def _policy(breaker: Breaker) -> list[tuple[str, str]]:
             else f"the last {span(int((breaker.over_seconds or 0) * SECOND_US))}"
         )
         rules.append(f"{breaker.failure_rate:.0%} of {over}")
+    needed = breaker.successes or breaker.trials
     return [
         ("Opens after", ", or ".join(rules)),
         ("Cools down for", span(int(breaker.cooldown * SECOND_US))),
-        ("Trials", f"{breaker.trials}, {breaker.successes or breaker.trials} have to succeed"),
+        ("Trials", f"{breaker.trials}, of which {needed} must succeed"),
         ("Mode", words.spoken(breaker.mode)),
     ]
 
