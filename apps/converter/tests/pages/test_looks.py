@@ -82,6 +82,21 @@ def test_the_page_fits_and_can_be_read(api, look, kind):
     assert poor == []
 
 
+@pytest.mark.timeout(120)
+def test_at_no_width_is_the_page_wider_than_its_window(api, look):
+    fill(api)
+    page = look()
+    expect(row(page, "Price list.pdf")).to_be_visible()
+    wide = []
+
+    for width in range(320, 1400, 20):
+        page.set_viewport_size({"width": width, "height": 800})
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            wide.append(width)
+
+    assert wide == []
+
+
 def test_rows_are_cards_where_there_is_no_room_for_columns(api, look):
     api.add("a.pdf", "complete")
     page = look(viewport=DESK)
