@@ -8,6 +8,7 @@ import pytest
 from holdfast.errors import InvalidSetting
 from holdfast.runtime import failpoint
 from holdfast.runtime.failpoint import FailpointReached
+from tests.warm import process
 
 PROGRAM = """
 from holdfast.runtime import failpoint
@@ -18,7 +19,7 @@ for _ in range(3):
 
 
 def run(armed: str) -> subprocess.CompletedProcess:
-    return subprocess.run(
+    return process.run(
         [sys.executable, "-c", PROGRAM],
         env={**os.environ, failpoint.VARIABLE: armed},
         capture_output=True,

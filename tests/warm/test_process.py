@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.warm.process import WarmProcess, run
+from tests.warm.process import WarmProcess, _WarmParent, run
 
 SELF = """
 import json, os, sys
@@ -131,6 +131,14 @@ def test_failpoints_are_those_of_its_own_environment():
     unarmed = run([sys.executable, *asks], env={})
 
     assert (armed.returncode, unarmed.returncode) == (70, 0)
+
+
+def test_a_parent_that_has_ended_is_followed_by_another():
+    first = _WarmParent.of_this_process()._process
+    first.kill()
+    first.wait()
+
+    assert text_of(["-c", "print('started')"]) == "started\n"
 
 
 def test_on_a_terminal_it_sees_one():
