@@ -219,6 +219,9 @@ class Crew:
     def start(self, leased: Any) -> None:
         self.claimer.start(leased)
 
+    def ended(self, attempt: Attempt) -> None:
+        self.claimer.ended(attempt)
+
     def freed(self, count: int, *, requeued: bool) -> None:
         self.claimer.freed(count, requeued=requeued)
 

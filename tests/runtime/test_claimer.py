@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast import Holdfast, JobState, Pipeline
+from holdfast import Holdfast, JobState, Pipeline, Submit
 from holdfast.core.decision import Kind
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import DEFAULT_QUEUE, Job
@@ -320,6 +320,38 @@ def test_fast_lanes_are_filled_ahead(open_app):
     crew.claim()
 
     assert crew.lane.load() == 10
+
+
+def test_a_fast_lane_gets_more_when_it_runs_low_before_what_it_did_is_applied(open_app):
+    app = open_app(pipeline_of(Script(then=1)))
+    crew = Crew(app, limit=2)
+    app.submit_many("p", [Submit()] * 30)
+    crew.claim()
+    crew.claimer.freed(10, requeued=False)
+    crew.clock.advance(PREFETCH_US / SECOND_US)
+    crew.claim()
+    crew.claim()
+    assert crew.lane.load() == 12
+
+    crew.lane.run(5)
+    assert not crew.claimer.wake.is_set()
+    crew.lane.run(1)
+    assert crew.claimer.wake.is_set()
+    crew.claim()
+    assert crew.lane.load() == 12
+
+
+def test_a_slow_lane_gets_more_once_what_it_did_is_applied(open_app):
+    app = open_app(pipeline_of(Script(then=1)))
+    crew = Crew(app, limit=2)
+    app.submit_many("p", [Submit()] * 3)
+    crew.claim()
+    crew.claim()
+
+    crew.lane.run(1)
+    assert not crew.claimer.wake.is_set()
+    crew.report()
+    assert crew.claimer.wake.is_set()
 
 
 def test_two_workers_share_the_jobs_and_no_job_twice(open_app):

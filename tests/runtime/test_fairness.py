@@ -75,6 +75,15 @@ class TestCrowds:
     def started(self, crew):
         return Counter(attempt.job.pipeline for attempt in crew.lane.waiting)
 
+    def test_what_has_run_and_is_not_applied_yet_holds_no_place(self, app):
+        app.submit_many("quick", [Submit()] * 30)
+        crew = Crew(app, limit=10)
+        self.fill(crew)
+        crew.lane.run()
+        self.fill(crew)
+
+        assert self.started(crew) == {"quick": 9}
+
     @pytest.mark.parametrize(("places", "most"), [(10, 9), (19, 18), (40, 36)])
     def test_a_pipeline_whose_handlers_never_end_leaves_places_for_others(self, app, places, most):
         app.submit_many("slow", [Submit()] * 2 * places)

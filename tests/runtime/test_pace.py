@@ -1,7 +1,9 @@
 """How much work is leased ahead."""
 
+import pytest
+
 from holdfast.core.instant import SECOND_US, Instant, later
-from holdfast.runtime.pace import PREFETCH_MOST, PREFETCH_US, Pace
+from holdfast.runtime.pace import NEVER, PREFETCH_MOST, PREFETCH_US, Pace
 
 NOW = Instant(5 * SECOND_US)
 
@@ -33,3 +35,16 @@ def test_a_clock_that_is_set_back_starts_the_measurement_anew():
     pace.note(40)
 
     assert pace.prefetch(later(earlier, PREFETCH_US)) == 40
+
+
+@pytest.mark.parametrize("ended", [5, 6, 1000])
+def test_a_lane_is_to_be_refilled_as_soon_as_there_is_room_again(ended):
+    pace, now = paced(ended), later(NOW, PREFETCH_US)
+    refill_at = pace.refill_at(places=5, now=now)
+
+    assert pace.room(places=5, load=refill_at, now=now) > 0
+    assert pace.room(places=5, load=refill_at + 1, now=now) == 0
+
+
+def test_a_lane_whose_handlers_are_slow_is_not_refilled_before_they_are_applied():
+    assert paced(4).refill_at(places=5, now=later(NOW, PREFETCH_US)) == NEVER

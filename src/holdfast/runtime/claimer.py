@@ -21,7 +21,7 @@ from holdfast.runtime.breakers import Allowance, Breakers
 from holdfast.runtime.clock import Chance
 from holdfast.runtime.in_flight import InFlight
 from holdfast.runtime.lanes.contract import Lane
-from holdfast.runtime.pace import Pace
+from holdfast.runtime.pace import NEVER, Pace
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.shares import Share, Shares, is_shared
 from holdfast.runtime.stage import BoundStage, LaneKind
@@ -87,6 +87,8 @@ class Claimer:
         self._callback_key = callback_key
         self._pace = Pace()
         self._short_of_room = False
+        self._refill_at: dict[LaneKind, int] = {}
+        """At which load a lane that had no room is to be looked at again."""
         self._passed_over: set[str] = set()
         """Upstreams of which nothing more may be claimed at the moment."""
         self._crowded: set[Route] = set()
@@ -108,8 +110,16 @@ class Claimer:
         }
         self._firsts = {kind: itertools.cycle(FIRSTS) for kind in lanes}
 
+    def ended(self, attempt: Attempt) -> None:
+        """Claim for a lane that runs low, while what it has done is still being applied."""
+        if self._refill_at:
+            kind = attempt.bound.lane
+            if self._lanes[kind].load() <= self._refill_at.get(kind, NEVER):
+                self._refill_at.pop(kind, None)
+                self.wake.set()
+
     def freed(self, count: int, *, requeued: bool) -> None:
-        """Note that attempts ended; there may be room now, or a job that is due again soon."""
+        """Note that attempts were applied; there may be room now, or a job due again soon."""
         self._pace.note(count)
         if requeued or self._short_of_room or self._passed_over or self._crowded:
             self.wake.set()
@@ -132,6 +142,7 @@ class Claimer:
     def _fill_lanes(self, now: Instant) -> Instant:
         self._catch_up(now)
         self._short_of_room = False
+        self._refill_at.clear()
         self._passed_over.clear()
         self._crowded.clear()
         more = False
@@ -144,6 +155,7 @@ class Claimer:
                 routes = [route for route in routes if self._is_free(route, allowances)]
             if room <= 0:
                 self._short_of_room = True
+                self._refill_at[kind] = self._pace.refill_at(places=lane.limit, now=now)
                 continue
             more = self._claim_shares(kind, routes, room, now) or more
         if more:
@@ -255,10 +267,7 @@ class Claimer:
         return name is None or name not in allowances or allowances[name].and_the_rest
 
     def _room(self, lane: Lane, now: Instant) -> int:
-        """Return how many jobs to claim for a lane; none while only few places are free."""
-        prefetch = self._pace.prefetch(now)
-        room = lane.limit + prefetch - lane.load()
-        return room if room > prefetch // 2 else 0
+        return self._pace.room(places=lane.limit, load=lane.load(), now=now)
 
     def _divided(
         self, kind: LaneKind, lane: Lane, routes: Sequence[Route], *, room: int, now: Instant
@@ -267,7 +276,11 @@ class Claimer:
         shares = self._shares.get(kind)
         if shares is None:
             return (Share(routes, room),)
-        held = (attempt.job for attempt in self._in_flight.all() if attempt.bound.lane is kind)
+        held = (
+            attempt.job
+            for attempt in self._in_flight.all()
+            if attempt.bound.lane is kind and not attempt.ended
+        )
         awake = shares.awake(routes, now)
         divided = shares.divide(awake, held, places=lane.limit, room=room, now=now)
         self._crowded.update(set(awake).difference(*(share.routes for share in divided)))

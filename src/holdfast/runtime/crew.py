@@ -9,6 +9,7 @@ from holdfast.core.instant import Instant
 from holdfast.runtime.claimer import Leased
 
 if TYPE_CHECKING:
+    from holdfast.runtime.attempt import Attempt
     from holdfast.runtime.worker import Worker
 
 
@@ -25,6 +26,10 @@ class WorkersCrew:
     def start(self, leased: Iterable[Leased]) -> None:
         """Set off attempts whose leases go on."""
         self._worker.claimer.start(leased)
+
+    def ended(self, attempt: Attempt) -> None:
+        """Say that an attempt has left its lane."""
+        self._worker.claimer.ended(attempt)
 
     def freed(self, count: int, *, requeued: bool) -> None:
         """Say that so many attempts are over."""

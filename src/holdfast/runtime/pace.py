@@ -10,6 +10,8 @@ PREFETCH_MOST: Final = 1_000
 PREFETCH_US: Final = 50_000
 """How much work, by the pace of late, is leased ahead of a free place: enough to keep the lanes
 busy during one claim, little enough that other workers get their share."""
+NEVER: Final = -1
+"""A load that no lane comes down to."""
 
 
 class Pace:
@@ -38,3 +40,18 @@ class Pace:
     def prefetch(self, now: Instant) -> int:
         """Return how many jobs to lease ahead."""
         return min(int(self.per_second(now) * PREFETCH_US / SECOND_US), PREFETCH_MOST)
+
+    def room(self, *, places: int, load: int, now: Instant) -> int:
+        """Return how many jobs to lease for a lane; none while only few more would fit."""
+        prefetch = self.prefetch(now)
+        room = places + prefetch - load
+        return room if room > prefetch // 2 else 0
+
+    def refill_at(self, *, places: int, now: Instant) -> int:
+        """Return the load at which a lane has room again and should not wait for it.
+
+        That is `NEVER` where handlers are slow: what they did is applied first, and one claim
+        serves all that ended meanwhile.
+        """
+        prefetch = self.prefetch(now)
+        return places + prefetch - prefetch // 2 - 1 if prefetch >= places else NEVER

@@ -65,8 +65,12 @@ class Crew(Protocol):
         """Run leased jobs."""
         ...
 
+    def ended(self, attempt: Attempt) -> None:
+        """Take note of an attempt that has left its lane, and is yet to be applied."""
+        ...
+
     def freed(self, count: int, *, requeued: bool) -> None:
-        """Take note of attempts that ended."""
+        """Take note of attempts that were applied."""
         ...
 
     def heed_breakers(self, now: Instant) -> None:
@@ -130,6 +134,7 @@ class Reporter:
         if self._idle:
             self._idle = False  # one of those that end meanwhile is enough to wake it
             self.wake.set()
+        self._crew.ended(attempt)
 
     def report_late(self, attempt: Attempt, value: Any) -> None:  # noqa: ANN401
         """Take what a handler returned after its attempt was given up.

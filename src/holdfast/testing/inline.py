@@ -219,6 +219,9 @@ class _Inline:
     def start(self, leased: Iterable[Leased]) -> None:
         self._claimer.start(leased)
 
+    def ended(self, attempt: Attempt) -> None:
+        """Say nothing to the claimer, as below."""
+
     def freed(self, count: int, *, requeued: bool) -> None:
         """Say nothing to the claimer: it would lease ahead by real time, which no test repeats."""
 
