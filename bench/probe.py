@@ -29,6 +29,7 @@ from holdfast import Holdfast, JobContext, Pipeline, Retry, Submit, Upstream, Wo
 from holdfast.api import ApiOptions, Server, create_api
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.role import Role
+from holdfast.runtime.own_process import settle_in
 
 CONCURRENCY = 24
 SETTLE_S = 2.0
@@ -153,7 +154,7 @@ def drain(*, url: str, jobs: int, guarded: bool, failing: float) -> None:
     with Holdfast(url, pipelines=[chosen]) as app:
         app.submit_many(chosen, (Submit(payload={"n": n}) for n in range(jobs)))
         worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
-        gc.freeze()  # as the command `holdfast worker` does
+        settle_in()  # as the command `holdfast worker` does
         began_s = time.monotonic()
         worker.start()
         if not done.wait(END_LIMIT_S * 2):
@@ -180,7 +181,7 @@ def serve(*, url: str, backlog: int) -> None:
         options = ApiOptions(host="127.0.0.1")
         server = Server(create_api(app, options=options), options=options)
         worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
-        gc.freeze()  # as the command `holdfast worker` does
+        settle_in()  # as the command `holdfast worker` does
         server.start()
         worker.start()
         say("serving", address=server.address, token=token)

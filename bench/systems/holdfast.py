@@ -1,6 +1,5 @@
 """holdfast itself, with all its features on."""
 
-import gc
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from importlib.metadata import version
 
 from bench.program import Tally, main
 from holdfast import Holdfast, JobContext, Pipeline, Submit, WorkerOptions
+from holdfast.runtime.own_process import settle_in
 
 CONCURRENCY = 24
 UNFINISHED = "state not in ('complete', 'failed', 'cancelled')"
@@ -102,7 +102,7 @@ class HoldfastSystem:
     def work(url: str, _shape: str, tally: Tally) -> None:
         with Holdfast(url, pipelines=pipelines(tally).values()) as app:
             worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
-            gc.freeze()  # as the command `holdfast worker` does
+            settle_in()  # as the command `holdfast worker` does
             worker.start()
             stop = threading.Event()
             tally.when_told_to_stop(stop.set)

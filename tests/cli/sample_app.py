@@ -1,6 +1,7 @@
 """An application for commands to find: `-A tests.cli.sample_app:make`, or by the module alone."""
 
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -26,6 +27,8 @@ def fetch(job: JobContext, pdf: str) -> dict[str, int]:
 def to_xml(job: JobContext, pdf: str, fetch: dict[str, int]) -> str:
     if pdf == "broken":
         raise KeyError("pages")
+    if pdf == "turns":
+        return str(sys.getswitchinterval())
     if pdf.startswith("slow:"):
         Path(pdf.removeprefix("slow:")).touch()
         time.sleep(1.0)

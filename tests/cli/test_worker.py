@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast, JobState
+from holdfast.runtime.own_process import TURN_S
 from tests.cli.conftest import Command
 from tests.cli.sample_app import URL_VARIABLE
 from tests.warm.process import WarmProcess
@@ -68,6 +69,14 @@ def logged(tmp_path: Path) -> list[dict[str, Any]]:
 
 def events(tmp_path: Path) -> list[str | None]:
     return [line.get("event") for line in logged(tmp_path)]
+
+
+def test_a_workers_threads_hand_over_to_each_other_often(start: Start, app: Holdfast):
+    start()
+
+    done = app.submit("convert", {"pdf": "turns"}).wait(PATIENCE_S)
+
+    assert done.result == str(TURN_S)
 
 
 def test_a_worker_runs_jobs_and_ends_cleanly_on_sigterm(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import signal
@@ -21,6 +20,7 @@ from holdfast.core.retention import Retention, longest
 from holdfast.engine import Holdfast
 from holdfast.error_log import ErrorLog
 from holdfast.errors import UsageError
+from holdfast.runtime.own_process import settle_in
 from holdfast.systems import Built, build, find
 
 LOGGER: Final = logging.getLogger("holdfast.cli")
@@ -127,12 +127,14 @@ def runs_app(invocation: Invocation) -> bool:
 
 def engine_of(invocation: Invocation, built: Sequence[Built]) -> Holdfast:
     """Return an engine with all that systems bring."""
-    return invocation.assembled(
+    engine = invocation.assembled(
         pipelines=[each for one in built for each in one.parts.pipelines],
         providers=[each for one in built for each in one.parts.providers],
         chores=[each for one in built for each in one.parts.chores],
         retention=longest([Retention(), *(one.parts.retention for one in built)]),
     )
+    engine.add_secrets((), names=[name for one in built for name in one.parts.secret_names])
+    return engine
 
 
 def parts_of(invocation: Invocation, engine: Holdfast, *, worker: bool) -> dict[str, Part]:
@@ -160,8 +162,7 @@ def run_here(
 ) -> int:
     """Run to the end, and return the exit status; `started` is told the address."""
     signal.signal(signal.SIGHUP, lambda *_: on_hangup(invocation, together.request_stop))
-    # What is there by now stays: there is no garbage in it to look for again and again.
-    gc.freeze()
+    settle_in()
 
     def tell(address: str) -> None:
         if invocation.as_json:

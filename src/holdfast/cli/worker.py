@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 from typing import Final
 
@@ -13,6 +12,7 @@ from holdfast.cli.observing import observing
 from holdfast.cli.program import Command
 from holdfast.cli.serving import give_options, log_options, on_hangup, run_service
 from holdfast.error_log import ErrorLog
+from holdfast.runtime.own_process import settle_in
 
 _COUNT: Final = "INTEGER"
 _SPAN: Final = "DURATION"
@@ -50,7 +50,5 @@ def worker(invocation: Invocation, /, queues: tuple[str, ...], **options: str | 
     with observing(app, settings):
         running = app.worker(queues=settings.queues or None, options=settings.worker)
         signal.signal(signal.SIGHUP, lambda *_: on_hangup(invocation, running.request_stop))
-        # What is there by now stays: looking through it for garbage again and again takes a tenth
-        # of the time of a worker with short jobs.
-        gc.freeze()
+        settle_in()
         return run_service(invocation, "worker", running)
