@@ -85,6 +85,7 @@ def test_of_a_changed_file_only_added_lines_are_judged_by_what_they_show(finding
         "     @decorated\n+    # what follows is not here\n",
         '+    text = """\n+    begun\n',
         "     words in a long string\n+    more words in it == None\n",
+        "     words in a long string\n+    and so: more of them; all prose;\n",
         "+class Knot:\n+    pass\n",
         "     except ValueError:\n+        raise\n",
         "+        case Rope():\n",
