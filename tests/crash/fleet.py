@@ -83,6 +83,7 @@ class WorkerProcess:
         folder: Path,
         number: int,
         environment: dict[str, str],
+        cold: bool,
         **options: Any,
     ) -> None:
         self.log_path = folder / f"worker-{number}.log"
@@ -95,8 +96,9 @@ class WorkerProcess:
                 arguments.append(flag)
             elif value is not None:
                 arguments += [flag, str(value)]
+        start = subprocess.Popen if cold else WarmProcess
         with self.errors_path.open("wb") as errors:
-            self._process = WarmProcess(
+            self._process = start(
                 [sys.executable, str(PROGRAM), *arguments],
                 cwd=REPOSITORY,
                 env=environment,
@@ -187,9 +189,10 @@ class Fleet:
         failpoints: str = "",
         url: str | None = None,
         environment: dict[str, str] | None = None,
+        cold: bool = False,
         **options: Any,
     ) -> WorkerProcess:
-        """Start a worker; see `program` for the options."""
+        """Start a worker, `cold` in a new interpreter; see `program` for the options."""
         worker = WorkerProcess(
             url or self.url,
             folder=self.folder,
@@ -200,6 +203,7 @@ class Fleet:
                 "HOLDFAST_FAILPOINTS": failpoints,
                 **(environment or {}),
             },
+            cold=cold,
             **options,
         )
         self.workers.append(worker)

@@ -65,7 +65,7 @@ def test_the_machines_of_these_tests_really_have_wrong_clocks(
 ) -> None:
     """On SQLite the machine's clock is the store's, so there the offset must show."""
     machines[0].set(HOUR_S)
-    sqlite_fleet.start(environment=machines[0].environment, only="noop")
+    sqlite_fleet.start(environment=machines[0].environment, cold=True, only="noop")
     [job] = sqlite_fleet.submit("noop")
     sqlite_fleet.finished([job])
     found = sqlite_fleet.app.job(job).job
@@ -79,7 +79,7 @@ def test_workers_an_hour_off_in_both_directions_judge_time_alike(
     workers: list[WorkerProcess] = []
     for machine, off_by_s in zip(machines, (HOUR_S, -HOUR_S), strict=True):
         machine.set(off_by_s)
-        workers.append(fleet.start(environment=machine.environment, lease=1.0))
+        workers.append(fleet.start(environment=machine.environment, cold=True, lease=1.0))
     for worker in workers:
         worker.said("started")
     asked_at = time.monotonic()
@@ -111,7 +111,7 @@ def test_a_wall_clock_that_is_set_while_jobs_run_changes_nothing_on_postgres(
     fleet = postgres_fleet
     machine = machines[0]
     machine.set(0)
-    fleet.start(environment=machine.environment, lease=1.0)
+    fleet.start(environment=machine.environment, cold=True, lease=1.0)
     jobs = [
         fleet.app.submit("steps", {"n": number, "pause": 1.2}, deadline=30.0).id
         for number in range(1, 4)
@@ -137,7 +137,9 @@ def test_a_wall_clock_that_is_set_while_jobs_run_costs_no_attempt_on_sqlite(
     machine = machines[0]
     machine.set(0)
     for _ in range(2):
-        fleet.start(environment=machine.environment, lease=1.5, only="steps").said("started")
+        fleet.start(environment=machine.environment, cold=True, lease=1.5, only="steps").said(
+            "started"
+        )
     jobs = fleet.submit("steps", 4, pause=1.0)
     eventually(lambda: len(fleet.executions(stage="one")) == 4, what="all jobs run")
     machine.set(step_s)

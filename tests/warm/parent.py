@@ -15,6 +15,7 @@ import runpy
 import select
 import socket
 import sys
+import time
 import types
 from contextlib import suppress
 from pathlib import Path
@@ -110,6 +111,7 @@ class Parent:
             os.close(file)
         os.environ.clear()
         os.environ.update(request["environment"])
+        time.tzset()
         os.chdir(request["folder"])
 
 

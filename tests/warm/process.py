@@ -37,6 +37,7 @@ class WarmProcess(subprocess.Popen):
             "folder": os.fspath(asked["cwd"] or Path.cwd()),
             "new_session": bool(asked["start_new_session"]),
         }
+        _refuse_what_only_a_start_reads(request["environment"])
         files = [
             own if asked[end] == -1 else asked[end]
             for own, end in enumerate(("p2cread", "c2pwrite", "errwrite"))
@@ -79,6 +80,13 @@ class WarmProcess(subprocess.Popen):
         if status is not None:
             self._handle_exitstatus(status)
             self._news.close()
+
+
+def _refuse_what_only_a_start_reads(environment: dict[str, str]) -> None:
+    folders = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
+    customized = any((Path(folder) / "sitecustomize.py").exists() for folder in folders)
+    assert not customized, "a fork does not load sitecustomize: use subprocess"
+    assert "LD_PRELOAD" not in environment, "a fork does not load libraries: use subprocess"
 
 
 def run(

@@ -133,6 +133,20 @@ def test_failpoints_are_those_of_its_own_environment():
     assert (armed.returncode, unarmed.returncode) == (70, 0)
 
 
+def test_what_only_a_new_interpreter_would_read_is_refused(tmp_path):
+    (tmp_path / "sitecustomize.py").touch()
+
+    for environment in ({"PYTHONPATH": str(tmp_path)}, {"LD_PRELOAD": "some.so"}):
+        with pytest.raises(AssertionError, match="use subprocess"):
+            WarmProcess([sys.executable, "-c", ""], env=environment)
+
+
+def test_it_is_in_the_zone_of_its_own_environment():
+    asks = ["-c", "import time; print(time.localtime(0).tm_hour)"]
+
+    assert [text_of(asks, env={"TZ": zone}) for zone in ("UTC0", "XYZ-9")] == ["0\n", "9\n"]
+
+
 def test_a_parent_that_has_ended_is_followed_by_another():
     first = _WarmParent.of_this_process()._process
     first.kill()
