@@ -135,7 +135,7 @@ def test_on_sigterm_what_cannot_be_finished_is_handed_back_as_it_was(site, worke
 
     ending.send(signal.SIGTERM)
 
-    assert ending.ended() == 1
+    assert ending.ended() == 0
     job = ada.job(job_id)
     assert (job["state"], job["attempt"], lease_of(job)) == ("queued", 0, (None, None))
     held.release()
