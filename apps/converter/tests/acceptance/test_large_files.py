@@ -34,6 +34,12 @@ def of_size(size):
         yield rest[: size - start]
 
 
+def forget_peak(process):
+    """Have the peak counted from now on, also where a test runs for the second time."""
+    Path(f"/proc/{process.pid}/clear_refs").write_text("5")
+    return peak_bytes(process)
+
+
 def peak_bytes(process):
     """The most memory that a process has had so far."""
     status = Path(f"/proc/{process.pid}/status").read_text("utf-8")
@@ -68,7 +74,7 @@ def warm(site):
 
 def test_a_file_of_fifty_megabytes_is_converted_in_little_memory(warm):
     operator = warm.visit(OPERATOR)
-    before = peak_bytes(warm.front)
+    before = forget_peak(warm.front)
 
     status, sent = answered(warm, [HEAD, *of_size(LIMIT_BYTES), END, b""])
 
@@ -79,7 +85,7 @@ def test_a_file_of_fifty_megabytes_is_converted_in_little_memory(warm):
 
 def test_one_byte_more_is_refused_while_it_is_being_sent_and_nothing_is_kept(warm):
     kept = set((warm.folder / "uploads").iterdir())
-    before = peak_bytes(warm.front)
+    before = forget_peak(warm.front)
 
     # Without an end: the answer cannot have waited for it.
     status, problem = answered(warm, [HEAD, *of_size(LIMIT_BYTES + 1)])
