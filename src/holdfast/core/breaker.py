@@ -111,7 +111,8 @@ class Admission(NamedTuple):
     """Whether it is the upstream that asked for it, and no breaker."""
 
 
-_UNRESTRICTED: Final = Admission(Admits.ALL)
+UNRESTRICTED: Final = Admission(Admits.ALL)
+"""What stays so, once it is, for as long as the upstream stays as it was read."""
 
 
 def admission(upstream: UpstreamState, policy: Breaker | None, now: Instant) -> Admission:
@@ -122,10 +123,10 @@ def admission(upstream: UpstreamState, policy: Breaker | None, now: Instant) -> 
     if upstream.forced is Gate.OPEN:
         return Admission(Admits.NOTHING, 0.0)
     if upstream.forced is Gate.CLOSED or policy is None:
-        return _UNRESTRICTED
+        return UNRESTRICTED
     if upstream.gate is Gate.CLOSED:
         share = _share(upstream, policy, now)
-        return _UNRESTRICTED if share == 1.0 else Admission(Admits.ALL, share)
+        return UNRESTRICTED if share == 1.0 else Admission(Admits.ALL, share)
     if upstream.gate is Gate.OPEN and now < (upstream.open_until or 0):
         return Admission(Admits.NOTHING, 0.0, upstream.open_until)
     return Admission(Admits.TRIALS, 0.0)

@@ -24,6 +24,7 @@ _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SAFE_ASCII: Final = b"\t\n" + bytes(range(0x20, 0x7F))
 _LONGEST_MARKER: Final = 48
 _BOOL: Final = frozenset({bool})
+_THREE_BOOLS: Final = (bool, bool, bool)
 _INT_OR_NONE: Final = frozenset({int, type(None)})
 
 _Kind = TypeVar("_Kind", bound=StrEnum)
@@ -126,11 +127,12 @@ class Failure:
             put(self, "category", _member(Category, self.category, field="category"))
         if type(self.severity) is not Severity:
             put(self, "severity", _member(Severity, self.severity, field="severity"))
-        if not (
-            type(self.retryable) is bool
-            and type(self.outcome_known) is bool
-            and type(self.blames_upstream) is bool
-        ):
+        flags: tuple[type, ...] = (
+            type(self.retryable),
+            type(self.outcome_known),
+            type(self.blames_upstream),
+        )
+        if flags != _THREE_BOOLS:
             self._refuse_kind(_BOOL, "bool", "retryable", "outcome_known", "blames_upstream")
         if not (
             type(self.http_status) in _INT_OR_NONE

@@ -7,6 +7,7 @@ from collections import deque
 from typing import Final, NamedTuple
 
 from holdfast.core.breaker import (
+    UNRESTRICTED,
     Admission,
     Admits,
     RateLimited,
@@ -60,6 +61,8 @@ class Watch:
         self.terms = terms
         self.state = UpstreamState(terms.name)
         self.read_at = Instant(0)
+        self._is_calm = False
+        """Whether what was read lets everything through, for as long as it is believed."""
         self.in_flight = 0
         """Attempts that were handed to a lane and have not ended."""
         self.trials: list[TrialEnded] = []
@@ -67,7 +70,8 @@ class Watch:
         self._budget = None if terms.retry_share is None else RetryBudget(terms.retry_share)
         self._chance = chance
         self._lock = threading.Lock()
-        self._runs: list[tuple[int, int]] = []
+        self._runs: list[list[int]] = []
+        """How many were fine and how many failed, in turns."""
         self._calls = 0
         self._calls_in_order = 0 if terms.breaker is None else most_calls(terms.breaker)
         span_s = None if terms.breaker is None else terms.breaker.over_seconds
@@ -82,6 +86,7 @@ class Watch:
             if state.revision < self.state.revision:
                 return False
             before, self.state, self.read_at = self.state, state, now
+            self._is_calm = admission(state, self.terms.breaker, now) is UNRESTRICTED
             if state.generation != self._generation:
                 self._take_runs()
                 self._earlier.clear()
@@ -114,6 +119,8 @@ class Watch:
     def enter(self, attempt: int, permit: Permit | None, now: Instant) -> Ticket | Event:
         """Let a call begin, or return what becomes of the attempt of that number instead."""
         state = self.state
+        if self._budget is None and self._admits_all(now):
+            return Ticket(state.generation, None, now)
         admitted = self._admission(now)
         if admitted.admits is not Admits.ALL:
             on_trial = admitted.admits is Admits.TRIALS
@@ -130,11 +137,11 @@ class Watch:
         if signals.CALLS and ticket is not None:
             took_us = max(at - ticket.at, 0)
             signals.CALLS.tell(signals.CallEnded(self.terms.name, took_us, _verdict(event)))
+        fine = _verdict(event)
         with self._lock:
             self.in_flight -= 1
             if ticket is None:
                 return False
-            fine = _verdict(event)
             limited = self._note_rate_limit(event, at)
             if ticket.permit is not None:
                 permit = ticket.permit
@@ -157,9 +164,9 @@ class Watch:
     def take_runs(self) -> tuple[tuple[int, int], ...]:
         """Return how calls have ended since this was last asked, in order."""
         with self._lock:
-            return tuple(self._take_runs())
+            return tuple((fine, failed) for fine, failed in self._take_runs())
 
-    def _take_runs(self) -> list[tuple[int, int]]:
+    def _take_runs(self) -> list[list[int]]:
         runs, self._runs, self._calls = self._runs, [], 0
         return runs
 
@@ -202,8 +209,14 @@ class Watch:
             until, self.paused_until = self.paused_until, None
         return None if until is None else RateLimited(until)
 
+    def _admits_all(self, now: Instant) -> bool:
+        """Tell whether everything is let through, as nearly always: what `_admission` may say."""
+        return self._is_calm and self.paused_until is None and now - self.read_at <= STALE_US
+
     def _admission(self, now: Instant) -> Admission:
         """Return what is let through, as far as this worker knows and may believe."""
+        if self._admits_all(now):
+            return UNRESTRICTED
         admitted = admission(self.state, self.terms.breaker, now)
         if self.terms.breaker is not None and now - self.read_at > STALE_US:
             return admitted._replace(admits=Admits.NOTHING, rate_limited=False)
@@ -226,7 +239,7 @@ class Watch:
         return Held(name, CIRCUIT_OPEN.error_class)
 
     def _note_rate_limit(self, event: Event | None, at: Instant) -> bool:
-        if not isinstance(event, Failed):
+        if type(event) is Done or not isinstance(event, Failed):
             return False
         pause_us = pause_us_of(event.failure)
         if pause_us is None:
@@ -238,15 +251,15 @@ class Watch:
         """Note a call: those that rules count in their order, what went before them as a sum."""
         runs = self._runs
         self._calls += 1
-        last = runs[-1] if runs else None
-        if last is not None and (last[1] == 0) == fine and (last[0] == 0) == (not fine):
-            runs[-1] = (last[0] + fine, last[1] + (not fine))
+        this, other = (0, 1) if fine else (1, 0)
+        if runs and not runs[-1][other]:
+            runs[-1][this] += 1
             return
-        runs.append((1, 0) if fine else (0, 1))
+        runs.append([1, 0] if fine else [0, 1])
         if len(runs) > SUMMED:
             first, second = runs[:SUMMED]
             if self._calls - sum(first) - sum(second) >= self._calls_in_order:
-                runs[:SUMMED] = [(first[0] + second[0], first[1] + second[1])]
+                runs[:SUMMED] = [[first[0] + second[0], first[1] + second[1]]]
 
 
 class RetryBudget:
@@ -286,7 +299,7 @@ def _is_valid(permit: Permit, state: UpstreamState, now: Instant) -> bool:
 
 def _verdict(event: Event | None) -> bool | None:
     """Return whether an outcome speaks for the upstream, against it, or not at all."""
-    if isinstance(event, (Done, Suspended)):
+    if type(event) is Done or isinstance(event, Suspended):
         return True
     if not isinstance(event, Failed):
         return None
