@@ -5,15 +5,16 @@ import pytest
 
 from apps.criticizer.tests.scripted import Criticizer, made_criticizer
 
-HERE = Path(__file__).parent
-REAL_TIME = frozenset(["acceptance", "pages", "sources", "reviewers"])
+REAL_TIME = tuple(
+    f"apps/criticizer/tests/{folder}/" for folder in ("acceptance", "pages", "sources", "reviewers")
+)
 """Whose tests start processes, servers or a browser, and so depend on how busy a machine is."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give tests in real time a second run; the summary names those that needed it."""
     for item in items:
-        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in REAL_TIME:
+        if item.nodeid.startswith(REAL_TIME):
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 

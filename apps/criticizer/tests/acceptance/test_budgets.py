@@ -41,7 +41,9 @@ def test_waits_are_worked_out_anew_for_every_attempt_and_stay_within_their_bound
 
     events = site.http.get(f"/api/jobs/{review['job_id']}/events").json()["items"]
 
-    waits_s = [each["meta"]["delay_us"] / 1_000_000 for each in events if each["event"] == "retried"]
+    waits_s = [
+        each["meta"]["delay_us"] / 1_000_000 for each in events if each["event"] == "retried"
+    ]
     assert len(waits_s) == 4
     assert all(0 <= wait_s <= BASE_S * 2**n + 0.001 for n, wait_s in enumerate(waits_s)), waits_s
     assert len(set(waits_s)) > 1
