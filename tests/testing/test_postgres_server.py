@@ -108,7 +108,7 @@ def test_an_open_session_hears_of_a_changed_setting(postgres_server):
 
 def test_a_setting_that_takes_a_restart_waits_for_it(postgres_server):
     postgres_server.set(max_connections=33)
-    assert _one(postgres_server.url, "show max_connections") == "200"
+    assert _one(postgres_server.url, "show max_connections") == "400"
 
     postgres_server.restart()
     assert _one(postgres_server.url, "show max_connections") == "33"

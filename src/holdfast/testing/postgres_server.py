@@ -45,7 +45,7 @@ _SHOWN_LOG_LENGTH = 2000
 _COMMON_SETTINGS: Mapping[str, Setting] = {
     "listen_addresses": LOOPBACK,
     "unix_socket_directories": "",
-    "max_connections": 200,
+    "max_connections": 400,
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
