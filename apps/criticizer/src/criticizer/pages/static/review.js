@@ -16,6 +16,7 @@ export class ReviewView {
     byId("review-title").textContent = review.title || review.changelist_id;
     byId("review-facts").textContent = factsOf(review);
     byId("versions").replaceChildren(...versions.map((each) => linkTo(each, review)));
+    byId("versions").hidden = versions.length === 1;
     byId("failure").replaceChildren(...failureOf(review));
     this.#showCritique(review);
     byId("told").replaceChildren(...toldList(review));

@@ -1,0 +1,99 @@
+"""The page in a real browser, against a running server and worker."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from apps.criticizer.tests.llm_server import Answer, critique, finding
+from tests.console.browser.conftest import PATIENCE_MS, WATCH, browser
+
+__all__ = ["browser"]
+
+# A browser, a server and a worker: on a busy machine it takes a while until they are up.
+pytestmark = pytest.mark.timeout(240)
+
+NASTY = '<img src=x onerror="window.ran = 1"><b>bold</b>'
+
+
+@pytest.fixture
+def page(browser, site):
+    """The page, signed in as the operator; afterwards it may have complained of nothing."""
+    wrong = []
+    context = browser.new_context(
+        base_url=site.processes[-1].address,
+        extra_http_headers={"Authorization": site.http.headers["authorization"]},
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    context.add_init_script(WATCH)
+    opened = context.new_page()
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.goto("/reviews")
+    expect(opened.locator("#live")).to_have_text("live")
+    yield opened
+    wrong += opened.evaluate("window.__reports ?? []")
+    context.close()
+    assert wrong == []
+
+
+def ask(page, change, *, to="ada@example.org", version=None):
+    form = page.locator("#ask-for")
+    form.get_by_label("Change").fill(change)
+    form.get_by_label("Tell", exact=True).fill(to)
+    if version is not None:
+        form.get_by_label("Version", exact=True).fill(str(version))
+        form.get_by_label("Review again").check()
+    form.get_by_role("button", name="Review").click()
+
+
+def test_a_change_is_asked_for_followed_live_and_shown_beside_what_was_said(site, page):
+    site.changes.changes["cl-page"] = site.changes.changes["cl-1"]
+    site.llm.hold()
+    site.llm.say(Answer(text=critique(finding(message="A loop of nothing."))))
+
+    ask(page, "cl-page", to="ada@example.org, bob@example.org")
+
+    expect(page.locator("#review-facts")).to_contain_text("reading it")
+    site.llm.release()
+    expect(page.locator("#review-facts")).to_contain_text("done")
+    expect(page.locator("#findings")).to_contain_text("A loop of nothing.")
+    noted = page.locator("#diff tr", has_text="loops = None").locator("xpath=following::tr[1]")
+    expect(noted).to_contain_text("warning: A loop of nothing.")
+    expect(page.locator("#told li")).to_have_count(2)
+    expect(page.locator("#told")).to_contain_text("a***@example.org")
+    expect(page.locator("#told time").first).to_have_text(re.compile(r"\d"))
+    page.get_by_role("link", name="All reviews").click()
+    expect(page.locator("#rows")).to_contain_text("2 of 2 told")
+
+
+def test_what_a_model_says_is_shown_as_text(site, page):
+    site.changes.changes["cl-nasty"] = site.changes.changes["cl-1"]
+    site.llm.say(Answer(text=critique(finding(message=NASTY, suggestion=NASTY), summary=NASTY)))
+
+    ask(page, "cl-nasty")
+
+    expect(page.locator("#summary")).to_have_text(NASTY)
+    expect(page.locator("#findings pre")).to_have_text(NASTY)
+    assert page.evaluate("window.ran") is None
+
+
+def test_a_version_that_is_there_is_refused_in_words_and_a_higher_one_is_made(site, page):
+    site.reviewed(changelist_id="cl-again")
+
+    ask(page, "cl-again", version=1)
+    expect(page.locator("#asked")).to_contain_text("a rerun needs a version above 1")
+    ask(page, "cl-again", version=2)
+
+    expect(page.locator("#versions a")).to_have_count(2)
+    expect(page.locator("#versions [aria-current]")).to_have_text("Version 2")
+
+
+def test_a_failure_is_told_with_a_way_to_the_job(site, page):
+    site.changes.changes["cl-fails"] = site.changes.changes["cl-1"]
+    site.llm.say(Answer(text=None, refusal="No."))
+
+    ask(page, "cl-fails")
+
+    expect(page.locator("#failure")).to_contain_text("CONTENT_POLICY")
+    page.get_by_role("link", name="See what happened").click()
+    expect(page).to_have_url(re.compile(r"/jobs/[0-9a-f-]{36}"))
