@@ -86,12 +86,12 @@ class JobFilter(NamedTuple):
     created_since: Instant | None = None
     created_until: Instant | None = None
 
-    @property
-    def since_id(self) -> JobId | None:
-        """The id below which every job is older: ids rise with time, whoever makes them."""
-        if self.created_since is None:
-            return None
-        return id_before(Instant(max(self.created_since - _CLOCKS_APART_US, 0)))
+
+def since_id(wanted: JobFilter) -> JobId | None:
+    """Return the id below which every job is too old: ids rise with time, whoever makes them."""
+    if wanted.created_since is None:
+        return None
+    return id_before(Instant(max(wanted.created_since - _CLOCKS_APART_US, 0)))
 
 
 class Position(NamedTuple):

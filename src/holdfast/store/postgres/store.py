@@ -31,6 +31,7 @@ from holdfast.store.contract import (
     Twin,
     Violation,
     WorkerRow,
+    since_id,
 )
 from holdfast.store.parts import Parts
 from holdfast.store.postgres import inserts, migrations
@@ -396,4 +397,4 @@ def _twins(connection: Connection, *, owner: str, pipeline: str, key: str | None
 
 def _filter(wanted: JobFilter) -> dict[str, Any]:
     states = text_array(wanted.states) if wanted.states else None
-    return {**wanted._asdict(), "states": states, "since_id": wanted.since_id}
+    return {**wanted._asdict(), "states": states, "since_id": since_id(wanted)}

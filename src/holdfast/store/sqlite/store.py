@@ -12,7 +12,7 @@ from typing import Any, Final
 from holdfast.core.decision import Decision
 from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant, later
-from holdfast.core.job import ACTIVE, MOST_URGENT, Job, JobState, PlanDigest, WorkerId
+from holdfast.core.job import MOST_URGENT, Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
 from holdfast.errors import StoreCorrupt
@@ -41,6 +41,7 @@ from holdfast.store.rows import (
 )
 from holdfast.store.sqlite import borrowed, writes
 from holdfast.store.sqlite.connection import WRITE_TIMEOUT_S, Database
+from holdfast.store.sqlite.job_filter import filter_values, is_active
 from holdfast.store.sqlite.listener import SqliteListener
 from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect, by_hand
 from holdfast.store.sqlite.narrowing import narrowed
@@ -239,14 +240,14 @@ class SqliteStore(Parts):
     @timed
     def find(self, wanted: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
         """Return matching jobs, newest id first, from those below `before`."""
-        statement = "find_active" if _is_active(wanted) else "find"
-        values = {**_filter(wanted), "before": before, "limit": limit}
+        statement = "find_active" if is_active(wanted) else "find"
+        values = {**filter_values(wanted), "before": before, "limit": limit}
         return [job_from_row(row) for row in self._found(statement, values)]
 
     def count(self, wanted: JobFilter, *, at_most: int) -> int:
         """Return how many jobs match; no more than `at_most` are counted."""
-        statement = "count_active" if _is_active(wanted) else "count_found"
-        return int(self._found(statement, {**_filter(wanted), "limit": at_most})[0][0])
+        statement = "count_active" if is_active(wanted) else "count_found"
+        return int(self._found(statement, {**filter_values(wanted), "limit": at_most})[0][0])
 
     def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:
         """Return the checkpoints of those jobs' current runs."""
@@ -381,22 +382,3 @@ class SqliteStore(Parts):
     def _count(self, statement: str, values: dict[str, Any]) -> int:
         text = SQL[statement]
         return self._database.write(lambda cursor: cursor.execute(text, values).rowcount)
-
-
-def _is_active(wanted: JobFilter) -> bool:
-    """Tell whether the index of a state that is not an end leads to what a filter asks for."""
-    narrower = wanted.key is not None or wanted.error_class is not None
-    return len(wanted.states) == 1 and wanted.states[0] in ACTIVE and not narrower
-
-
-def _filter(wanted: JobFilter) -> dict[str, Any]:
-    # A job has an error class exactly while it is failed.
-    states = {JobState.FAILED} if wanted.error_class is not None else set(wanted.states)
-    only = {f"only_{state}": True if states == {state} else None for state in JobState}
-    return {
-        **wanted._asdict(),
-        **only,
-        "states": json.dumps(wanted.states) if wanted.states else None,
-        "any_owner": True if wanted.owner else None,
-        "since_id": wanted.since_id,
-    }
