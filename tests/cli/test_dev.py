@@ -75,10 +75,11 @@ def test_where_the_usual_port_is_taken_a_free_one_is_used_and_told(tmp_path: Pat
             assert here.end(signal.SIGINT) == 0
             assert here.stdout.splitlines()[1:] == [
                 "",
-                f"  Console    {address}/",
-                f"  Converter  {address}/convert/",
-                f"  Fault lab  {address}/lab",
-                f"  API        {address}/api",
+                f"  Console     {address}/",
+                f"  Converter   {address}/convert/",
+                f"  Criticizer  {address}/reviews/",
+                f"  Fault lab   {address}/lab",
+                f"  API         {address}/api",
                 "",
                 "Jobs are kept in sqlite:///holdfast.db.",
                 "Ctrl-C ends it: what runs is finished first, what waits stays where it is.",
