@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +24,9 @@ from criticizer.payload import Asked
 from criticizer.pipeline import LLM_STAGE
 from criticizer.refusals import VersionRefused
 from criticizer.reviews import Made, Reviews
+from criticizer.sources.errors import SourceError
+from criticizer.sources.git import GitSource
+from criticizer.sources.open import open_source
 from criticizer.system import parts_of
 from holdfast import Holdfast, JobState, JobView
 from holdfast.errors import HoldfastError
@@ -80,20 +83,29 @@ def review(
     environment = dict(os.environ)
     if repository is not None:
         environment |= {"CHANGES_SOURCE": "git", "CHANGES_URL": repository}
-    asked = Asked(
-        changelist_id=change,
-        review_version=review_version,
-        recipients=list(dict.fromkeys(recipients)),
-        rerun=rerun,
-    )
     try:
         config = CriticizerConfig.from_environment(environment)
+        asked = Asked(
+            changelist_id=_named(config, change),
+            review_version=review_version,
+            recipients=list(dict.fromkeys(recipients)),
+            rerun=rerun,
+        )
         with _database(database_url) as url:
             view, results = _reviewed(url, config, asked)
     except (HoldfastError, VersionRefused) as error:
         Console(stderr=True).print(Text(str(error), style="red"))
         sys.exit(REFUSED)
     sys.exit(_tell(view, results, as_json=as_json))
+
+
+def _named(config: CriticizerConfig, change: str) -> str:
+    """Name commits by their hashes: what HEAD is changes with the next commit."""
+    source = open_source(config.source)
+    if isinstance(source, GitSource):
+        with suppress(SourceError):  # the review itself says what is wrong
+            return source.pinned(change, timeout_s=config.fetch_timeout_s)
+    return change
 
 
 @contextmanager
