@@ -29,9 +29,10 @@ FIELDS = {
 def told(site):
     """Looks at a metric until it says what is waited for."""
 
-    def wait(expected, name, **labels):
+    def wait(expected, name, *, or_more=False, **labels):
         def look():
-            return Figures(site.front.address).of(name, **labels) == expected
+            figure = Figures(site.front.address).of(name, **labels)
+            return figure == expected or (or_more and (figure or 0) >= expected)
 
         return eventually(look, f"{name} {labels} is {expected}")
 
@@ -63,8 +64,9 @@ def test_every_conversion_is_counted_by_what_became_of_it(site, told):
     assert ada.retry(jobs[1]).status_code == 200
     assert ada.ended(jobs[1])["state"] == "complete"
 
+    # What a test before this one did may be counted late, on top of that.
     for counted, (more, name, labels) in zip(before, grows, strict=True):
-        told(counted + more, name, pipeline="convert", **labels)
+        told(counted + more, name, or_more=True, pipeline="convert", **labels)
 
 
 def test_how_long_conversions_and_calls_of_the_gateway_take_is_told_by_buckets(site, told):
@@ -76,8 +78,8 @@ def test_how_long_conversions_and_calls_of_the_gateway_take_is_told_by_buckets(s
     assert ada.ended(ada.send_new(new_pdf()))["state"] == "complete"
 
     for name, each, counted in zip(names, labels, before, strict=True):
-        told(counted + 1, f"{name}_count", **each)
-        told(counted + 1, f"{name}_bucket", le="+Inf", **each)
+        told(counted + 1, f"{name}_count", or_more=True, **each)
+        told(counted + 1, f"{name}_bucket", or_more=True, le="+Inf", **each)
 
 
 def test_what_is_under_way_and_what_waits_is_told_apart(site, told):
@@ -85,7 +87,9 @@ def test_what_is_under_way_and_what_waits_is_told_apart(site, told):
     files = [new_pdf() for _ in range(3)]
     for pdf in files:
         site.will_get(pdf, Reply(body=held))
-    jobs = [ada.send_new(pdf) for pdf in files]
+    jobs = [ada.send_new(files[0])]
+    site.wait_for_calls(files[0], 1)  # from here on the one place is taken
+    jobs += [ada.send_new(pdf) for pdf in files[1:]]
 
     told(1, "jobs_active", queue="default")
     told(2, "queue_depth", queue="default")
