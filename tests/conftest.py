@@ -36,11 +36,11 @@ REAL_TIME = frozenset(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests in real time a second run; the summary names those that needed it."""
+    """Give tests in real time up to two more runs; the summary names those that needed them."""
     for item in items:
         place = item.nodeid.split("/", 2)  # thousands of items: a path takes longer
         if place[0] == HERE.name and place[1] in REAL_TIME:
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 @pytest.fixture(scope="session")

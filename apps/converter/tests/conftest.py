@@ -10,11 +10,11 @@ REAL_TIME = frozenset(["acceptance", "client", "gateway", "pages", "storage"])
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests in real time a second run; the summary names those that needed it."""
+    """Give tests in real time up to two more runs; the summary names those that needed them."""
     for item in items:
         place = item.nodeid.split("/", 4)
         if place[:3] == ["apps", "converter", "tests"] and place[3] in REAL_TIME:
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -12,10 +12,10 @@ REAL_TIME = tuple(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests in real time a second run; the summary names those that needed it."""
+    """Give tests in real time up to two more runs; the summary names those that needed them."""
     for item in items:
         if item.nodeid.startswith(REAL_TIME):
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
