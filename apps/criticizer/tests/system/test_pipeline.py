@@ -58,6 +58,14 @@ class TestStages:
         assert criticizer.reviewed().state is JobState.COMPLETE
         assert criticizer.reviewer.repairs == [False, True]
 
+    def test_a_bug_is_not_tried_again(self, criticizer):
+        criticizer.source.plays += [KeyError("a bug of ours")]
+
+        failed = criticizer.reviewed()
+
+        assert (failed.state, failed.error["error_class"]) == (JobState.FAILED, "BUG")
+        assert len(criticizer.source.calls) == 1
+
     def test_a_refusal_is_final(self, criticizer):
         criticizer.reviewer.plays += [Refused("policy")]
 
