@@ -199,5 +199,6 @@ def test_a_client_that_is_closed_keeps_nothing(client, gateway):
         await convert(client)
         client.close()
         await until(lambda: gateway.open_connections == 0)
+        return gateway.connections
 
-    asyncio.run(closed())
+    assert asyncio.run(closed()) == 1
