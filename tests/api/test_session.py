@@ -10,11 +10,12 @@ from fastapi import Depends
 from starlette.requests import Request
 
 from holdfast.api import ApiOptions, create_api
-from holdfast.api.access import needs
+from holdfast.api.access import Submitter, guarded_router, needs
 from holdfast.api.principal import Principal, Role
 from holdfast.api.session import COOKIE, Session, Sessions
 from holdfast.core.instant import later
 from tests.api.clients import client_of
+from tests.api.wire import answers_with, connected, head, served
 
 
 @pytest.fixture
@@ -283,3 +284,60 @@ def test_a_form_with_thousands_of_parts_is_refused(signed_in):
     answer = client.post("/form", files=parts)
 
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed_request")
+
+
+@pytest.fixture
+def taking():
+    """Routes of one who takes forms as they come."""
+    routes = guarded_router("forms")
+
+    @routes.post("")
+    async def take_form(request: Request, who: Submitter) -> int:
+        return len(b"".join([part async for part in request.stream()]))
+
+    return routes
+
+
+def test_a_form_with_its_token_in_a_field_reaches_its_route_whole(signed_in, taking):
+    client, csrf_token = signed_in
+    client.app.include_router(taking)
+
+    answer = client.post("/api/forms", files={"csrf_token": (None, csrf_token), "file": b"%PDF"})
+
+    assert answer.status_code == 200
+    assert answer.json() == int(answer.request.headers["content-length"])
+
+
+@pytest.mark.parametrize(
+    ("length", "body"),
+    [
+        ({"Content_Length": "1001"}, b"x" * 1001),
+        ({"Transfer_Encoding": "chunked"}, b"3e9\r\n" + b"x" * 1001 + b"\r\n0\r\n\r\n"),
+    ],
+    ids=["large", "of unknown length"],
+)
+def test_a_form_that_is_or_may_be_large_is_not_read_for_its_token(
+    small_app, signed_in, taking, length, body
+):
+    client, csrf_token = signed_in
+    options = ApiOptions(
+        host="127.0.0.1", max_body_bytes=1000, body_limits={"/api/forms": 1_000_000}
+    )
+    api = create_api(small_app, options=options)
+    api.include_router(taking)
+    cookie = f"{COOKIE}={client.cookies[COOKIE]}"
+    form = {"Cookie": cookie, "Content_Type": "multipart/form-data; boundary=b", **length}
+
+    with served(api, options=options) as server, connected(server) as connection:
+        # Nothing follows: whoever waits for the body waits until the connection is given up.
+        connection.sendall(head("POST", "/api/forms", **form))
+        refused = answers_with(connection, b"csrf_refused")
+    with served(api, options=options) as server, connected(server) as connection:
+        connection.sendall(head("POST", "/api/forms", X_CSRF_Token=csrf_token, **form))
+        sent = b"x" * 1001
+        connection.sendall(
+            sent if "Content_Length" in length else b"3e9\r\n" + sent + b"\r\n0\r\n\r\n"
+        )
+        taken = answers_with(connection, b"1001")
+
+    assert (refused, taken) == (True, True)

@@ -21,6 +21,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
+from starlette.types import Message
 
 from holdfast.api import walk_ins as walk_in_cookie
 from holdfast.api.doors import Visitor
@@ -264,16 +265,40 @@ async def _check_form(request: Request, session: Session) -> None:
         return
     check_site(request)
     given = request.headers.get(CSRF_HEADER)
-    if given is None and request.headers.get("content-type", "").startswith(_FORMS):
-        field = (await request.form()).get(CSRF_FIELD)
-        given = field if isinstance(field, str) else None
-    sessions = serving_of(request).sessions
-    if given is None or not sessions.is_csrf_token(given, session):
+    if given is None and _is_small_form(request):
+        given = await _token_in_form(request)
+    serving = serving_of(request)
+    if given is None or not serving.sessions.is_csrf_token(given, session):
         raise Problem(
             "csrf_refused",
             f"a request with a session has to carry its token, in the header {CSRF_HEADER} or in "
-            f"the form field {CSRF_FIELD}; load the page again, then try again",
+            f"the field {CSRF_FIELD} of a form of at most {serving.options.max_body_bytes} bytes; "
+            "load the page again, then try again",
         )
+
+
+async def _token_in_form(request: Request) -> str | None:
+    """Return what a form carries for a token, and leave the form to whoever takes it."""
+    body = await request.body()
+
+    async def again() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async with Request(request.scope, again).form() as form:
+        field = form.get(CSRF_FIELD)
+    return field if isinstance(field, str) else None
+
+
+def _is_small_form(request: Request) -> bool:
+    """Tell whether a body is a form that says how long it is, and no longer than most may be."""
+    length = request.headers.get("content-length", "")
+    return (
+        request.headers.get("content-type", "").startswith(_FORMS)
+        and "transfer-encoding" not in request.headers
+        and length.isascii()
+        and length.isdigit()
+        and int(length) <= serving_of(request).options.max_body_bytes
+    )
 
 
 def check_site(request: Request) -> None:
