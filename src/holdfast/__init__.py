@@ -3,7 +3,7 @@
 from holdfast.classify import Rule, Verdict
 from holdfast.core.breaker_policy import Breaker, BreakerMode
 from holdfast.core.dead_letter import Cause, LetterState
-from holdfast.core.delivery import DeliveryState
+from holdfast.core.delivery import DeliveryKey, DeliveryState
 from holdfast.core.failure import Category, Failure
 from holdfast.core.job import JobState
 from holdfast.core.outbox import OutboxStatus
@@ -51,6 +51,7 @@ __all__ = [
     "ConflictError",
     "CourierOptions",
     "DeliveryFilter",
+    "DeliveryKey",
     "DeliveryState",
     "DeliveryView",
     "Evidence",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from holdfast import tracing
 from holdfast.asking import LONGEST_PAGE, PAGE, asked, checked_limit, instant_since
-from holdfast.core.delivery import Delivery, DeliveryState
+from holdfast.core.delivery import Delivery, DeliveryKey, DeliveryState
 from holdfast.core.delivery_event import Finding, OperatorSays, Word
 from holdfast.core.delivery_lifecycle import decide_delivery
 from holdfast.core.promise import Promise
@@ -109,6 +109,15 @@ class Deliveries:
         now = self._clock.now()
         rows = self._store().deliveries.of_job(job_id, owner=owner)
         return [DeliveryView(each, now) for each in rows]
+
+    def of_keys(self, keys: Collection[DeliveryKey]) -> dict[DeliveryKey, DeliveryView]:
+        """Return, in one look for many, the deliveries that were made for these, whoever's."""
+        now = self._clock.now()
+        rows = self._store().deliveries.of_keys(keys) if keys else []
+        return {
+            DeliveryKey(each.subject, each.recipient, each.version): DeliveryView(each, now)
+            for each in rows
+        }
 
     def counts(self) -> dict[str, dict[DeliveryState, int]]:
         """Return, by provider, how many deliveries are in each state but `sent`."""

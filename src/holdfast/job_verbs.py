@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -76,12 +76,16 @@ class JobVerbs(StoreAccess):
     def results(self, job_id: str, *, owner: str | None = None) -> dict[str, Any]:
         """Return what the finished stages of a job's current run returned, the last one's too."""
         view = self.job(job_id, owner=owner)
-        found = {
-            checkpoint.stage: decode(checkpoint.result)
-            for checkpoint in self.store.checkpoints([view.job.id])
-        }
-        if view.state is JobState.COMPLETE:
-            found[view.job.stage] = view.result
+        return self.results_of([view])[view.id]
+
+    def results_of(self, views: Sequence[JobView]) -> dict[str, dict[str, Any]]:
+        """Return the same, by id, of jobs that were read already, in one look for all of them."""
+        found: dict[str, dict[str, Any]] = {view.id: {} for view in views}
+        for checkpoint in self.store.checkpoints([view.job.id for view in views]) if views else ():
+            found[checkpoint.job_id][checkpoint.stage] = decode(checkpoint.result)
+        for view in views:
+            if view.state is JobState.COMPLETE:
+                found[view.id][view.job.stage] = view.result
         return found
 
     def cancel(

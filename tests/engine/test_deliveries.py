@@ -4,7 +4,15 @@ import logging
 
 import pytest
 
-from holdfast import CourierOptions, DeliveryState, Evidence, Holdfast, Recipient, RetryLater
+from holdfast import (
+    CourierOptions,
+    DeliveryKey,
+    DeliveryState,
+    Evidence,
+    Holdfast,
+    Recipient,
+    RetryLater,
+)
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.errors import (
     InvalidDocument,
@@ -64,6 +72,17 @@ class TestTelling:
         drain(app)
 
         assert mailbox.told() == {"jane@example.test": 1}
+
+    def test_many_are_looked_up_at_once_by_what_they_were_made_for(self, with_mail):
+        app, _ = with_mail()
+        app.deliver("s", recipients=["a@x.test", "b@x.test"], message={"text": "hello"}, version=2)
+        drain(app)
+        told, untold = DeliveryKey("s", "b@x.test", 2), DeliveryKey("s", "b@x.test", 3)
+
+        found = app.deliveries.of_keys([told, untold])
+
+        assert {key: view.state for key, view in found.items()} == {told: DeliveryState.SENT}
+        assert app.deliveries.of_keys([]) == {}
 
     def test_who_is_optional_and_what_is_special_is_said_per_recipient(self, with_mail):
         app, mailbox = with_mail()

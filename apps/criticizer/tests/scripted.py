@@ -76,6 +76,24 @@ class ScriptedReviewer:
         return
 
 
+class Heard:
+    """An engine, and what was asked of it: a name for each question."""
+
+    def __init__(self, engine: object, asked: list[str]) -> None:
+        self._engine, self._asked = engine, asked
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._engine, name)
+        if not callable(found):
+            return Heard(found, self._asked)
+
+        def ask(*given: Any, **named: Any) -> Any:
+            self._asked.append(name)
+            return found(*given, **named)
+
+        return ask
+
+
 @dataclass
 class Criticizer:
     app: Holdfast

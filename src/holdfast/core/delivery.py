@@ -29,6 +29,14 @@ class DeliveryState(StrEnum):
     """Nobody can tell whether the provider has accepted it: a person decides."""
 
 
+class DeliveryKey(NamedTuple):
+    """What a delivery is made for, once."""
+
+    subject: str
+    recipient: str
+    version: int
+
+
 class Delivery(NamedTuple):
     """One recipient of one version of one subject; a row, as `Job` is one.
 

@@ -7,10 +7,10 @@ of the database, calls the provider and then writes what came of it under the re
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.delivery import Delivery, DeliveryState
+from holdfast.core.delivery import Delivery, DeliveryKey, DeliveryState
 from holdfast.core.instant import Instant, later
 from holdfast.store.audit import AuditEntry, record
 from holdfast.store.sql import Sql, Steps
@@ -19,6 +19,8 @@ SUBJECT: Final = "delivery"
 """The kind of subject under which the audit record keeps what is done about deliveries."""
 CHUNK: Final = 200
 TRIES: Final = 8
+LOOKED_UP: Final = 5_000
+"""Keys in one statement."""
 _FIXED: Final = frozenset(
     {"subject", "recipient", "version", "provider", "token", "message", "created_at", "trace"}
 )
@@ -68,7 +70,7 @@ class DeliveryRows:
         ordered = sorted(made, key=_key)
 
         def write(steps: Steps) -> list[Delivery]:
-            found: dict[tuple[str, str, int], Delivery] = {}
+            found: dict[DeliveryKey, Delivery] = {}
             for start in range(0, len(ordered), CHUNK):
                 missing = ordered[start : start + CHUNK]
                 for _ in range(TRIES):
@@ -149,6 +151,17 @@ class DeliveryRows:
         """Return the deliveries that belong to a job, of that owner's, the oldest first."""
         return self._find("deliveries_of_job", {"job_id": job_id, "owner": owner})
 
+    def of_keys(self, keys: Collection[DeliveryKey]) -> list[Delivery]:
+        """Return the deliveries that were made for these, in no order."""
+        wanted = [key._asdict() for key in set(keys)]
+        return [
+            delivery
+            for start in range(0, len(wanted), LOOKED_UP)
+            for delivery in self._find(
+                "deliveries_of_keys", {"rows": json.dumps(wanted[start : start + LOOKED_UP])}
+            )
+        ]
+
     def untold(self, *, after: str, limit: int) -> list[str]:
         """Return jobs, from those above the id `after`, that some delivery has ended since.
 
@@ -202,8 +215,8 @@ class DeliveryRows:
         return [_from_row(row) for row in self._sql.rows(statement, values)]
 
 
-def _key(delivery: Delivery) -> tuple[str, str, int]:
-    return delivery.subject, delivery.recipient, delivery.version
+def _key(delivery: Delivery) -> DeliveryKey:
+    return DeliveryKey(delivery.subject, delivery.recipient, delivery.version)
 
 
 def _as_json(made: Sequence[Delivery]) -> str:

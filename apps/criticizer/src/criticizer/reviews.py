@@ -11,6 +11,7 @@ An `owner` of None is somebody who may see everybody's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
@@ -18,11 +19,10 @@ from criticizer.change import Change
 from criticizer.payload import Asked, Review
 from criticizer.pipeline import FETCH_STAGE, REQUEST, REVIEW
 from criticizer.refusals import ReviewMissing, VersionRefused
-from holdfast import DeliveryFilter, DeliveryView, Holdfast, JobFilter, JobState, JobView
+from holdfast import DeliveryKey, DeliveryView, Holdfast, JobFilter, JobState, JobView
 from holdfast.errors import InvalidValue, VersionConflict
 
 MOST_VERSIONS: Final = 1_000
-MOST_TOLD: Final = 1_000
 _FIRST: Final = 1
 """The version under which the request of a new key is kept; those of reruns lie above it."""
 
@@ -48,11 +48,14 @@ class Reviews:
         Raises `VersionRefused` for a version that there is already, or a higher one, unless that
         is what was asked for before.
         """
-        kept = self._kept(asked, key, owner)
+        kept, found = self._kept(asked, key, owner), None
         if kept is None:
-            self._refuse_unfit(asked, owner)
+            found = self._of_owner(asked.changelist_id, owner)
+            _refuse_unfit(asked, found)
             kept = self._keep(asked, key, owner)
-        job, created = self._make(kept, owner)
+        if found is None or kept.changelist_id != asked.changelist_id:
+            found = self._of_owner(kept.changelist_id, owner)
+        job, created = self._make(kept, owner, found)
         mine, first = asdict(asked), asdict(kept)
         return Made(job, created, tuple(name for name in mine if mine[name] != first[name]))
 
@@ -67,9 +70,9 @@ class Reviews:
         """Return reviews, newest first."""
         return self._app.jobs(JobFilter(pipeline=REVIEW, owner=owner), before=before, limit=limit)
 
-    def results(self, view: JobView) -> dict[str, Any]:
-        """Return what the stages that are done have returned."""
-        return self._app.results(view.id)
+    def results_of(self, views: Sequence[JobView]) -> dict[str, dict[str, Any]]:
+        """Return, by job, what the stages that are done have returned."""
+        return self._app.results_of(views)
 
     def change(self, changelist_id: str, *, version: int | None, owner: str | None) -> Change:
         """Return the change that was reviewed; raises `ReviewMissing` while it is not fetched."""
@@ -80,14 +83,14 @@ class Reviews:
                     return Change.from_document(fetched)
         raise ReviewMissing(changelist_id)
 
-    def told(self, view: JobView) -> list[DeliveryView]:
-        """Return who is told of a review, in the order of its recipients."""
-        review = review_of(view)
-        wanted = DeliveryFilter(subject=review.changelist_id, version=review.review_version)
-        found = self._app.deliveries.find(wanted, limit=MOST_TOLD)
-        order = {address: place for place, address in enumerate(review.recipients)}
-        mine = [each for each in found if each.delivery.recipient in order]
-        return sorted(mine, key=lambda each: order[each.delivery.recipient])
+    def told(self, views: Sequence[JobView]) -> dict[str, list[DeliveryView]]:
+        """Return, by job, who is told of a review, in the order of its recipients."""
+        keys = {view.id: _deliveries_of(review_of(view)) for view in views}
+        found = self._app.deliveries.of_keys([key for each in keys.values() for key in each])
+        return {
+            job_id: [found[key] for key in wanted if key in found]
+            for job_id, wanted in keys.items()
+        }
 
     def _kept(self, asked: Asked, key: str, owner: str) -> Asked | None:
         """Return the request that this one repeats, if there is one."""
@@ -122,9 +125,11 @@ class Reviews:
             return kept
         return Asked(**handle.get().payload)
 
-    def _make(self, asked: Asked, owner: str) -> tuple[JobView, bool]:
-        """Make the review of a request, or find the one that was made for it."""
-        found = self._versions(asked.changelist_id, owner, exactly=True)
+    def _make(self, asked: Asked, owner: str, found: list[JobView]) -> tuple[JobView, bool]:
+        """Make the review of a request, or find the one that was made for it.
+
+        `found` are the versions there were a moment ago; those made since the engine tells of.
+        """
         of_version = [view for view in found if view.job.version == asked.review_version]
         if of_version:
             return of_version[0], False
@@ -145,37 +150,47 @@ class Reviews:
         except InvalidValue as error:
             if error.field != "version":
                 raise
-            self._refuse_unfit(asked, owner)  # another request made a review meanwhile
+            # Another request made a review meanwhile.
+            _refuse_unfit(asked, self._of_owner(asked.changelist_id, owner))
             raise
         return handle.get(), handle.created
 
-    def _refuse_unfit(self, asked: Asked, owner: str) -> None:
-        found = self._versions(asked.changelist_id, owner, exactly=True)
-        if not found:
-            return
-        versions = {view.job.version for view in found}
-        newest = found[0]
-        if asked.rerun:
-            fits = asked.review_version > newest.job.version
-        else:
-            fits = asked.review_version in versions or (
-                asked.review_version > newest.job.version and _may_go_on(found)
-            )
-        if not fits:
-            raise _refused(asked, newest.job.version, newest.id)
+    def _of_owner(self, changelist_id: str, owner: str) -> list[JobView]:
+        """Return the versions of exactly this owner, who may be nobody."""
+        found = self._versions(changelist_id, owner)
+        return [view for view in found if view.job.owner == owner]
 
-    def _versions(
-        self, changelist_id: str, owner: str | None, *, exactly: bool = False
-    ) -> list[JobView]:
+    def _versions(self, changelist_id: str, owner: str | None) -> list[JobView]:
         wanted = JobFilter(pipeline=REVIEW, key=changelist_id, owner=owner or None)
         found = self._app.jobs(wanted, limit=MOST_VERSIONS)
-        mine = [view for view in found if not exactly or view.job.owner == owner]
-        return sorted(mine, key=lambda view: view.job.version, reverse=True)
+        return sorted(found, key=lambda view: view.job.version, reverse=True)
 
 
 def review_of(view: JobView) -> Review:
     """Return what was asked for with a review."""
     return Review(**view.payload)
+
+
+def _refuse_unfit(asked: Asked, found: list[JobView]) -> None:
+    if not found:
+        return
+    versions = {view.job.version for view in found}
+    newest = found[0]
+    if asked.rerun:
+        fits = asked.review_version > newest.job.version
+    else:
+        fits = asked.review_version in versions or (
+            asked.review_version > newest.job.version and _may_go_on(found)
+        )
+    if not fits:
+        raise _refused(asked, newest.job.version, newest.id)
+
+
+def _deliveries_of(review: Review) -> list[DeliveryKey]:
+    return [
+        DeliveryKey(review.changelist_id, recipient, review.review_version)
+        for recipient in review.recipients
+    ]
 
 
 def _may_go_on(found: list[JobView]) -> bool:

@@ -2,7 +2,9 @@
 
 import pytest
 
-from apps.criticizer.tests.scripted import CRITIQUE, DIFF
+from apps.criticizer.tests.scripted import CRITIQUE, DIFF, Heard
+from criticizer.http.documents import documents_of
+from criticizer.reviews import Reviews
 from criticizer.sources.errors import ChangeMissing, SourceFailed
 
 BODY = {
@@ -165,6 +167,17 @@ class TestShowing:
         named = [each["changelist_id"] for page in (first, rest) for each in page["items"]]
         assert named == [f"cl-{number}" for number in (4, 3, 2, 1, 0)]
         assert rest["next"] is None
+
+    def test_a_page_of_reviews_takes_one_look_each_at_jobs_results_and_deliveries(self, criticizer):
+        for number in range(4):
+            criticizer.reviewed(f"k-{number}", changelist_id=f"cl-{number}")
+        asked = []
+        reviews = Reviews(Heard(criticizer.app, asked))
+
+        page = documents_of(reviews.latest(owner=None, before=None, limit=20), reviews)
+
+        assert [len(each.deliveries) for each in page] == [2, 2, 2, 2]
+        assert asked == ["jobs", "results_of", "of_keys"]
 
 
 class TestWhoMaySee:

@@ -4,7 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from apps.criticizer.tests.scripted import Heard
+from criticizer.payload import Asked
 from criticizer.refusals import VersionRefused
+from criticizer.reviews import Reviews
 from holdfast import JobFilter, JobState
 from holdfast.errors import HoldfastError
 
@@ -154,6 +157,21 @@ class TestVersions:
         assert sum(each.created for each in made) == 1
         assert len({each.job.id for each in made}) == 1
         assert len(criticizer.mail.sent()) == 4
+
+
+@pytest.mark.parametrize("asked", [{}, {"review_version": 4, "rerun": True}])
+def test_the_versions_of_a_change_are_read_once_for_a_new_request(criticizer, asked):
+    criticizer.reviewed()
+    heard = []
+    given = Asked(
+        changelist_id="cl-17", recipients=["ada@example.org"], **{"review_version": 3, **asked}
+    )
+
+    made = Reviews(Heard(criticizer.app, heard)).ask(given, key="k-2", owner="")
+
+    assert made.created is bool(asked)
+    # Whether the key is known, and which versions there are.
+    assert heard.count("jobs") == 2
 
 
 def test_what_cannot_be_kept_is_refused_and_makes_nothing(criticizer):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.delivery import Delivery, DeliveryState, intent
+from holdfast.core.delivery import Delivery, DeliveryKey, DeliveryState, intent
 from holdfast.core.instant import Instant
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
@@ -236,6 +236,24 @@ class DeliveryConformance:
 
         assert store.deliveries.of_job("job-1") == [made[0], made[2]]
         assert store.deliveries.of_job("job-3") == []
+
+    def test_deliveries_are_found_by_what_they_were_made_for(self, store: Store) -> None:
+        made = [
+            new_delivery(subject=subject, recipient="ada@example.org", version=version)
+            for subject, version in (("s-1", 1), ("s-1", 2), ("s-2", 1))
+        ]
+        store.deliveries.ensure(made)
+        wanted = [
+            DeliveryKey("s-1", "ada@example.org", 2),
+            DeliveryKey("s-2", "ada@example.org", 1),
+            DeliveryKey("s-2", "ada@example.org", 1),
+            DeliveryKey("s-2", "bob@example.org", 1),
+        ]
+
+        found = store.deliveries.of_keys(wanted)
+
+        assert sorted(each.id for each in found) == sorted([made[1].id, made[2].id])
+        assert store.deliveries.of_keys([]) == []
 
     def test_a_job_is_untold_until_it_was_looked_at_since_its_deliveries_ended(
         self, store: Store

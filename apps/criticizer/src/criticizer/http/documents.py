@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -116,20 +117,19 @@ class ReviewList(BaseModel):
     """What `before` has to be for those after them."""
 
 
-def document_of(view: JobView, reviews: Reviews) -> ReviewDocument:
-    """Return a review as it stands."""
-    return ReviewDocument(**_values(view, reviews))
+def documents_of(views: Sequence[JobView], reviews: Reviews) -> list[ReviewDocument]:
+    """Return reviews as they stand."""
+    results, told = reviews.results_of(views), reviews.told(views)
+    return [ReviewDocument(**_values(view, results[view.id], told[view.id])) for view in views]
 
 
 def answer_of(made: Made, reviews: Reviews) -> ReviewAnswer:
     """Return what a request is answered with."""
-    return ReviewAnswer(
-        **_values(made.job, reviews), replayed=not made.created, differs=list(made.differs)
-    )
+    (document,) = documents_of([made.job], reviews)
+    return ReviewAnswer(**dict(document), replayed=not made.created, differs=list(made.differs))
 
 
-def _values(view: JobView, reviews: Reviews) -> dict[str, Any]:
-    results = reviews.results(view)
+def _values(view: JobView, results: dict[str, Any], told: Sequence[DeliveryView]) -> dict[str, Any]:
     fetched: dict[str, Any] = results.get(FETCH_STAGE) or {}
     reviewed: dict[str, Any] = results.get(LLM_STAGE) or {}
     review, error = review_of(view), view.error
@@ -150,7 +150,7 @@ def _values(view: JobView, reviews: Reviews) -> dict[str, Any]:
         "output_tokens": reviewed.get("output_tokens"),
         "cost_usd": reviewed.get("cost_usd"),
         "critique": reviewed.get("critique"),
-        "deliveries": [_told(each) for each in reviews.told(view)],
+        "deliveries": [_told(each) for each in told],
         "error": None
         if error is None
         else Failed(error_class=error["error_class"], message=error["message"]),

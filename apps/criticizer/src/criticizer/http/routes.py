@@ -16,7 +16,7 @@ from criticizer.http.documents import (
     ReviewList,
     ReviewVersions,
     answer_of,
-    document_of,
+    documents_of,
 )
 from criticizer.payload import MAX_NAME, MAX_VERSION, Asked
 from criticizer.refusals import ReviewMissing, VersionRefused
@@ -80,7 +80,7 @@ def _asking(reviews: Reviews) -> APIRouter:
         """List reviews, newest first."""
         found = reviews.latest(owner=who.owner, before=before, limit=limit)
         return ReviewList(
-            items=[document_of(view, reviews) for view in found],
+            items=documents_of(found, reviews),
             next=found[-1].id if len(found) == limit else None,
         )
 
@@ -89,9 +89,7 @@ def _asking(reviews: Reviews) -> APIRouter:
         """Show the reviews of a change: every version, its critique, and who was told when."""
         with told_as_problems():
             found = reviews.versions(changelist_id, owner=who.owner)
-        return ReviewVersions(
-            changelist_id=changelist_id, versions=[document_of(view, reviews) for view in found]
-        )
+        return ReviewVersions(changelist_id=changelist_id, versions=documents_of(found, reviews))
 
     return routes
 
