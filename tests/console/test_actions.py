@@ -67,6 +67,25 @@ def test_what_stands_in_the_way_is_said_and_what_was_written_is_kept(site: Site)
     assert Form(answer.text).fields["evidence"] == "I looked at the graphs"
 
 
+@pytest.mark.parametrize("field", ["canary", "rate", "stop_after"])
+def test_a_number_that_is_none_is_told_and_starts_nothing(site: Site, field: str):
+    site.dead(1)
+    (group,) = site.app.dead.groups()
+    client = site.local()
+    path = f"/groups/{group.fingerprint}/replay"
+
+    answers = {
+        text: answered(client, path, evidence=WHY, **{field: text})
+        for text in ("nan", "-inf", "1e400", "1e300", "-1", "ten", "1" * 400)
+    }
+
+    assert {
+        text: answer.status_code for text, answer in answers.items() if answer.status_code != 422
+    } == {}
+    assert Form(answers["nan"].text).fields[field] == "nan"
+    assert list(site.app.replays.latest()) == []
+
+
 def test_two_who_do_the_same_do_it_once(site: Site):
     filled = site.fill()
     client = site.local()

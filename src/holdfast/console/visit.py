@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite, nan
 from typing import Final
 from urllib.parse import urlencode
 
@@ -90,14 +91,17 @@ class Visit:
         if text is None:
             return otherwise
         try:
-            return float(text)
+            found = float(text)
         except ValueError:
-            raise InvalidValue("form", field=name, value=text, limit="a number") from None
+            found = nan
+        if not isfinite(found):
+            raise InvalidValue("form", field=name, value=text, limit="a number")
+        return found
 
     def count(self, name: str) -> int | None:
         """Return a whole number of the form; None where it is left empty."""
         found = self.number(name)
-        if found is not None and found != int(found):
+        if found is not None and not found.is_integer():
             raise InvalidValue("form", field=name, value=found, limit="a whole number")
         return None if found is None else int(found)
 
