@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     Remark: TypeAlias = Mapping[str, str | int | None]
     """What a ledger entry says besides: who asked, why, for how long."""
 
-_text: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _quoted: Final[Callable[[str], str]] = json.encoder.encode_basestring
+_WORDS: Final[dict[int | None, str]] = {None: "null", True: "true", False: "false"}
 
 
 def put_back(
@@ -152,6 +152,6 @@ def _members(remark: Remark) -> str:
         if type(value) is int:
             text = f'{text},"{name}":{value}'
         else:
-            written = _quoted(value) if isinstance(value, str) else _text(value)
+            written = _quoted(value) if isinstance(value, str) else _WORDS[value]
             text = f'{text},"{name}":{written}'
     return text

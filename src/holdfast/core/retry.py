@@ -103,7 +103,8 @@ class Retry:
         limit = self._limit_us
         floor = self._floor_us
         backoffs = self._backoffs_us
-        backoff = backoffs[max(failures - 1, 0)] if failures <= len(backoffs) else backoffs[-1]
+        place = failures - 1 if failures > 0 else 0
+        backoff = backoffs[place] if place < len(backoffs) else backoffs[-1]
 
         jitter = self.jitter
         if jitter is _FULL:
@@ -121,7 +122,8 @@ class Retry:
 
         wait_us = int(delay)
         if retry_after_us is not None and self.honour_retry_after and retry_after_us > wait_us:
-            return max(wait_us, min(self._ceiling_us, retry_after_us))
+            asked_us = retry_after_us if retry_after_us < self._ceiling_us else self._ceiling_us
+            return asked_us if asked_us > wait_us else wait_us
         return wait_us
 
     def exhausted(self, attempt: int) -> bool:
