@@ -112,6 +112,11 @@ def run(
     return done
 
 
+def _beside_these_tests() -> str:
+    """Where the code is that belongs to these tests, which need not be what is installed."""
+    return os.pathsep.join(map(str, [ROOT / "src", *sorted(ROOT.glob("apps/*/src"))]))
+
+
 class _WarmParent:
     """The process that has imported, and the way to tell it what to start."""
 
@@ -122,7 +127,7 @@ class _WarmParent:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.warm.parent", str(theirs.fileno())],
             cwd=ROOT,
-            env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+            env={**os.environ, "PYTHONPATH": _beside_these_tests()},
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
         )

@@ -6,10 +6,11 @@ import pty
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.warm.process import WarmProcess, _WarmParent, run
+from tests.warm.process import ROOT, WarmProcess, _WarmParent, run
 
 SELF = """
 import json, os, sys
@@ -76,6 +77,14 @@ def test_modules_are_looked_for_where_the_environment_says(tmp_path):
 
     assert text_of(asks, env={"PYTHONPATH": str(tmp_path)}) == "found\n"
     assert run([sys.executable, *asks], stderr=subprocess.DEVNULL, env={}).returncode == 1
+
+
+def test_its_code_is_what_lies_beside_these_tests_whatever_is_installed():
+    found = text_of(
+        ["-c", "import converter, holdfast; print(converter.__file__, holdfast.__file__)"]
+    )
+
+    assert [Path(each).is_relative_to(ROOT) for each in found.split()] == [True, True]
 
 
 def test_what_it_leaves_in_itself_is_not_seen_by_the_next():
