@@ -252,7 +252,9 @@ def test_what_was_never_sent_is_known_not_to_be_accepted(subject: Subject):
     with Server(lambda _: None, tls=untrusted_tls()) as server:
         provider, message = subject.at(server.url)
         untrusted = caught(provider.send, message, token=TOKEN, timeout_s=TIMEOUT_S)
+        connections = server.connections
 
+    assert connections == 1
     assert rows.row_of(refused) == rows.UNSENT
     assert rows.row_of(deaf) == rows.TIMEOUT_UNSENT
     assert rows.row_of(untrusted) == rows.AUTH

@@ -135,6 +135,32 @@ def test_a_token_of_a_run_that_is_over_is_refused(open_app, clock):
     assert job.get().result == "approved by grace"
 
 
+def test_a_token_answers_its_own_stage_and_no_other_that_waits(open_app, clock):
+    tokens: dict[str, str] = {}
+    pipeline = Pipeline("two-signatures")
+
+    @pipeline.stage
+    def first(job) -> Wait:
+        tokens["first"] = job.callback_token()
+        return Wait()
+
+    @pipeline.stage
+    def second(job) -> Wait:
+        tokens["second"] = job.callback_token()
+        return Wait()
+
+    app = open_app(pipeline, clock=clock)
+    job = app.submit("two-signatures")
+    run_inline(app)
+    app.resume(tokens["first"], "grace")
+    run_inline(app)
+    again = app.resume(tokens["first"], "mallory", message_id="m-1")
+    assert (again.state, again.job.stage) == (JobState.WAITING, "second")
+    app.resume(tokens["second"], "ada")
+
+    assert job.get().result == "ada"
+
+
 def test_every_program_on_the_database_reads_the_tokens_of_the_others(open_app, clock):
     approvals = Approvals()
     _, job = waiting(open_app, clock, approvals)
