@@ -122,7 +122,10 @@ class DeadLetters:
         stage = None if plan is None else plan.stage(view.letter.stage)
         return LetterReport(
             view,
-            attempts_allowed=None if stage is None else stage.retry.attempts,
+            # A failure with a budget of its own may have allowed more.
+            attempts_allowed=None
+            if stage is None
+            else max(stage.retry.attempts, view.letter.attempts),
             actions=store.audit.latest(
                 subject_kind=SUBJECT, subject=view.id, limit=_FACTS_OF_THE_PAST
             ),

@@ -15,7 +15,10 @@ from holdfast.view import HistoryLine
 def attempt_of(job: Job, plan: Plan | None) -> str:
     """Return the attempt and how many the stage allows."""
     stage = plan.stage(job.stage) if plan is not None else None
-    return f"{job.attempt} of {stage.retry.attempts}" if stage is not None else str(job.attempt)
+    if stage is None:
+        return str(job.attempt)
+    # A failure with a budget of its own may have allowed more.
+    return f"{job.attempt} of {max(stage.retry.attempts, job.attempt)}"
 
 
 def queued(job: Job, history: Sequence[HistoryLine], now: Instant) -> str:

@@ -1,5 +1,7 @@
 """What a verdict may say, and what of it reaches the failure."""
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast.classify import Rule, Verdict, classify
@@ -53,6 +55,8 @@ def test_a_rule_without_a_verdict_is_refused():
         ("attempts", {"attempts": 2.0}),
         ("attempts", {"attempts": True}),
         ("attempts", {"attempts": 10_001}),
+        ("own_budget", {"own_budget": 1, "attempts": 2}),
+        ("own_budget", {"own_budget": True}),
         ("retry_after_us", {"retry_after_us": -1}),
         ("retry_after_us", {"retry_after_us": "5"}),
         ("blames_upstream", {"blames_upstream": 1}),
@@ -68,7 +72,10 @@ def test_a_verdict_of_the_wrong_kind_is_refused(field, arguments):
 def test_a_limit_on_attempts_reaches_the_failure():
     few = Verdict("MY_RETRY", retryable=True, attempts=2)
 
-    assert classify(LibraryError(), [Rule(LibraryError, few)], now=NOW).attempts == 2
+    failure = classify(LibraryError(), [Rule(LibraryError, few)], now=NOW)
+    assert (failure.attempts, failure.own_budget) == (2, False)
+    own = [Rule(LibraryError, replace(few, own_budget=True))]
+    assert classify(LibraryError(), own, now=NOW).own_budget
     assert classify(LibraryError(), [Rule(LibraryError, RETRY)], now=NOW).attempts is None
 
 

@@ -19,6 +19,7 @@ PLAN = Plan("p", (StagePlan("two", RETRY),))
 TWICE = Failure(
     error_class="DISK", message="it broke", category=Category.TRANSIENT, retryable=True, attempts=2
 )
+TWICE_ANYWAY = replace(TWICE, own_budget=True)
 
 
 def processing(attempt):
@@ -45,6 +46,34 @@ def test_as_many_attempts_may_end_like_this_as_the_failure_allows(attempt, alike
     decision = decide(processing(attempt), Failed(TWICE, alike), PLAN, NOW, 0.5)
 
     assert decision.entry.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("attempt", "alike", "kind"),
+    [
+        (5, 0, Kind.RETRIED),
+        (6, 1, Kind.FAILED),
+        (5, 1, Kind.FAILED),
+        (2, 1, Kind.FAILED),
+        (5, None, Kind.FAILED),
+    ],
+)
+def test_a_failure_with_a_budget_of_its_own_may_be_tried_beyond_the_stages(attempt, alike, kind):
+    decision = decide(processing(attempt), Failed(TWICE_ANYWAY, alike), PLAN, NOW, 0.5)
+
+    assert decision.entry.kind is kind
+
+
+def test_a_stage_of_one_attempt_has_another_after_such_a_failure_and_no_third():
+    plan = Plan("p", (StagePlan("two", Retry(attempts=1)),))
+    other = replace(TWICE, attempts=None)
+
+    first = decide(processing(1), Failed(TWICE_ANYWAY), plan, NOW, 0.5)
+    second = decide(processing(2), Failed(TWICE_ANYWAY, alike=1), plan, NOW, 0.5)
+    another = decide(processing(2), Failed(other), plan, NOW, 0.5)
+
+    kinds = [each.entry.kind for each in (first, second, another)]
+    assert kinds == [Kind.RETRIED, Kind.FAILED, Kind.FAILED]
 
 
 def test_attempts_are_alike_when_they_failed_with_the_same_class():
@@ -76,6 +105,9 @@ def test_what_failed_in_an_earlier_stage_or_before_a_manual_retry_is_over(end):
         (2, replace(TWICE, attempts=None), False),
         (2, replace(TWICE, attempts=1), False),
         (2, replace(TWICE, retryable=False), False),
+        (5, TWICE_ANYWAY, True),
+        (1, TWICE_ANYWAY, False),
+        (5, replace(TWICE_ANYWAY, attempts=None), False),
     ],
 )
 def test_the_past_is_asked_for_only_where_it_decides(attempt, failure, depends):
@@ -84,8 +116,9 @@ def test_the_past_is_asked_for_only_where_it_decides(attempt, failure, depends):
 
 @pytest.mark.parametrize("attempt", range(1, 6))
 @pytest.mark.parametrize("limit", [None, 1, 2, 3])
-def test_where_it_does_not_it_would_change_nothing(attempt, limit):
-    failure = replace(TWICE, attempts=limit)
+@pytest.mark.parametrize("own_budget", [False, True])
+def test_where_it_does_not_it_would_change_nothing(attempt, limit, own_budget):
+    failure = replace(TWICE, attempts=limit, own_budget=own_budget)
     if depends_on_repeats(processing(attempt), failure, RETRY):
         return
     without = decide(processing(attempt), Failed(failure), PLAN, NOW, 0.5)

@@ -53,6 +53,9 @@ class Verdict:
     Left out, it follows from the error class: timeouts, lost connections and 5xx are. For an error
     class of your own it is what the built-in table would have said of the exception.
     """
+    own_budget: bool = False
+    """Whether as many attempts as `attempts` says may end like this also where others have used up
+    the stage's budget."""
     effective_category: Category = field(init=False, repr=False, compare=False)
     """The category, given or implied; worked out once, because many exceptions get one verdict."""
     effective_severity: Severity = field(init=False, repr=False, compare=False)
@@ -65,10 +68,14 @@ class Verdict:
         object.__setattr__(self, "error_class", plain_name)
         _check_kind("retryable", self.retryable, bool)
         _check_kind("outcome_known", self.outcome_known, bool)
+        _check_kind("own_budget", self.own_budget, bool)
         _check_kind("category", self.category, Category, type(None))
         _check_kind("severity", self.severity, Severity, type(None))
         _check_kind("blames_upstream", self.blames_upstream, bool, type(None))
         _check_whole("attempts", self.attempts, least=1, most=MAX_ATTEMPTS)
+        if self.own_budget and self.attempts is None:
+            limit = "False unless `attempts` says how large it is"
+            raise InvalidPolicy("Verdict", field="own_budget", value=True, limit=limit)
         _check_whole("retry_after_us", self.retry_after_us, least=0, most=MAX_RETRY_AFTER_US)
         implied = Category.TRANSIENT if self.retryable else Category.PERMANENT
         category = self.category or implied

@@ -103,6 +103,7 @@ def classify_by(
         http_status=found.http_status,
         retry_after_us=found.retry_after_us,
         attempts=verdict.attempts,
+        own_budget=verdict.own_budget,
         blames_upstream=found.blames_upstream,
         exception_type=described.exception_type,
         stack="\n".join((*search.troubles, stack)) if search.troubles else stack,

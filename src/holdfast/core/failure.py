@@ -24,7 +24,7 @@ _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SAFE_ASCII: Final = b"\t\n" + bytes(range(0x20, 0x7F))
 _LONGEST_MARKER: Final = 48
 _BOOL: Final = frozenset({bool})
-_THREE_BOOLS: Final = (bool, bool, bool)
+_ALL_BOOLS: Final = (bool, bool, bool, bool)
 _INT_OR_NONE: Final = frozenset({int, type(None)})
 
 _Kind = TypeVar("_Kind", bound=StrEnum)
@@ -102,6 +102,8 @@ class Failure:
     retry_after_us: int | None = None
     attempts: int | None = None
     """At most this many attempts of a stage may end like this, whatever its budget."""
+    own_budget: bool = False
+    """Whether so many may, also when the stage's budget is used up by then."""
     blames_upstream: bool = False
     """Whether this is evidence that the upstream is unwell: what a breaker counts.
 
@@ -131,9 +133,11 @@ class Failure:
             type(self.retryable),
             type(self.outcome_known),
             type(self.blames_upstream),
+            type(self.own_budget),
         )
-        if flags != _THREE_BOOLS:
-            self._refuse_kind(_BOOL, "bool", "retryable", "outcome_known", "blames_upstream")
+        if flags != _ALL_BOOLS:
+            booleans = ("retryable", "outcome_known", "blames_upstream", "own_budget")
+            self._refuse_kind(_BOOL, "bool", *booleans)
         if not (
             type(self.http_status) in _INT_OR_NONE
             and type(self.attempts) in _INT_OR_NONE
@@ -172,6 +176,7 @@ class Failure:
             "http_status": self.http_status,
             "retry_after_us": self.retry_after_us,
             "attempts": self.attempts,
+            "own_budget": self.own_budget,
             "blames_upstream": self.blames_upstream,
             "exception_type": self.exception_type,
             "stack": self.stack,

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from holdfast.core.change import Remark
     from holdfast.core.plan import Plan, StagePlan
+    from holdfast.core.retry import Retry
 
 ACCEPTS: Final[Mapping[JobState, frozenset[type[Event]]]] = {
     JobState.QUEUED: frozenset({CancelRequested, DeadlinePassed}),
@@ -181,12 +182,7 @@ def _after_failure(
     if deadline.passed(job, now):
         return _expire(job, now, remark={"last_failure": failure.error_class})
     retry = stage.retry
-    limit = failure.attempts
-    if (
-        not failure.retryable
-        or job.attempt >= retry.attempts
-        or (limit is not None and (job.attempt if alike is None else alike + 1) >= limit)
-    ):
+    if not failure.retryable or _is_spent(job, retry, failure, alike):
         return _fail(job, failure, now)
     asked_us = failure.retry_after_us
     delay_us = retry.delay_us(failures=job.attempt, roll=roll, retry_after_us=asked_us)
@@ -199,6 +195,14 @@ def _after_failure(
     )
     noted = entry(job, Kind.RETRIED, now, failure, remark)
     return Decision(job.id, job.revision, change, noted, None, failure)
+
+
+def _is_spent(job: Job, retry: Retry, failure: Failure, alike: int | None) -> bool:
+    """Tell whether no attempt may follow, of this stage or after such a failure."""
+    limit = failure.attempts
+    if limit is not None and (job.attempt if alike is None else alike + 1) >= limit:
+        return True
+    return job.attempt >= retry.attempts and (limit is None or not failure.own_budget)
 
 
 def _fail(job: Job, failure: Failure, now: Instant, remark: Remark | None = None) -> Decision:

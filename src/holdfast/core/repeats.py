@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 def depends_on_repeats(job: Job, failure: Failure, retry: Retry) -> bool:
     """Tell whether the attempts before this one decide if there is another."""
     limit = failure.attempts
-    return limit is not None and failure.retryable and 1 < limit <= job.attempt < retry.attempts
+    if limit is None or not failure.retryable or not 1 < limit <= job.attempt:
+        return False
+    return failure.own_budget or job.attempt < retry.attempts
 
 
 def failed_alike(failure: Failure, history: Sequence[Entry]) -> int:

@@ -43,7 +43,7 @@ STORAGE_RULES: Final = (
     Rule(StorageFull, Verdict(IO_ERROR, retryable=False, blames_upstream=False)),
     Rule(
         StorageError,
-        Verdict(IO_ERROR, retryable=True, attempts=_WRITES, blames_upstream=False),
+        Verdict(IO_ERROR, retryable=True, attempts=_WRITES, own_budget=True, blames_upstream=False),
     ),
 )
 """What the failures of storage mean; a full disk does not empty itself between two attempts."""

@@ -177,6 +177,27 @@ class TestStorageFailures:
         assert converter.app.job(taken.job.id).state is JobState.COMPLETE
         assert read(converter.conversions, taken.job.id) == b"<kept/>"
 
+    def test_a_result_write_that_fails_in_the_last_attempt_is_retried_once(self, converter):
+        lost = ConnectionResetError("lost")
+        converter.gateway.plays += [lost, lost, fails_to_write, b"<kept/>"]
+        taken = converter.take()
+        drain(converter.app)
+
+        assert read(converter.conversions, taken.job.id) == b"<kept/>"
+
+    def test_beyond_the_last_attempt_nothing_but_a_write_is_retried(self, converter):
+        lost = ConnectionResetError("lost")
+        converter.gateway.plays += [lost, fails_to_write, fails_to_write, b"<never/>"]
+        twice = converter.take()
+        drain(converter.app)
+        converter.gateway.plays[:] = [lost, lost, fails_to_write, lost, b"<never/>"]
+        other = converter.take(PDF_BYTES + b"another")
+        drain(converter.app)
+
+        assert code_of(converter, twice.job.id) == "IO_ERROR"
+        assert code_of(converter, other.job.id) == "GW_5XX"
+        assert len(converter.gateway.calls) == 3 + 4
+
     def test_a_failed_result_write_is_retried_once(self, converter):
         converter.gateway.plays += [fails_to_write, fails_to_write, b"<never/>"]
         taken = converter.take()

@@ -193,7 +193,8 @@ def _stages(job: Job, plan: Plan | None, results: dict[str, Any]) -> list[Stage]
         if stage.name in results:
             stages.append(Stage(stage.name, f"done{calls}", words.GOOD))
         elif stage.name == job.stage:
-            attempt = f"attempt {max(job.attempt, 1)} of {allowed}{calls}"
+            # A failure with a budget of its own may have allowed more.
+            attempt = f"attempt {max(job.attempt, 1)} of {max(allowed, job.attempt)}{calls}"
             stages.append(Stage(stage.name, attempt, words.tone(job.state.value)))
         else:
             stages.append(Stage(stage.name, f"up to {allowed} attempts{calls}", words.OVER))

@@ -39,7 +39,7 @@ class Conversion(BaseModel):
     """The same in plain words."""
     attempt: int
     attempts: int
-    """How many attempts it gets."""
+    """How many attempts it gets; one more after a result that could not be kept."""
     created_at: datetime
     finished_at: datetime | None
     error_code: str | None
@@ -93,7 +93,7 @@ def document_of(
         state=state,
         says=says,
         attempt=job.attempt,
-        attempts=attempts,
+        attempts=max(attempts, job.attempt),
         created_at=view.created_at,
         finished_at=view.finished_at,
         error_code=code,
