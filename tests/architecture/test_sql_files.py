@@ -13,8 +13,6 @@ FOLDERS = {name: STORE / name / "sql" for name in ("sqlite", "postgres")}
 ONLY_SQLITE = {
     "apply_checkpoint": "PostgreSQL writes it within its apply",
     "apply_ledger": "PostgreSQL writes it within its apply",
-    "count_active": "PostgreSQL plans `count_found` anew for its values",
-    "find_active": "PostgreSQL plans `find` anew for its values",
     "paused": "PostgreSQL looks at paused queues within its claim",
     "twin": "PostgreSQL returns twins from its insert",
 }

@@ -166,6 +166,14 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
     ),
     "get": (lambda it: it.store.get([job.id for job in it.running[:10]]), KEY_OF_ID),
     "find": (lambda it: it.store.find(JobFilter(), before=None, limit=10), KEY_OF_ID),
+    "find queued": (lambda it: _find(it, states=(JobState.QUEUED,)), _index("job_due")),
+    "find processing": (lambda it: _find(it, states=(JobState.PROCESSING,)), _index("job_leased")),
+    "find waiting": (lambda it: _find(it, states=(JobState.WAITING,)), _index("job_waiting")),
+    "count queued": (
+        lambda it: it.store.count(JobFilter((JobState.QUEUED,)), at_most=10),
+        _index("job_due"),
+    ),
+    "queues": (lambda it: it.store.queues(now=NOW), _index("job_due")),
     "find failed": (lambda it: _find(it, states=(JobState.FAILED,)), _index("job_failed")),
     "find by error": (lambda it: _find(it, error_class="NETWORK"), _index("job_failed")),
     "find cancelled": (lambda it: _find(it, states=(JobState.CANCELLED,)), _index("job_cancelled")),
@@ -190,6 +198,9 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
         ("holdfast_job_key", "job_key"),
     ),
 }
+
+ALL_OF_A_STATE = {"find queued", "find processing", "find waiting", "count queued", "queues"}
+"""What walks the index of a state from one end to the other, and nothing else."""
 
 every_operation = pytest.mark.parametrize("name", OPERATIONS)
 
@@ -232,6 +243,7 @@ class TestSqlite:
             "held_by",  # all that is leased is little
             "find",  # walks the key from the newest down
             "count",  # the same
+            *ALL_OF_A_STATE,
         }
 
     @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
 from holdfast.core.ids import JobId, id_before
 from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import MOST_URGENT
+from holdfast.core.job import ACTIVE, MOST_URGENT
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -92,6 +92,12 @@ def since_id(wanted: JobFilter) -> JobId | None:
     if wanted.created_since is None:
         return None
     return id_before(Instant(max(wanted.created_since - _CLOCKS_APART_US, 0)))
+
+
+def is_active(wanted: JobFilter) -> bool:
+    """Tell whether the index of a state that is not an end leads to what a filter asks for."""
+    narrower = wanted.key is not None or wanted.error_class is not None
+    return len(wanted.states) == 1 and wanted.states[0] in ACTIVE and not narrower
 
 
 class Position(NamedTuple):

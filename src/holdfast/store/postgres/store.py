@@ -31,6 +31,7 @@ from holdfast.store.contract import (
     Twin,
     Violation,
     WorkerRow,
+    is_active,
     since_id,
 )
 from holdfast.store.parts import Parts
@@ -260,13 +261,15 @@ class PostgresStore(Parts):
 
     @timed
     def find(self, wanted: JobFilter, *, before: JobId | None, limit: int) -> list[Job]:
+        statement = "find_active" if is_active(wanted) else "find"
         values = {**_filter(wanted), "before": before, "limit": limit}
-        rows = self._run(lambda own: fetch(own, "find", values, prepare=False))
+        rows = self._run(lambda own: fetch(own, statement, values, prepare=False))
         return [job_from_row(row) for row in rows]
 
     def count(self, wanted: JobFilter, *, at_most: int) -> int:
+        statement = "count_active" if is_active(wanted) else "count_found"
         values = {**_filter(wanted), "limit": at_most}
-        rows = self._run(lambda own: fetch(own, "count_found", values, prepare=False))
+        rows = self._run(lambda own: fetch(own, statement, values, prepare=False))
         return cast("int", rows[0][0])
 
     def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:

@@ -5,14 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from holdfast.core.job import ACTIVE, JobState
+from holdfast.core.job import JobState
 from holdfast.store.contract import JobFilter, since_id
-
-
-def is_active(wanted: JobFilter) -> bool:
-    """Tell whether the index of a state that is not an end leads to what a filter asks for."""
-    narrower = wanted.key is not None or wanted.error_class is not None
-    return len(wanted.states) == 1 and wanted.states[0] in ACTIVE and not narrower
 
 
 def filter_values(wanted: JobFilter) -> dict[str, Any]:

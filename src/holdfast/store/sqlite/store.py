@@ -30,6 +30,7 @@ from holdfast.store.contract import (
     Twin,
     Violation,
     WorkerRow,
+    is_active,
 )
 from holdfast.store.outbox import any_publishes
 from holdfast.store.parts import Parts
@@ -41,7 +42,7 @@ from holdfast.store.rows import (
 )
 from holdfast.store.sqlite import borrowed, writes
 from holdfast.store.sqlite.connection import WRITE_TIMEOUT_S, Database
-from holdfast.store.sqlite.job_filter import filter_values, is_active
+from holdfast.store.sqlite.job_filter import filter_values
 from holdfast.store.sqlite.listener import SqliteListener
 from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect, by_hand
 from holdfast.store.sqlite.narrowing import narrowed
