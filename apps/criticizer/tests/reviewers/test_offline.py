@@ -1,5 +1,6 @@
 """Reviews without a model."""
 
+import tempfile
 import textwrap
 import time
 
@@ -112,11 +113,13 @@ def test_other_files_and_deleted_ones_are_not_judged(findings):
 
 
 def test_no_configuration_is_taken_from_the_change_or_from_here(findings, tmp_path, monkeypatch):
-    (tmp_path / "ruff.toml").write_text("lint.select = []\n")
+    silent = 'lint.per-file-ignores = {"*.py" = ["ALL"]}\n'
+    (tmp_path / "ruff.toml").write_text(silent)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    # Above the folder in which ruff reads the change.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("RUFF_NO_CACHE", "nonsense")
-    diff = new_file("ruff.toml", "lint.select = []\n") + new_file("a.py", "import os\n")
+    diff = new_file("ruff.toml", silent) + new_file("a.py", "import os\n")
 
     assert findings(diff) == [("a.py", 1, "F401")]
 
