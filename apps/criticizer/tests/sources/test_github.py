@@ -3,9 +3,11 @@
 import pytest
 
 from apps.criticizer.tests.change_server import ROPE_DIFF
-from apps.criticizer.tests.scripted_server import Reply
+from apps.criticizer.tests.scripted_server import Reply, json_reply
 from criticizer.sources.errors import BadChangeId, ChangeMissing, ChangeTooLarge
 from criticizer.sources.github import GitHubSource, _pages_at
+
+REPOSITORY = "/api/v3/repos/team/rope"
 
 
 @pytest.fixture
@@ -16,28 +18,75 @@ def source(server):
 @pytest.mark.parametrize(
     ("changelist_id", "places"),
     [
-        ("team/rope#12", ("/repos/team/rope/pulls/12", "/team/rope/pull/12")),
-        ("team/rope@abc123", ("/repos/team/rope/commits/abc123", "/team/rope/commit/abc123")),
-        (
-            "team/rope@feature/x",
-            ("/repos/team/rope/commits/feature%2Fx", "/team/rope/commit/feature%2Fx"),
-        ),
-        (
-            "team/rope@v1.0...main",
-            ("/repos/team/rope/compare/v1.0...main", "/team/rope/compare/v1.0...main"),
-        ),
+        ("team/rope#12", ("pulls/12", "pull/12")),
+        ("team/rope@abc123", ("commits/abc123", "commit/abc123")),
+        ("team/rope@feature/x", ("commits/feature%2Fx", "commit/feature%2Fx")),
+        ("team/rope@v1.0...main", ("compare/v1.0...main", "compare/v1.0...main")),
     ],
 )
 def test_each_kind_of_change_has_its_place(server, source, fetched, changelist_id, places):
     path, page = places
-    server.add_file(f"/api/v3{path}", ROPE_DIFF)
+    server.add_file(f"{REPOSITORY}/{path}", ROPE_DIFF)
     change = fetched(source, changelist_id)
 
-    assert (change.diff, change.title) == (ROPE_DIFF, changelist_id)
-    assert change.url == f"{server.url}{page}"
-    (call,) = server.calls
-    assert call.headers["accept"] == "application/vnd.github.diff"
-    assert call.headers["authorization"] == "Bearer t0k3n"
+    assert change.diff == ROPE_DIFF
+    assert change.url == f"{server.url}/team/rope/{page}"
+    assert server.calls[0].headers["accept"] == "application/vnd.github.diff"
+    assert {call.headers["authorization"] for call in server.calls} == {"Bearer t0k3n"}
+
+
+@pytest.mark.parametrize(
+    ("changelist_id", "about"),
+    [
+        ("team/rope#12", ("pulls/12", {"title": "Add a loop"})),
+        (
+            "team/rope@abc123",
+            ("commits/abc123?per_page=1", {"commit": {"message": "Add a loop\n\nAs asked."}}),
+        ),
+        (
+            "team/rope@v1.0...feature/x",
+            ("commits/feature%2Fx?per_page=1", {"commit": {"message": "Add a loop"}}),
+        ),
+    ],
+)
+def test_a_change_is_called_what_github_calls_it(server, source, fetched, changelist_id, about):
+    path, said = about
+    server.then(Reply(body=ROPE_DIFF.encode()))
+    server.add_file(f"{REPOSITORY}/{path}", said)
+
+    assert fetched(source, changelist_id).title == "Add a loop"
+    assert server.calls[1].headers["accept"] == "application/vnd.github+json"
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        Reply(status=404),
+        Reply(status=503),
+        Reply(cut="before"),
+        Reply(body=b"<html>"),
+        json_reply({"title": None}),
+        json_reply({"title": " \n"}),
+        json_reply(["title"]),
+        Reply(body=b'{"title": "' + b"x" * 2_000_000 + b'"}'),
+    ],
+    ids=["404", "503", "cut", "page", "none", "blank", "list", "long"],
+)
+def test_a_change_whose_title_cannot_be_had_is_called_by_its_id(server, source, fetched, about):
+    server.then(Reply(body=ROPE_DIFF.encode()), about)
+    change = fetched(source, "team/rope#12")
+
+    assert (change.diff, change.title) == (ROPE_DIFF, "team/rope#12")
+
+
+def test_a_title_takes_one_line_of_letters(server, source, fetched):
+    title = "A \x1b[31mloop\ud800" + "o" * 600
+    server.then(Reply(body=ROPE_DIFF.encode()), json_reply({"title": title}))
+
+    found = fetched(source, "team/rope#12").title
+
+    assert found.startswith("A  [31mloop ooo")
+    assert len(found) == 500
 
 
 def test_pages_of_the_public_github_are_not_where_its_api_is():

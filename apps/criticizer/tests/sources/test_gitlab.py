@@ -38,9 +38,10 @@ def file_entry(**said):
 
 def test_a_merge_request_is_asked_for_as_a_diff(server, source, fetched):
     server.add_file(f"{PROJECT}/merge_requests/12/raw_diffs", ROPE_DIFF)
+    server.add_file(f"{PROJECT}/merge_requests/12", {"iid": 12, "title": "Add a loop"})
     change = fetched(source, "team/sub/rope!12")
 
-    assert change.diff == ROPE_DIFF
+    assert (change.diff, change.title) == (ROPE_DIFF, "Add a loop")
     assert change.url == f"{server.url}/team/sub/rope/-/merge_requests/12"
     assert server.calls[0].headers["private-token"] == "t0k3n"
 
@@ -81,19 +82,36 @@ def test_a_commit_of_several_pages_is_read_to_the_last(server, source, fetched):
     change = fetched(source, "team/sub/rope@abc123")
 
     assert [file.path for file in parse_diff(change.diff)] == ["rope.py", "b"]
-    assert [call.query for call in server.calls] == [
+    assert [call.query for call in server.calls if call.path == COMMIT] == [
         "per_page=100&page=1&unidiff=true",
         "per_page=100&page=2&unidiff=true",
     ]
 
 
+def test_a_commit_is_called_what_gitlab_calls_it(server, source, fetched):
+    server.then(json_reply([file_entry()]), json_reply({"id": "abc123", "title": "Add a loop"}))
+
+    assert fetched(source, "team/sub/rope@abc123").title == "Add a loop"
+    assert server.calls[1].path == COMMIT.removesuffix("/diff")
+
+
+@pytest.mark.parametrize("about", [Reply(status=503), Reply(body=b"[]"), Reply(cut="before")])
+def test_a_change_whose_title_cannot_be_had_is_called_by_its_id(server, source, fetched, about):
+    server.then(Reply(body=ROPE_DIFF.encode()), about)
+    change = fetched(source, "team/rope!12")
+
+    assert (change.diff, change.title) == (ROPE_DIFF, "team/rope!12")
+
+
 def test_a_comparison_is_between_its_ends(server, source, fetched):
-    server.then(json_reply({"diffs": [file_entry()], "compare_timeout": False}))
+    answer = {"diffs": [file_entry()], "compare_timeout": False, "commit": {"title": "Add a loop"}}
+    server.then(json_reply(answer))
     change = fetched(source, "team/rope@v1.0...feature/x")
 
     assert [file.path for file in parse_diff(change.diff)] == ["rope.py"]
     assert server.calls[0].query == "from=v1.0&to=feature%2Fx&unidiff=true"
     assert change.url.endswith("/team/rope/-/compare/v1.0...feature%2Fx")
+    assert change.title == "Add a loop"
 
 
 def test_a_comparison_that_took_gitlab_too_long_may_not_another_time(server, source, fetched):

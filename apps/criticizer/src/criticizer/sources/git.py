@@ -17,6 +17,7 @@ from criticizer.sources.errors import BadChangeId, ChangeMissing, SourceTimedOut
 from criticizer.sources.git_mirror import Mirror
 from criticizer.sources.git_place import is_remote, local_path, remote_place
 from criticizer.sources.git_program import Git, Repository
+from criticizer.sources.titles import line_of
 from criticizer.sources.web import text_of, too_large
 from criticizer.wire import Deadline
 
@@ -26,7 +27,6 @@ _REVISION: Final = r"[A-Za-z0-9_@](?:[A-Za-z0-9_/~^@+#-]|\.(?!\.)){0,199}"
 _ONE: Final = re.compile(rf"({_REVISION})")
 _RANGE: Final = re.compile(rf"({_REVISION})(\.{{2,3}})({_REVISION})")
 _MAX_TITLE_BYTES: Final = 65_536
-_MAX_TITLE_LENGTH: Final = 500
 _DIFF: Final = (
     "diff",
     "--no-color",
@@ -137,7 +137,7 @@ class GitSource:
             diff = git.output((*_DIFF, old, found.new), deadline, max_bytes=self._max_bytes)
         except SaysTooMuch:
             raise too_large(self._max_bytes) from None
-        return Change(diff=text_of(diff), title=_line_of(title))
+        return Change(diff=text_of(diff), title=line_of(text_of(title)))
 
 
 def _asked(changelist_id: str) -> _Asked:
@@ -146,8 +146,3 @@ def _asked(changelist_id: str) -> _Asked:
     if found := _RANGE.fullmatch(changelist_id):
         return _Asked(found[1], found[3], since_fork=len(found[2]) > len(".."))
     raise BadChangeId("Git's changes are a commit, or a range like main..topic")
-
-
-def _line_of(title: bytes) -> str:
-    text = text_of(title).strip()[:_MAX_TITLE_LENGTH]
-    return "".join(letter if letter.isprintable() else " " for letter in text)

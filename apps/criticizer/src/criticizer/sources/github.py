@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 import httpx2
 
 from criticizer.change import Change
 from criticizer.sources.errors import BadChangeId, ChangeMissing, ChangeTooLarge
+from criticizer.sources.titles import MAX_ANSWER_BYTES, asked_title
 from criticizer.sources.web import Web, text_of
 from criticizer.wire import Deadline
 
@@ -21,6 +22,7 @@ _REVISION: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_/+-]|\.(?!\.)){0,199}"
 _PULL: Final = re.compile(rf"({_NAME}/{_NAME})#([1-9][0-9]{{0,9}})")
 _COMMIT: Final = re.compile(rf"({_NAME}/{_NAME})@({_REVISION})")
 _COMPARISON: Final = re.compile(rf"({_NAME}/{_NAME})@({_REVISION})\.\.\.({_REVISION})")
+_MESSAGE: Final = ("commit", "message")
 _NOT_ACCEPTABLE: Final = 406
 _UNPROCESSABLE: Final = 422
 
@@ -39,21 +41,38 @@ class GitHubSource:
         self._url = url.rstrip("/")
         hidden = {"authorization": f"Bearer {token}"} if token else {}
         self._web = Web(hidden=hidden, max_bytes=max_bytes, tls=tls)
+        self._about = Web(hidden=hidden, max_bytes=MAX_ANSWER_BYTES, tls=tls)
 
     def fetch(self, changelist_id: str, *, timeout_s: float, headers: Mapping[str, str]) -> Change:
         """Return a change; see the contract."""
-        path, page = _places_of(changelist_id)
-        asked = {
-            "accept": "application/vnd.github.diff",
-            "x-github-api-version": "2022-11-28",
-            **headers,
-        }
+        places = _places_of(changelist_id)
+        deadline = Deadline(timeout_s)
+        asked = {"x-github-api-version": "2022-11-28", **headers}
+        diff = self._diff(changelist_id, places, deadline, asked)
+        title = asked_title(
+            lambda: self._about.get(
+                f"{self._url}/repos/{places.about}",
+                deadline=deadline,
+                headers={"accept": "application/vnd.github+json", **asked},
+                missing="",
+            )[0],
+            *places.title,
+            otherwise=changelist_id,
+        )
+        return Change(diff=diff, title=title, url=f"{_pages_at(self._url)}/{places.page}")
+
+    def close(self) -> None:
+        """Let go of connections, of which none is kept."""
+
+    def _diff(
+        self, changelist_id: str, places: _Places, deadline: Deadline, headers: Mapping[str, str]
+    ) -> str:
         missing = f"GitHub has no change {changelist_id}, or not for us"
         try:
             body, _ = self._web.get(
-                f"{self._url}/repos/{path}",
-                deadline=Deadline(timeout_s),
-                headers=asked,
+                f"{self._url}/repos/{places.diff}",
+                deadline=deadline,
+                headers={"accept": "application/vnd.github.diff", **headers},
                 missing=missing,
             )
         except httpx2.HTTPStatusError as error:
@@ -63,25 +82,42 @@ class GitHubSource:
             if error.response.status_code == _UNPROCESSABLE:
                 raise ChangeMissing(missing) from None
             raise
-        return Change(diff=text_of(body), title=changelist_id, url=f"{_pages_at(self._url)}/{page}")
-
-    def close(self) -> None:
-        """Let go of connections, of which none is kept."""
+        return text_of(body)
 
 
-def _places_of(changelist_id: str) -> tuple[str, str]:
-    """Return where the API has a change, and where people look at it."""
+class _Places(NamedTuple):
+    """Where the API has a change, and what is called how; and where people look at it."""
+
+    diff: str
+    about: str
+    title: tuple[str, ...]
+    page: str
+
+
+def _places_of(changelist_id: str) -> _Places:
     if found := _PULL.fullmatch(changelist_id):
         repository, number = found.groups()
-        return f"{repository}/pulls/{number}", f"{repository}/pull/{number}"
+        pull = f"{repository}/pulls/{number}"
+        return _Places(pull, pull, ("title",), f"{repository}/pull/{number}")
     if found := _COMPARISON.fullmatch(changelist_id):
         repository, *ends = found.groups()
-        range_ = "...".join(quote(end, safe="") for end in ends)
-        return f"{repository}/compare/{range_}", f"{repository}/compare/{range_}"
+        old, new = (quote(end, safe="") for end in ends)
+        compared = f"{repository}/compare/{old}...{new}"
+        return _Places(compared, _about_commit(repository, new), _MESSAGE, compared)
     if found := _COMMIT.fullmatch(changelist_id):
         repository, revision = found[1], quote(found[2], safe="")
-        return f"{repository}/commits/{revision}", f"{repository}/commit/{revision}"
+        return _Places(
+            f"{repository}/commits/{revision}",
+            _about_commit(repository, revision),
+            _MESSAGE,
+            f"{repository}/commit/{revision}",
+        )
     raise BadChangeId("GitHub's changes are owner/repo#12, owner/repo@commit or owner/repo@a...b")
+
+
+def _about_commit(repository: str, revision: str) -> str:
+    """Return where a commit is described, with as few of its files as can be asked for."""
+    return f"{repository}/commits/{revision}?per_page=1"
 
 
 def _pages_at(url: str) -> str:

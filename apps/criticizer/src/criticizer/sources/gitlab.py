@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from criticizer.change import Change
 from criticizer.sources.errors import BadChangeId, ChangeTooLarge, NotADiff, SourceFailed
+from criticizer.sources.titles import asked_title, title_in
 from criticizer.sources.web import Web, text_of, too_large
 from criticizer.wire import MEBIBYTE, Deadline
 
@@ -57,15 +58,21 @@ class GitLabSource:
         )
         if found := _MERGE.fullmatch(changelist_id):
             project, number = found.groups()
-            diff = text_of(asking.body(f"{_id(project)}/merge_requests/{number}/raw_diffs"))
+            request = f"{_id(project)}/merge_requests/{number}"
+            diff = text_of(asking.body(f"{request}/raw_diffs"))
+            title = asking.title(request, otherwise=changelist_id)
             page = f"{project}/-/merge_requests/{number}"
         elif found := _COMPARISON.fullmatch(changelist_id):
             project, old, new = found.groups()
-            diff = "".join(asking.comparison(project, old, new))
+            answer = asking.comparison(project, old, new)
+            diff = "".join(_diffs_of(answer.get("diffs")))
+            title = title_in(answer, "commit", "title") or changelist_id
             page = f"{project}/-/compare/{quote(old, safe='')}...{quote(new, safe='')}"
         elif found := _COMMIT.fullmatch(changelist_id):
             project, revision = found.groups()
-            diff = "".join(asking.commit(project, revision))
+            commit = f"{_id(project)}/repository/commits/{quote(revision, safe='')}"
+            diff = "".join(asking.commit(commit))
+            title = asking.title(commit, otherwise=changelist_id)
             page = f"{project}/-/commit/{quote(revision, safe='')}"
         else:
             raise BadChangeId(
@@ -73,7 +80,7 @@ class GitLabSource:
             )
         if len(diff.encode("utf-8", "replace")) > self._max_bytes:
             raise too_large(self._max_bytes)
-        return Change(diff=diff, title=changelist_id, url=f"{self._pages}/{page}")
+        return Change(diff=diff, title=title, url=f"{self._pages}/{page}")
 
     def close(self) -> None:
         """Let go of connections, of which none is kept."""
@@ -91,21 +98,23 @@ class _Asking:
     def body(self, path: str) -> bytes:
         return self._get(path)[0]
 
-    def comparison(self, project: str, old: str, new: str) -> Iterator[str]:
+    def title(self, path: str, *, otherwise: str) -> str:
+        return asked_title(lambda: self.body(path), "title", otherwise=otherwise)
+
+    def comparison(self, project: str, old: str, new: str) -> Mapping[str, Any]:
         query = f"from={quote(old, safe='')}&to={quote(new, safe='')}&unidiff=true"
         answer = _document(self.body(f"{_id(project)}/repository/compare?{query}"))
         if not isinstance(answer, dict):
             raise _unreadable()
         if answer.get("compare_timeout"):
             raise SourceFailed("GitLab did not finish the comparison in time")
-        yield from _diffs_of(answer.get("diffs"))
+        return answer
 
-    def commit(self, project: str, revision: str) -> Iterator[str]:
-        path = f"{_id(project)}/repository/commits/{quote(revision, safe='')}/diff"
+    def commit(self, path: str) -> Iterator[str]:
         page = "1"
         for _ in range(_MAX_PAGES):
             query = f"per_page={_PER_PAGE}&page={page}&unidiff=true"
-            body, headers = self._get(f"{path}?{query}")
+            body, headers = self._get(f"{path}/diff?{query}")
             yield from _diffs_of(_document(body))
             page = headers.get("x-next-page", "").strip()
             if not re.fullmatch("[0-9]{1,6}", page):
