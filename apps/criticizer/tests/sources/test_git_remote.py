@@ -3,6 +3,7 @@
 import base64
 import os
 import re
+import shutil
 import socket
 import subprocess
 import threading
@@ -20,6 +21,7 @@ from criticizer.sources.errors import (
 )
 from criticizer.sources.git import GitSource
 from criticizer.sources.git_place import is_remote, remote_place
+from criticizer.sources.git_tidying import Tidiness
 
 SECRET = "hunter2hunter2"
 
@@ -102,9 +104,15 @@ def git_server(work, tmp_path):
 
 @pytest.fixture
 def opened(git_server, tmp_path):
-    def open_one(location=None, *, token=None, max_bytes=1_000_000):
+    def open_one(location=None, *, token=None, max_bytes=1_000_000, tidiness=None):
         place = location or f"http://127.0.0.1:{git_server.port}/rope.git"
-        return GitSource(place, token=token, max_bytes=max_bytes, cache_dir=tmp_path / "cache")
+        return GitSource(
+            place,
+            token=token,
+            max_bytes=max_bytes,
+            cache_dir=tmp_path / "cache",
+            tidiness=tidiness,
+        )
 
     return open_one
 
@@ -305,3 +313,72 @@ def test_an_address_shows_no_secret():
     assert place.url == "https://example.org:8443/rope.git"
     assert SECRET not in repr(place)
     assert not re.search("Basic", repr(place))
+
+
+class TestTheCopyStaysTidy:
+    """Every change that is read brings packs of its own into the copy."""
+
+    @pytest.fixture
+    def commits(self, work):
+        """The hashes of commits that each change a file of their own."""
+        made = [work.commit(f"Add {n}", **{f"f{n}_py": f"n = {n}\n"}) for n in range(8)]
+        work.git("push", "-q", "origin", "main")
+        return made
+
+    @pytest.fixture
+    def packs(self, tmp_path):
+        return lambda: len(list((tmp_path / "cache").glob("*.git/objects/pack/*.pack")))
+
+    def test_packs_are_put_together_and_every_change_is_there_still(
+        self, opened, fetched, git_server, commits, packs
+    ):
+        source = opened(tidiness=Tidiness(max_new_packs=3))
+        seen = []
+        for n, commit in enumerate(commits):
+            assert added_in(fetched(source, commit)) == [f"n = {n}"]
+            seen.append(packs())
+
+        assert max(seen) <= 5
+        assert min(seen[3:]) < max(seen)
+        asked = len(git_server.requests)
+        assert added_in(fetched(source, commits[0])) == ["n = 0"]
+        assert len(git_server.requests) == asked, "what was fetched was lost"
+
+    def test_a_tidying_that_takes_too_long_fails_no_review_and_is_not_begun_each_time(
+        self, opened, fetched, commits, tmp_path, monkeypatch
+    ):
+        begun = tmp_path / "begun"
+        slow_git(tmp_path / "slow", begun, monkeypatch)
+        source = opened(tidiness=Tidiness(max_new_packs=3, timeout_s=0.3))
+
+        for n, commit in enumerate(commits[:6]):
+            assert added_in(fetched(source, commit)) == [f"n = {n}"]
+
+        assert begun.read_text().count("gc") == 1
+
+    def test_what_a_tidying_left_that_was_ended_is_removed(
+        self, opened, fetched, commits, tmp_path
+    ):
+        source = opened()
+        fetched(source, commits[0])
+        (copy,) = (tmp_path / "cache").glob("*.git")
+        left = [copy / "gc.pid", *(copy / "objects/pack" / name for name in ("tmp_p", ".tmp-1-p"))]
+        for path in left:
+            path.write_text("left")
+        fetched(source, commits[1])
+
+        assert [path.name for path in left if path.exists()] == []
+
+
+def slow_git(folder, begun, monkeypatch):
+    """Put a `git` first that takes for ever to tidy up, and notes that it began to."""
+    folder.mkdir()
+    program = folder / "git"
+    real = shutil.which("git")
+    program.write_text(
+        f"#!/bin/sh\nfor word; do\n"
+        f'  if [ "$word" = gc ]; then echo gc >> "{begun}"; exec sleep 60; fi\ndone\n'
+        f'exec "{real}" "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")

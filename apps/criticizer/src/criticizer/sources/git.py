@@ -17,6 +17,7 @@ from criticizer.sources.errors import BadChangeId, ChangeMissing, SourceTimedOut
 from criticizer.sources.git_mirror import Mirror
 from criticizer.sources.git_place import is_remote, local_path, remote_place
 from criticizer.sources.git_program import Git, Repository
+from criticizer.sources.git_tidying import Tidiness
 from criticizer.sources.titles import line_of
 from criticizer.sources.web import text_of, too_large
 from criticizer.wire import Deadline
@@ -62,15 +63,21 @@ class GitSource:
     """
 
     def __init__(
-        self, location: str, *, token: str | None, max_bytes: int, cache_dir: Path | None = None
+        self,
+        location: str,
+        *,
+        token: str | None,
+        max_bytes: int,
+        cache_dir: Path | None = None,
+        tidiness: Tidiness | None = None,
     ) -> None:
         self._max_bytes = max_bytes
         self._mirror: Mirror | None = None
         if is_remote(location):
-            self._mirror = Mirror(remote_place(location, token=token), folder=cache_dir)
+            place = remote_place(location, token=token)
+            self._mirror = Mirror(place, folder=cache_dir, tidiness=tidiness)
         else:
-            place = Repository(local_path(location), is_above=location == HERE)
-            self._git = Git(place)
+            self._git = Git(Repository(local_path(location), is_above=location == HERE))
 
     def fetch(
         self,

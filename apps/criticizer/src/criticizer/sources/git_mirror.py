@@ -14,6 +14,7 @@ from typing import Final
 
 from criticizer.sources.git_place import Remote
 from criticizer.sources.git_program import Git, Repository
+from criticizer.sources.git_tidying import Tidiness, sweep, tidy
 from criticizer.wire import Deadline
 
 _FULL_HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -32,8 +33,10 @@ class Mirror:
     It holds what its user may see and is readable by nobody else.
     """
 
-    def __init__(self, remote: Remote, *, folder: Path | None = None) -> None:
-        self._remote = remote
+    def __init__(
+        self, remote: Remote, *, folder: Path | None = None, tidiness: Tidiness | None = None
+    ) -> None:
+        self._remote, self._tidiness = remote, tidiness or Tidiness()
         self._parent = folder or _usual_folder()
         self._folder = self._parent / f"{remote.key}.git"
 
@@ -45,10 +48,13 @@ class Mirror:
             git = Git(Repository(self._folder, self._remote, kept_open=(lock,)))
             if not (self._folder / "config").exists():
                 self._make(deadline, lock)
-            self._sweep()
+            sweep(self._folder)
             if not all(self._is_there(revision, deadline) for revision in revisions):
                 self._update(git, revisions, deadline)
             yield git
+            # Calling nobody: what is not here is nothing to be packed.
+            here = Git(Repository(self._folder, kept_open=(lock,)))
+            tidy(here, self._folder, terms=self._tidiness, deadline=deadline)
 
     def _make(self, deadline: Deadline, lock: int) -> None:
         made = self._folder.with_suffix(".new")
@@ -89,11 +95,6 @@ class Mirror:
         # Calling nobody: what is not there is asked for together with its history.
         here = Git(Repository(self._folder))
         return here.run(("cat-file", "-e", f"{revision}^{{commit}}"), deadline).code == 0
-
-    def _sweep(self) -> None:
-        """Remove what a program left that was ended: under our lock it is nobody's."""
-        for left in self._folder.rglob("*.lock"):
-            left.unlink(missing_ok=True)
 
     @contextmanager
     def _locked(self, deadline: Deadline) -> Iterator[int]:
