@@ -311,13 +311,15 @@ class Holdfast(Intake, Upkeep):
         name: str | None = None,
         exchange: str = "holdfast",
         prefetch: int = 10,
+        timeout: float = 45.0,
     ) -> RabbitMqConsumer:
         """Return a consumer of a queue of RabbitMQ that handles each message once.
 
         Either `handler(message, connection)` runs in a transaction that also notes the message, or
         a job of `pipeline` is made of it, with the message's id as its key, or with `replies` it
         answers the stage whose callback token it carries. `name` is under which messages for a
-        handler are noted, the queue's unless given: consumers that share it share the work.
+        handler are noted, the queue's unless given: consumers that share it share the work. What is
+        not handled after `timeout` seconds has failed, and ends the consumer with `HandlerStuck`.
         """
         if (handler is not None) + (pipeline is not None) + replies != 1:
             raise UsageError("a consumer needs a handler or a pipeline or replies, and one of them")
@@ -339,6 +341,7 @@ class Holdfast(Intake, Upkeep):
             chance=self.chance,
             exchange=exchange,
             prefetch=prefetch,
+            timeout_s=timeout,
             of_replies=replies,
         )
 

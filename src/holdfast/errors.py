@@ -11,6 +11,7 @@
     │   ├── UnknownLetter       the store has no dead letter of that id
     │   ├── UnknownMessage      the outbox has no message of that id
     │   ├── TopologyMismatch    the broker has a queue or exchange that is made otherwise
+    │   ├── HandlerStuck        a consumer's handler did not end in its time
     │   ├── UnknownReplay       the store has no replay of that id
     │   ├── UnknownUpstream     no stage calls an upstream of that name
     │   ├── UnknownProvider     this process has no provider of that name
@@ -183,6 +184,17 @@ class TopologyMismatch(UsageError):
             f"the broker has the {kind} {_shown(name)}, but made otherwise: {argument} "
             f"differs ({reason}); declare it as it is, use another name, or delete it once it is "
             "empty"
+        )
+
+
+class HandlerStuck(UsageError):
+    """A consumer's handler was not done with a message in the time it has."""
+
+    def __init__(self, message_id: str, *, timeout_s: float) -> None:
+        self.message_id, self.timeout_s = message_id, timeout_s
+        super().__init__(
+            f"the handler is not done with the message {_shown(message_id)} after {timeout_s:g} s, "
+            "and its thread cannot be ended; limit what it waits for, or make a job of the message"
         )
 
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from typing import TypeVar
 
 from holdfast import Holdfast, Pipeline
 from holdfast.bridges.rabbitmq import RabbitMq
@@ -92,10 +93,17 @@ class Bench:
         self.app.close()
 
 
+_Bench = TypeVar("_Bench", bound=Bench)
+
+
 def bench_on(
-    url: str, broker_url: str, *, pipelines: Sequence[Pipeline] = (convert,)
-) -> Iterator[Bench]:
-    bench = Bench(url, broker_url, pipelines)
+    url: str,
+    broker_url: str,
+    *,
+    pipelines: Sequence[Pipeline] = (convert,),
+    kind: type[_Bench] = Bench,
+) -> Iterator[_Bench]:
+    bench = kind(url, broker_url, pipelines)
     with bench.app.store.transaction() as connection:
         connection.execute("create table effect (id text)")
     yield bench

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,8 @@ from tests.bridges.broker import delete, on_channel, own
 from tests.crash.fleet import PATIENCE_S, REPOSITORY, environment_of, eventually
 from tests.warm.process import WarmProcess
 
-HANDLER, PIPELINE, LETTER = "handler", "pipeline", "letter"
-"""What consumers do with a message: note it, make a job of it, or give it up."""
+HANDLER, PIPELINE, LETTER, STUCK = "handler", "pipeline", "letter", "stuck"
+"""What consumers do with a message: note it, make a job of it, give it up, or hang at first."""
 
 DELIVERY_LIMIT = 30
 """High, so that no kill of a test's makes a dead letter."""
@@ -41,10 +42,18 @@ def give_up(_message: Received, _connection) -> None:
     raise GiveUp("SCHEMA_INVALID", "no such course")
 
 
+def hang_at_first(message: Received, connection) -> None:
+    """Have an effect, but not end with it the first time that a message comes."""
+    note(message, connection)
+    if message.deliveries == 1:
+        threading.Event().wait()
+
+
 WAYS: dict[str, dict[str, Any]] = {
     HANDLER: {"handler": note},
     PIPELINE: {"pipeline": copy},
     LETTER: {"handler": give_up},
+    STUCK: {"handler": hang_at_first, "timeout": 3.0},
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.bridges.broker import a_message, drained
-from tests.crash.consumers import HANDLER, LETTER, PIPELINE, Consumers
+from tests.crash.consumers import HANDLER, LETTER, PIPELINE, STUCK, Consumers
 from tests.crash.fleet import eventually
 from tests.crash.sampling import on_both_databases
 
@@ -105,6 +105,23 @@ def test_a_message_that_was_given_up_twice_is_one_dead_letter(consumers: Consume
     assert drained(consumers.broker_url, consumers.queue.dead_queue) == []
     (view,) = consumers.app.dead.find()
     assert (view.id, view.letter.deaths) == (sent.id, 1)
+
+
+@pytest.mark.parametrize("way", [STUCK])
+def test_a_handler_that_hangs_ends_its_process_and_the_next_one_handles_the_message(
+    consumers: Consumers,
+):
+    sent = a_message()
+    consumers.send(sent)
+    first = consumers.start()
+
+    assert first.ended() == 1
+    assert "HandlerStuck" in first.log.read_text("utf-8")
+    assert consumers.effects() == []
+    consumers.start()
+    eventually(consumers.effects, what="it is handled", within_s=BUSY_S)
+    consumers.emptied()
+    assert consumers.effects() == [sent.id]
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ CODES: Final[Mapping[type[errors.HoldfastError], str]] = MappingProxyType(
         errors.UnknownToken: "token_not_found",
         errors.TokenRefused: "callback_refused",
         errors.TopologyMismatch: "internal_error",
+        errors.HandlerStuck: "internal_error",
         errors.SchemaTooNew: "store_not_ready",
         errors.SchemaTooOld: "store_not_ready",
         errors.ForkedProcess: "internal_error",

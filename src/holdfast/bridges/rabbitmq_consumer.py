@@ -12,8 +12,7 @@ import queue as queue_module
 import signal
 import struct
 import threading
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from types import FrameType
 from typing import Final
@@ -22,6 +21,7 @@ import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
 from aio_pika.exceptions import AMQPError, DeliveryError
 
+from holdfast.bridges.handling import TIMEOUT_S, Handle, checked_timeout, invalid, judged, tried
 from holdfast.bridges.loop_thread import LoopThread
 from holdfast.bridges.rabbitmq import CONNECT_S, checked_url, location_of
 from holdfast.bridges.rabbitmq_letters import headers_of_letter
@@ -34,14 +34,12 @@ from holdfast.bridges.rabbitmq_topology import (
     declare_exchange,
     declare_queue,
 )
-from holdfast.classify import classify, is_failure
-from holdfast.core.failure import PAYLOAD_INVALID, Category, ErrorClass, Failure
-from holdfast.core.instant import Instant
+from holdfast.core.failure import Failure
 from holdfast.core.redaction import secrets_in_url
 from holdfast.errors import (
+    HandlerStuck,
     InvalidDocument,
     InvalidValue,
-    RetryLater,
     TopologyMismatch,
     UnavailableError,
     UsageError,
@@ -58,15 +56,6 @@ PAUSES_S: Final = (0.2, 0.5, 1.0, 2.0, 4.0)
 """How long a message is kept that failed before the broker hands it out again."""
 RECONNECT_S: Final = (0.2, 0.5, 1.0, 2.0, 5.0)
 _UNREACHABLE: Final = (AMQPError, OSError, RuntimeError)
-_STOPPED: Final = Failure(
-    error_class=ErrorClass.WORKER_LOST,
-    message="the handler stopped before it was done",
-    category=Category.TRANSIENT,
-    retryable=True,
-)
-
-Handle = Callable[[Received], None]
-"""Does what a message asks for, once however often it comes; it may block."""
 
 
 class RabbitMqConsumer:
@@ -74,9 +63,11 @@ class RabbitMqConsumer:
 
     What `handle` raises is judged like the exception of a handler: what may pass is tried again
     until the queue's delivery limit, what cannot succeed is a dead letter at once. While the store
-    is away messages are kept and tried again, at no cost. With `of_replies` a message needs no id
-    of its own where it says what it answers. With `of_dead_letters` it is the queue's dead letters
-    that are consumed, which are tried again for ever.
+    is away messages are kept and tried again, at no cost. One that is not handled after `timeout_s`
+    has failed, and ends the consumer with `HandlerStuck`: only the end of its process ends a thread
+    and gives back what it holds. With `of_replies` a message needs no id of its own where it says
+    what it answers. With `of_dead_letters` it is the queue's dead letters that are consumed, which
+    are tried again for ever.
     """
 
     def __init__(
@@ -89,6 +80,7 @@ class RabbitMqConsumer:
         chance: Chance,
         exchange: str = EXCHANGE,
         prefetch: int = PREFETCH,
+        timeout_s: float = TIMEOUT_S,
         of_replies: bool = False,
         of_dead_letters: bool = False,
     ) -> None:
@@ -108,8 +100,8 @@ class RabbitMqConsumer:
         self._chance = chance
         self._exchange = checked("consumer", "exchange", exchange)
         self._prefetch = prefetch
+        self._timeout_s = checked_timeout(timeout_s)
         self._loop = LoopThread("holdfast-consumer")
-        self._pool = ThreadPoolExecutor(prefetch, "holdfast-consumer")
         self._stop_requested = False
         self._noticed: queue_module.SimpleQueue[None] = queue_module.SimpleQueue()
         self._serving: Future[None] | None = None
@@ -122,7 +114,7 @@ class RabbitMqConsumer:
         """Consume until stopped, and return 0.
 
         SIGTERM or SIGINT ends it once the messages at hand are handled. A queue that is made
-        otherwise is raised, as a `UsageError`.
+        otherwise is raised, and so is a handler that does not end, each as a `UsageError`.
         """
         if handle_signals and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._on_signal)
@@ -159,7 +151,6 @@ class RabbitMqConsumer:
             with suppress(*_UNREACHABLE):
                 serving.result(grace_s)
         self._loop.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _wind_up(self) -> None:
         if self._stopping is not None:
@@ -173,9 +164,7 @@ class RabbitMqConsumer:
             try:
                 await self._session(stopping)
             except UsageError as error:
-                LOGGER.critical("the consumer ends: %s", error, extra={"event": "fatal"})
-                self._fatal = error
-                self.request_stop()
+                self._give_up(error)
                 return
             except _UNREACHABLE as error:
                 failures = 0 if self._consuming.is_set() else failures
@@ -188,6 +177,11 @@ class RabbitMqConsumer:
             with suppress(TimeoutError):
                 async with asyncio.timeout(longest_s * (0.5 + self._chance.roll() / 2)):
                     await stopping.wait()
+
+    def _give_up(self, error: UsageError) -> None:
+        LOGGER.critical("the consumer ends: %s", error, extra={"event": "fatal"})
+        self._fatal = error
+        self.request_stop()
 
     async def _session(self, stopping: asyncio.Event) -> None:
         """Connect, declare, consume, and return when the broker or the program ends it."""
@@ -261,10 +255,10 @@ class RabbitMqConsumer:
         try:
             received = self._read(message)
         except InvalidDocument as error:
-            return _invalid(str(error))
-        loop, tries = asyncio.get_running_loop(), 0
+            return invalid(str(error))
+        tries = 0
         while True:
-            raised = await loop.run_in_executor(self._pool, _tried, self._handle, received)
+            raised = await tried(self._handle, received, timeout_s=self._timeout_s)
             if not isinstance(raised, UnavailableError):
                 break
             # The store is away, which says nothing about the message.
@@ -274,7 +268,15 @@ class RabbitMqConsumer:
             await asyncio.sleep(RECONNECT_S[min(tries, len(RECONNECT_S)) - 1])
             if channel.is_closed:
                 raise raised
-        return None if raised is None else _judged(raised, now=self._clock.now())
+        if isinstance(raised, HandlerStuck):
+            await self._leave(raised)
+        return None if raised is None else judged(raised, now=self._clock.now())
+
+    async def _leave(self, stuck: HandlerStuck) -> None:
+        """Take no more messages, so that this one goes to another, and have `run` raise why."""
+        if self._fatal is None:
+            self._give_up(stuck)
+        await self._wind_up()
 
     def _read(self, message: AbstractIncomingMessage) -> Received:
         if self._of_dead_letters:
@@ -372,27 +374,3 @@ async def _either(*events: asyncio.Event) -> None:
     finally:
         for wait in waits:
             wait.cancel()
-
-
-def _tried(handle: Handle, received: Received) -> BaseException | None:
-    """Return what a handler raised: an exit that it asks for must not end the loop's thread."""
-    try:
-        handle(received)
-    except BaseException as error:  # noqa: BLE001 - whatever ended the handler is judged
-        return error
-    return None
-
-
-def _judged(error: BaseException, *, now: Instant) -> Failure:
-    if isinstance(error, RetryLater) or not is_failure(error):
-        return _STOPPED
-    return classify(error, (), now=now)
-
-
-def _invalid(why: str) -> Failure:
-    return Failure(
-        error_class=PAYLOAD_INVALID.error_class,
-        message=why,
-        category=PAYLOAD_INVALID.category,
-        retryable=False,
-    )

@@ -1,0 +1,105 @@
+"""Runs a consumer's handler on a message, for a limited time, and judges how that went."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Final
+
+from holdfast.classify import classify, is_failure
+from holdfast.core.failure import PAYLOAD_INVALID, Category, ErrorClass, Failure
+from holdfast.core.instant import Instant
+from holdfast.errors import HandlerStuck, InvalidValue, RetryLater
+from holdfast.runtime.received import Received
+
+TIMEOUT_S: Final = 45.0
+"""More than the store itself ever waits: for a connection, for a lock and for a statement."""
+LONGEST_TIMEOUT_S: Final = 55.0
+"""Less than the minute after which PostgreSQL ends a transaction that does nothing.
+
+That would look like a store that is away, which a message outlasts at no cost, again and again.
+"""
+_STOPPED: Final = Failure(
+    error_class=ErrorClass.WORKER_LOST,
+    message="the handler stopped before it was done",
+    category=Category.TRANSIENT,
+    retryable=True,
+)
+
+Handle = Callable[[Received], None]
+"""Does what a message asks for, once however often it comes; it may block."""
+
+
+def checked_timeout(timeout_s: object) -> float:
+    """Return how long a handler may take, or raise `InvalidValue`."""
+    if (
+        isinstance(timeout_s, bool)
+        or not isinstance(timeout_s, int | float)
+        or not 0 < timeout_s <= LONGEST_TIMEOUT_S
+    ):
+        limit = f"a number of seconds over 0, at most {LONGEST_TIMEOUT_S:g}: longer work is a job"
+        raise InvalidValue("consumer", field="timeout", value=timeout_s, limit=limit)
+    return float(timeout_s)
+
+
+async def tried(handle: Handle, received: Received, *, timeout_s: float) -> BaseException | None:
+    """Run a handler in a thread of its own, and return what it raised.
+
+    That is `HandlerStuck` once its time is up. A thread cannot be ended: it runs on, and keeps
+    what it holds, but does not keep the process from ending.
+    """
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[BaseException | None] = loop.create_future()
+
+    def tell(raised: BaseException | None) -> None:
+        if not ended.done():
+            ended.set_result(raised)
+
+    def run() -> None:
+        raised = _raised_by(handle, received)
+        # Whoever waited may be gone, and the loop with it.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(tell, raised)
+
+    threading.Thread(target=run, name="holdfast-consumer", daemon=True).start()
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await ended
+    except TimeoutError:
+        return HandlerStuck(received.id, timeout_s=timeout_s)
+
+
+def judged(error: BaseException, *, now: Instant) -> Failure:
+    """Return the failure that an exception of a handler is."""
+    if isinstance(error, HandlerStuck):
+        return Failure(
+            error_class=ErrorClass.STAGE_TIMEOUT,
+            message=f"the handler was not done after {error.timeout_s:g} s",
+            category=Category.TRANSIENT,
+            retryable=True,
+            outcome_known=False,
+        )
+    if isinstance(error, RetryLater) or not is_failure(error):
+        return _STOPPED
+    return classify(error, (), now=now)
+
+
+def invalid(why: str) -> Failure:
+    """Return the failure that a message is which cannot be read."""
+    return Failure(
+        error_class=PAYLOAD_INVALID.error_class,
+        message=why,
+        category=PAYLOAD_INVALID.category,
+        retryable=False,
+    )
+
+
+def _raised_by(handle: Handle, received: Received) -> BaseException | None:
+    """Return what a handler raised: an exit that it asks for must not end its thread unheard."""
+    try:
+        handle(received)
+    except BaseException as error:  # noqa: BLE001 - whatever ended the handler is judged
+        return error
+    return None
