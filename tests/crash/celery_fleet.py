@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import aio_pika
+from aio_pika.abc import AbstractIncomingMessage
 
 from holdfast import Holdfast
 from holdfast.bridges.celery.carrier import CeleryCarrier
@@ -163,13 +164,12 @@ class CeleryFleet:
 
         on_channel(self.broker_url, publish)
 
-    def dead(self, count: int) -> list[bytes]:
-        """The bodies of that many dead letters, once they are there."""
-        found: list[bytes] = []
+    def dead(self, count: int) -> list[AbstractIncomingMessage]:
+        """That many dead letters, once they are there."""
+        found: list[AbstractIncomingMessage] = []
 
         def look() -> bool:
-            letters = drained(self.broker_url, f"{self.exchange}.default.dead")
-            found.extend(letter.body for letter in letters)
+            found.extend(drained(self.broker_url, f"{self.exchange}.default.dead"))
             return len(found) >= count
 
         eventually(look, what=f"{count} dead letters", within_s=60)
