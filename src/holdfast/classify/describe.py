@@ -122,9 +122,10 @@ def _leaves_of(group: BaseException) -> Iterator[BaseException]:
 
 
 def _stack_lines(exception: BaseException, headline: str) -> list[str]:
-    lines: list[str] = []
+    lines = [headline]
     for cause in causes_of(exception):
-        lines.append(headline if cause is exception else f"caused by {_headline(cause)}")
+        if cause is not exception:
+            lines.append(f"caused by {_headline(cause)}")
         lines += _frame_lines(cause.__traceback__)
         if isinstance(cause, BaseExceptionGroup):
             for member in islice(leaves_of(cause), _SHOWN_MEMBERS):

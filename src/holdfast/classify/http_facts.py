@@ -16,14 +16,15 @@ from typing import Final
 from holdfast.core.failure import MAX_RETRY_AFTER_US
 from holdfast.core.instant import SECOND_US, Instant, from_datetime
 
+# The answer itself first: most clients keep it, and asking for what is not there takes time.
 _STATUS_PATHS: Final = (
+    ("response", "status_code"),
     ("status_code", None),
     ("status", None),
     ("code", None),
-    ("response", "status_code"),
     ("resp", "status"),
 )
-_HEADER_PATHS: Final = (("headers", None), ("response", "headers"), ("resp", None))
+_HEADER_PATHS: Final = (("response", "headers"), ("headers", None), ("resp", None))
 _RATE_LIMIT_STATUSES: Final = (403, 429)
 _FIRST_STATUS: Final = 100
 _LAST_STATUS: Final = 599

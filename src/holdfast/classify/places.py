@@ -21,11 +21,13 @@ class _Names:
         self.by_code: dict[int, dict[int, str]] = {}
         self._kept: list[CodeType] = []
 
-    def add(self, code: CodeType, line: int) -> str:
-        shown = OF_THIS_PROCESS.safe_text(f"  {code.co_filename}:{line}:{code.co_name}", MAX_LENGTH)
+    def add(self, traceback: TracebackType) -> str:
+        code = traceback.tb_frame.f_code
+        place = f"  {code.co_filename}:{traceback.tb_lineno}:{code.co_name}"
+        shown = OF_THIS_PROCESS.safe_text(place, MAX_LENGTH)
         # First of all, so that nothing else can come to have the identity of what is named.
         self._kept.append(code)
-        self.by_code.setdefault(id(code), {})[line] = shown
+        self.by_code.setdefault(id(code), {})[traceback.tb_lineno] = shown
         return shown
 
     def is_full(self) -> bool:
@@ -43,14 +45,11 @@ class _Places:
         names = self._current()
         by_code = names.by_code
         places: list[str] = []
-        for _ in range(most):
-            if traceback is None:
-                break
-            code = traceback.tb_frame.f_code
+        while traceback is not None and len(places) < most:
             try:
-                places.append(by_code[id(code)][traceback.tb_lineno])
+                places.append(by_code[id(traceback.tb_frame.f_code)][traceback.tb_lineno])
             except KeyError:
-                places.append(names.add(code, traceback.tb_lineno))
+                places.append(names.add(traceback))
             traceback = traceback.tb_next
         return places
 

@@ -18,7 +18,9 @@ _MICROSECOND = timedelta(microseconds=1)
 def later(instant: Instant, span_us: int) -> Instant:
     """Return the instant `span_us` after `instant`, clamped to what the calendar can hold."""
     moved: Instant = instant + span_us  # type: ignore[assignment]  # a call of Instant takes time
-    return moved if moved < FAR_FUTURE else FAR_FUTURE
+    if moved > FAR_FUTURE:
+        return FAR_FUTURE
+    return moved
 
 
 def to_datetime(instant: Instant) -> datetime:

@@ -121,10 +121,9 @@ class Retry:
             delay = floor
 
         wait_us = int(delay)
-        if retry_after_us is not None and self.honour_retry_after and retry_after_us > wait_us:
-            asked_us = retry_after_us if retry_after_us < self._ceiling_us else self._ceiling_us
-            return asked_us if asked_us > wait_us else wait_us
-        return wait_us
+        if retry_after_us is None or not self.honour_retry_after or wait_us >= self._ceiling_us:
+            return wait_us
+        return wait_us if wait_us >= retry_after_us else min(self._ceiling_us, retry_after_us)
 
     def exhausted(self, attempt: int) -> bool:
         """Whether no attempt may follow this one (the first attempt is 1)."""
