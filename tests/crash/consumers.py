@@ -19,8 +19,8 @@ from tests.bridges.broker import delete, on_channel, own
 from tests.crash.fleet import PATIENCE_S, REPOSITORY, environment_of, eventually
 from tests.warm.process import WarmProcess
 
-HANDLER, PIPELINE, LETTER, STUCK = "handler", "pipeline", "letter", "stuck"
-"""What consumers do with a message: note it, make a job of it, give it up, or hang at first."""
+HANDLER, PIPELINE, LETTER, STUCK, SUICIDE = "handler", "pipeline", "letter", "stuck", "suicide"
+"""What consumers do with a message: note it, make a job of it, give it up, hang once, or die."""
 
 DELIVERY_LIMIT = 30
 """High, so that no kill of a test's makes a dead letter."""
@@ -49,11 +49,16 @@ def hang_at_first(message: Received, connection) -> None:
         threading.Event().wait()
 
 
+def die(_message: Received, _connection) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 WAYS: dict[str, dict[str, Any]] = {
     HANDLER: {"handler": note},
     PIPELINE: {"pipeline": copy},
     LETTER: {"handler": give_up},
     STUCK: {"handler": hang_at_first, "timeout": 3.0},
+    SUICIDE: {"handler": die},
 }
 
 
@@ -109,11 +114,19 @@ class ConsumerProcess:
 class Consumers:
     """The consumers of one test, the queue that they share and what their messages caused."""
 
-    def __init__(self, url: str, *, broker_url: str, folder: Path, way: str) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        broker_url: str,
+        folder: Path,
+        way: str,
+        delivery_limit: int = DELIVERY_LIMIT,
+    ) -> None:
         self.url = url
         self.broker_url = broker_url
         self.exchange = own("exchange")
-        self.queue = Queue(name=own("queue"), types=("#",), delivery_limit=DELIVERY_LIMIT)
+        self.queue = Queue(name=own("queue"), types=("#",), delivery_limit=delivery_limit)
         self.app = Holdfast(url, pipelines=[copy])
         self.started: list[ConsumerProcess] = []
         self._folder = folder
@@ -122,6 +135,7 @@ class Consumers:
             "CONSUMER_BROKER": broker_url,
             "CONSUMER_EXCHANGE": self.exchange,
             "CONSUMER_QUEUE": self.queue.name,
+            "CONSUMER_LIMIT": str(delivery_limit),
             "CONSUMER_WAY": way,
         }
         self._transport = RabbitMq(broker_url, exchange=self.exchange, queues=[self.queue])
@@ -176,7 +190,8 @@ class Consumers:
 def main() -> int:
     logs.configure(level="info", log_format="json", stream=sys.stderr)
     given = os.environ
-    queue = Queue(name=given["CONSUMER_QUEUE"], types=("#",), delivery_limit=DELIVERY_LIMIT)
+    limit = int(given["CONSUMER_LIMIT"])
+    queue = Queue(name=given["CONSUMER_QUEUE"], types=("#",), delivery_limit=limit)
     app = Holdfast(given["CONSUMER_DATABASE"], pipelines=[copy])
     return app.consumer(
         given["CONSUMER_BROKER"],

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.bridges.broker import a_message, drained
-from tests.crash.consumers import HANDLER, LETTER, PIPELINE, STUCK, Consumers
+from tests.crash.consumers import (
+    DELIVERY_LIMIT,
+    HANDLER,
+    LETTER,
+    PIPELINE,
+    STUCK,
+    SUICIDE,
+    Consumers,
+)
 from tests.crash.fleet import eventually
 from tests.crash.sampling import on_both_databases
 
@@ -23,8 +31,17 @@ def way() -> str:
 
 
 @pytest.fixture
-def consumers(database_url: str, amqp_url: str, tmp_path: Path, way: str) -> Iterator[Consumers]:
-    made = Consumers(database_url, broker_url=amqp_url, folder=tmp_path, way=way)
+def delivery_limit() -> int:
+    return DELIVERY_LIMIT
+
+
+@pytest.fixture
+def consumers(
+    database_url: str, amqp_url: str, tmp_path: Path, way: str, delivery_limit: int
+) -> Iterator[Consumers]:
+    made = Consumers(
+        database_url, broker_url=amqp_url, folder=tmp_path, way=way, delivery_limit=delivery_limit
+    )
     try:
         yield made
     finally:
@@ -122,6 +139,25 @@ def test_a_handler_that_hangs_ends_its_process_and_the_next_one_handles_the_mess
     eventually(consumers.effects, what="it is handled", within_s=BUSY_S)
     consumers.emptied()
     assert consumers.effects() == [sent.id]
+
+
+@pytest.mark.parametrize(("way", "delivery_limit"), [(SUICIDE, 2)])
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+def test_a_message_that_kills_its_consumers_is_a_dead_letter_at_the_limit(consumers: Consumers):
+    sent = a_message()
+    consumers.send(sent)
+    for _ in range(consumers.queue.delivery_limit + 1):
+        assert consumers.start().ended() == -signal.SIGKILL
+    last = consumers.start()
+    last.consuming()
+
+    letters = eventually(
+        lambda: drained(consumers.broker_url, consumers.queue.dead_queue), what="it is given up"
+    )
+
+    assert [letter.message_id for letter in letters] == [sent.id]
+    assert last.is_alive
+    consumers.emptied()
 
 
 @pytest.mark.slow
