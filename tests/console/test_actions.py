@@ -138,7 +138,7 @@ def test_a_group_whose_jobs_have_no_key_is_sent_only_when_somebody_vouches_for_i
     client = site.local()
     path = f"/groups/{group.fingerprint}/replay"
     assert "This sends 0 dead letters of 2." in client.get(path).text
-    assert "no idempotency key" in client.get(path).text
+    assert "2 left out, each because its job has no idempotency key" in client.get(path).text
 
     refused = answered(client, path, evidence=WHY)
     done = answered(client, path, evidence=WHY, confirm_idempotent="yes")

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.testing import drain, run_inline
 from tests.console.site import NOBODY, Site, at
@@ -79,6 +81,21 @@ def test_the_overview_tells_of_a_breaker_that_holds_jobs_back(site: Site):
     assert "Nothing passes, tried again in 30 s" in page
 
 
+@pytest.mark.parametrize(
+    ("dead", "verdict"),
+    [
+        ((1,), "1 dead letter of 1 cause waits for you."),
+        ((1, 2), "2 dead letters of 1 cause wait for you."),
+    ],
+)
+def test_the_overview_says_how_many_letters_wait(
+    small_site: Site, dead: tuple[int, ...], verdict: str
+):
+    small_site.dead(*dead)
+
+    assert verdict in small_site.local().get("/").text
+
+
 def test_the_overview_tells_that_nobody_works(site: Site):
     site.app.submit("p", {"n": 1})
 
@@ -94,6 +111,20 @@ def test_a_job_says_why_it_waits(site: Site):
     site.app.pause_queue("work", by="ada")
 
     assert "Queue work was paused by ada" in client.get(f"/jobs/{job}").text
+
+
+def test_a_job_says_how_many_attempts_it_has_made_and_when_it_goes_on(small_site: Site):
+    client = small_site.local()
+    job = small_site.app.submit("p", {"n": 1}, delay=60).id
+    scheduled = client.get(f"/jobs/{job}").text
+    small_site.clock.advance(61)
+    due = client.get(f"/jobs/{job}").text
+
+    assert "<dt>Next run</dt>" in scheduled
+    assert "<dt>Due</dt>" in due
+    assert "<dt>Next run</dt>" not in due
+    assert re.search(r"<strong>fetch</strong>\s*<[^>]*>up to \d+ attempts", due), due
+    assert "attempt 1 of" not in due
 
 
 def test_a_job_that_its_upstream_holds_back_says_so(site: Site):

@@ -5,6 +5,7 @@ from enum import StrEnum
 import pytest
 
 from holdfast.console.ask import Done
+from holdfast.console.filters import label, told
 from holdfast.console.pages.letter import _AT
 from holdfast.console.said import _MANY, _ONE, said
 from holdfast.console.words import CAUSES, LIKELY_CAUSE, REMEDIES, TONES, ago, plural, tone
@@ -64,6 +65,20 @@ def test_every_cause_and_category_is_told():
 )
 def test_an_instant_is_said_from_now(instant: int, text: str):
     assert ago(Instant(instant), NOW) == text
+
+
+def test_a_fact_that_is_an_instant_is_told_to_the_second():
+    assert told("2026-11-16T14:37:26.502366Z") == "2026-11-16 14:37:26 UTC"
+    assert told("2026-11-16T14:37:26Z") == "2026-11-16 14:37:26 UTC"
+    assert [told(fact) for fact in (13, "since 2026-11-16T14:37:26Z", None)] == [
+        13,
+        "since 2026-11-16T14:37:26Z",
+        None,
+    ]
+
+
+def test_the_name_of_a_fact_is_spelt_as_people_spell_it():
+    assert (label("http_status"), label("exception_type")) == ("HTTP status", "Exception type")
 
 
 def test_counts_are_said_as_people_say_them():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 from jinja2 import Environment, pass_context
@@ -18,6 +19,8 @@ from holdfast.spoken import span
 SHOWN_ID: Final = 13
 LONGEST_SHOWN: Final = 20_000
 _MILLISECOND_US: Final = 1_000
+_SPELT: Final = {"http status": "HTTP status"}
+_INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z", re.ASCII)
 
 
 def install(environment: Environment) -> None:
@@ -34,7 +37,9 @@ def install(environment: Environment) -> None:
         spoken=words.spoken,
         label=label,
         clock=_clock,
+        plural=words.plural,
         remark=words.remark,
+        told=told,
         swatch=charts.swatch,
         progress=progress,
         progress_words=progress_words,
@@ -49,7 +54,14 @@ def exact(instant: Instant) -> str:
 def label(name: object) -> str:
     """Return the name of a fact as it stands above it."""
     spoken = words.spoken(name)
-    return spoken[:1].upper() + spoken[1:]
+    return _SPELT.get(spoken, spoken[:1].upper() + spoken[1:])
+
+
+def told(fact: object) -> object:
+    """Return a fact of the record; an instant to the second."""
+    if isinstance(fact, str) and _INSTANT.fullmatch(fact):
+        return f"{fact[:10]} {fact[11:19]} UTC"
+    return fact
 
 
 def short_id(text: object) -> str:

@@ -78,7 +78,7 @@ class GroupReplay(NamedTuple):
             title=f"Replay {group.error_class}?" if group else "Replay this group?",
             sentences=_sentences(group, safe),
             touches=f"This sends {words.plural(ready.ready, 'dead letter')} of {ready.letters}.",
-            notes=[f"{count} left out: {why}." for why, count in safe.skipped.items()],
+            notes=[_left_out(why, count) for why, count in safe.skipped.items()],
             verb="Start the replay",
             back=f"/dead-letters?fingerprint={fingerprint}" if group else "/groups",
             fields=_fields(
@@ -121,6 +121,10 @@ class GroupReplay(NamedTuple):
         except UnknownLetter:
             return Cause.TRANSIENT
         return letter.cause or words.LIKELY_CAUSE.get(letter.category.value, Cause.TRANSIENT)
+
+
+def _left_out(why: str, count: int) -> str:
+    return f"{count} left out{' because' if count == 1 else ', each because'} {why}."
 
 
 def _sentences(group: LetterGroup | None, preview: Preview) -> list[str]:

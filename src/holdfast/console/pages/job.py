@@ -193,12 +193,23 @@ def _stages(job: Job, plan: Plan | None, results: dict[str, Any]) -> list[Stage]
         if stage.name in results:
             stages.append(Stage(stage.name, f"done{calls}", words.GOOD))
         elif stage.name == job.stage:
-            # A failure with a budget of its own may have allowed more.
-            attempt = f"attempt {max(job.attempt, 1)} of {max(allowed, job.attempt)}{calls}"
-            stages.append(Stage(stage.name, attempt, words.tone(job.state.value)))
+            attempts = _attempts(job, allowed)
+            stages.append(Stage(stage.name, f"{attempts}{calls}", words.tone(job.state.value)))
         else:
-            stages.append(Stage(stage.name, f"up to {allowed} attempts{calls}", words.OVER))
+            attempts = f"up to {words.plural(allowed, 'attempt')}"
+            stages.append(Stage(stage.name, f"{attempts}{calls}", words.OVER))
     return stages
+
+
+def _attempts(job: Job, allowed: int) -> str:
+    """Return how far the stage has come where a job stands."""
+    if job.attempt == 0:
+        return f"up to {words.plural(allowed, 'attempt')}"
+    # A failure with a budget of its own may have allowed more.
+    most = max(allowed, job.attempt)
+    if job.state is JobState.QUEUED:
+        return f"{job.attempt} of {words.plural(most, 'attempt')} made"
+    return f"attempt {job.attempt} of {most}"
 
 
 def _line(line: HistoryLine) -> Line:

@@ -169,7 +169,8 @@ def _verdict(
         return Verdict("stopped", words.BAD, title, "Start one.", "/workers", "Workers")
     if letters:
         causes = words.plural(len(groups), "cause")
-        title = f"{words.plural(letters, 'dead letter')} of {causes} wait for you."
+        waiting = f"{words.plural(letters, 'dead letter')} of {causes}"
+        title = f"{waiting} {'waits' if letters == 1 else 'wait'} for you."
         others = f" Held back: {', '.join(shut)}." if shut else ""
         return Verdict("needs you", words.BAD, title, others.strip(), "/groups", "Failure groups")
     if shut:
