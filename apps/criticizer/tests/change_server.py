@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from apps.criticizer.tests.scripted_server import Call, Reply, ScriptedServer, json_reply
+from tests.deployed.scripted_server import Call, Reply, ScriptedServer, json_reply
 
 ROPE_DIFF = """\
 diff --git a/rope.py b/rope.py

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from apps.criticizer.tests.scripted_server import Call, Reply, ScriptedServer, json_reply
+from tests.deployed.scripted_server import Call, Reply, ScriptedServer, json_reply
 
 INPUT_TOKENS: Final = 1_000
 OUTPUT_TOKENS: Final = 200

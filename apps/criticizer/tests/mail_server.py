@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from apps.criticizer.tests.scripted_server import Call, Reply, ScriptedServer, json_reply
+from tests.deployed.scripted_server import Call, Reply, ScriptedServer, json_reply
 
 RESET = Reply(cut="before")
 FAILED = json_reply({"name": "internal_server_error", "message": "no"}, status=500)

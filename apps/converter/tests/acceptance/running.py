@@ -2,92 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from apps.converter.tests.acceptance.visitor import Visitor
-from apps.converter.tests.scripted_gateway import XML, Call, Reply, ScriptedGateway
-from tests.warm.process import WarmProcess
+from apps.converter.tests.scripted_gateway import XML, Reply, ScriptedGateway
+from tests.deployed.process import OPERATOR, PATIENCE_S, QUICK, Process, eventually, surroundings
+from tests.deployed.scripted_server import Call
 
-PATIENCE_S: Final = 90.0
-OPERATOR: Final = "an-operators-own-token-of-enough-length"
-"""With it in the environment, whoever comes without a token is a walk-in."""
-USUAL_KNOBS: Final = {
-    "RETRY_BASE_DELAY_MS": "100",
-    "RETRY_JITTER_MAX_MS": "50",
-    "CIRCUIT_WINDOW": "1000",
-    "HOLDFAST_POLL": "100ms",
-    "HOLDFAST_SWEEP": "100ms",
-}
-_FOREIGN: Final = ("HOLDFAST_", "WORKER_", "RETRY_", "CIRCUIT_", "GATEWAY_", "UPLOAD")
-_ADDRESS: Final = re.compile(r"http://[\w.]+:\d+")
-T = TypeVar("T")
-
-
-def eventually(look: Callable[[], T], what: str) -> T:
-    """Return the first true answer, or fail saying what was waited for."""
-    until = time.monotonic() + PATIENCE_S
-    while not (found := look()):
-        assert time.monotonic() < until, f"not in time: {what}"
-        time.sleep(0.05)
-    return found
-
-
-class Process:
-    """One `holdfast up`, and what it said."""
-
-    def __init__(self, folder: Path, arguments: Iterable[str], variables: Mapping[str, str]):
-        self._said = folder / f"{time.monotonic_ns()}.log"
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN)}
-        with self._said.open("w") as log:
-            self._process = WarmProcess(
-                [sys.executable, "-m", "holdfast", "up", "--systems", "converter", *arguments],
-                cwd=folder,
-                env={**kept, **variables},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
-    @property
-    def said(self) -> str:
-        return self._said.read_text()
-
-    @property
-    def address(self) -> str:
-        """Where it listens, as soon as it says so."""
-
-        def look() -> str | None:
-            assert self._process.poll() is None, self.said
-            found = _ADDRESS.search(self.said)
-            return found[0] if found else None
-
-        return eventually(look, "the address is told") or ""
-
-    def send(self, number: signal.Signals) -> None:
-        self._process.send_signal(number)
-
-    def ended(self) -> int:
-        """Return the exit code, once it has ended."""
-        return self._process.wait(PATIENCE_S)
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
+USUAL_KNOBS: Final = {**QUICK, "RETRY_BASE_DELAY_MS": "100", "RETRY_JITTER_MAX_MS": "50"}
 
 
 class Held:
@@ -130,7 +57,12 @@ class Site:
 
     def start(self, *arguments: str, **knobs: str) -> Process:
         """Start a process, to be ended with the site at the latest; the first one is the front."""
-        started = Process(self.folder, ["--port", "0", *arguments], {**self.variables, **knobs})
+        started = Process(
+            "converter",
+            ["--port", "0", *arguments],
+            folder=self.folder,
+            environment=surroundings({**self.variables, **knobs}, foreign=("GATEWAY_", "UPLOAD")),
+        )
         self.closing.callback(started.kill)
         self._front = self._front or started
         return started
@@ -143,8 +75,8 @@ class Site:
         """Say what the gateway answers for a file; the last reply stands for all that follow."""
         self._replies[pdf] = list(replies)
 
-    def reply(self, _mapping: str | None, pdf: bytes) -> Reply:
-        replies = self._replies.get(pdf) or [self.gateway.usual]
+    def reply(self, call: Call) -> Reply:
+        replies = self._replies.get(call.body) or [self.gateway.usual]
         return replies.pop(0) if len(replies) > 1 else replies[0]
 
     def calls_for(self, pdf: bytes) -> list[Call]:

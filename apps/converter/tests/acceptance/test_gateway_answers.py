@@ -15,7 +15,9 @@ def test_a_pdf_becomes_xml_that_its_owner_fetches(site):
 
     assert ada.ended(job_id)["state"] == "complete"
     assert ada.download(job_id).content == XML
-    assert [(call.mapping, call.body) for call in site.calls_for(pdf)] == [("layout", pdf)]
+    assert [(call.parameter("mapping"), call.body) for call in site.calls_for(pdf)] == [
+        ("layout", pdf)
+    ]
 
 
 @pytest.mark.parametrize("status", [400, 406, 413, 415])

@@ -1,8 +1,8 @@
 """A gateway that is down, in both modes of the breaker, and its recovery."""
 
-from apps.converter.tests.acceptance.running import eventually
 from apps.converter.tests.acceptance.visitor import new_pdf
 from apps.converter.tests.scripted_gateway import XML, Reply
+from tests.deployed.process import eventually
 
 KNOBS = {"CIRCUIT_WINDOW": "4", "CIRCUIT_COOLDOWN_MS": "300", "RETRY_BASE_DELAY_MS": "100"}
 FILES = 6

@@ -5,9 +5,10 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
-from apps.converter.tests.acceptance.running import OPERATOR, PATIENCE_S, Held
+from apps.converter.tests.acceptance.running import Held
 from apps.converter.tests.acceptance.visitor import new_pdf, refusal
 from apps.converter.tests.scripted_gateway import XML, Reply
+from tests.deployed.process import OPERATOR, PATIENCE_S
 
 LIMIT_BYTES = 1024 * 1024
 QUOTA = 25

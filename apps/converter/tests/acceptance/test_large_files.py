@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from apps.converter.tests.acceptance.running import OPERATOR, PATIENCE_S
 from apps.converter.tests.acceptance.visitor import new_pdf
+from tests.deployed.process import OPERATOR, PATIENCE_S
 
 pytestmark = pytest.mark.timeout(240)
 

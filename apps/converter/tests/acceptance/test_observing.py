@@ -6,9 +6,10 @@ import threading
 import pytest
 
 from apps.converter.tests.acceptance.figures import Figures, lines_about
-from apps.converter.tests.acceptance.running import Held, eventually
+from apps.converter.tests.acceptance.running import Held
 from apps.converter.tests.acceptance.visitor import new_pdf
 from apps.converter.tests.scripted_gateway import Reply
+from tests.deployed.process import eventually
 
 pytestmark = pytest.mark.timeout(240)
 

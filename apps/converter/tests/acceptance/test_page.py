@@ -92,7 +92,7 @@ def test_a_file_is_seen_on_its_way_followed_live_and_fetched(site, look):
     expect(badge).to_have_text("Ready")
 
     assert xml_of(page, "report.pdf") == ("report.xml", XML)
-    assert [call.mapping for call in site.calls_for(pdf)] == ["layout"]
+    assert [call.parameter("mapping") for call in site.calls_for(pdf)] == ["layout"]
 
 
 def test_a_file_that_failed_says_why_and_is_retried_by_its_button(site, look):

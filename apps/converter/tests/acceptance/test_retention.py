@@ -2,9 +2,9 @@
 
 import time
 
-from apps.converter.tests.acceptance.running import eventually
 from apps.converter.tests.acceptance.visitor import new_pdf, refusal
 from apps.converter.tests.scripted_gateway import Reply
+from tests.deployed.process import eventually
 
 DAY_S = 24 * 3600
 KEPT_S = 5

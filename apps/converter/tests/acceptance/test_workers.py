@@ -5,9 +5,10 @@ from datetime import datetime
 
 import pytest
 
-from apps.converter.tests.acceptance.running import Held, eventually
+from apps.converter.tests.acceptance.running import Held
 from apps.converter.tests.acceptance.visitor import new_pdf
 from apps.converter.tests.scripted_gateway import XML, Reply
+from tests.deployed.process import eventually
 
 LEASE_S = 1.0
 ARGUMENTS = ("--no-worker",)

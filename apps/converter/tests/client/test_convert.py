@@ -33,7 +33,7 @@ def test_a_pdf_is_sent_as_it_is_and_its_xml_is_kept(convert, client, gateway):
     assert convert(client, "layout") == XML
 
     (call,) = gateway.calls
-    assert (call.method, call.path, call.mapping, call.body) == (
+    assert (call.method, call.path, call.parameter("mapping"), call.body) == (
         "POST",
         "/convert",
         "layout",
@@ -76,7 +76,7 @@ def test_the_trace_of_the_job_is_carried_on(convert, client, gateway):
 def test_a_mapping_is_handed_on_letter_by_letter(convert, client, gateway, mapping):
     convert(client, mapping)
 
-    assert gateway.calls[0].mapping == mapping
+    assert gateway.calls[0].parameter("mapping") == mapping
     assert gateway.calls[0].path == "/convert"
     assert quote(mapping, safe="") not in gateway.calls[0].path
 

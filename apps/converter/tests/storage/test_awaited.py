@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -101,6 +102,34 @@ class TestCrew:
         asyncio.run(six())
 
         assert not together.broken
+
+    def test_a_thread_that_is_held_up_holds_up_nobody_else(self):
+        crew, may_end = Crew(), threading.Event()
+
+        async def held_up():
+            first = asyncio.create_task(crew.run(lambda: may_end.wait(PATIENCE_S)))
+            for _ in range(20):
+                await asyncio.wait_for(crew.run(lambda: None), PATIENCE_S)
+            blocked = [
+                asyncio.create_task(crew.run(lambda: may_end.wait(PATIENCE_S))) for _ in range(10)
+            ]
+            await asyncio.wait_for(crew.run(lambda: None), PATIENCE_S)
+            assert not first.done()
+            may_end.set()
+            return await asyncio.gather(first, *blocked)
+
+        assert asyncio.run(held_up()) == [True] * 11
+
+    def test_it_serves_one_loop_after_another_and_several_at_once(self):
+        crew = Crew()
+
+        async def some():
+            return await asyncio.gather(*(crew.run(lambda: 1) for _ in range(50)))
+
+        with ThreadPoolExecutor(4) as loops:
+            for _ in range(5):
+                counted = [loops.submit(asyncio.run, some()) for _ in range(4)]
+                assert [sum(each.result(PATIENCE_S)) for each in counted] == [50] * 4
 
     def test_whoever_is_cancelled_goes_on_only_when_nothing_runs_any_more(self):
         begun, may_end, ended = threading.Event(), threading.Event(), []

@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -28,7 +29,8 @@ def endless():
         yield b"x" * 4096
         print("writing", flush=True)
 
-DiskStorage(Path(sys.argv[1]), label="results").put(sys.argv[2], endless())
+nameless = sys.argv[3] == "nameless"
+DiskStorage(Path(sys.argv[1]), label="results", nameless=nameless).put(sys.argv[2], endless())
 """
 
 WRITES_ONE_AFTER_ANOTHER = """
@@ -38,7 +40,8 @@ from pathlib import Path
 from converter.storage.disk import DiskStorage
 from converter.storage.names import new_name
 
-storage = DiskStorage(Path(sys.argv[1]), label="results", min_free_bytes=0)
+nameless = sys.argv[2] == "nameless"
+storage = DiskStorage(Path(sys.argv[1]), label="results", min_free_bytes=0, nameless=nameless)
 print("ready", flush=True)
 while True:
     storage.put_if_absent(new_name(".xml"), [b"x" * 1000] * 10)
@@ -63,14 +66,24 @@ print(sorted(os.listdir(folder)))
 """
 
 
+@pytest.fixture(params=["nameless", "hidden"])
+def kind(request) -> str:
+    """How a draft is kept from being seen."""
+    return request.param
+
+
 @pytest.fixture
-def disk(folder) -> DiskStorage:
-    return DiskStorage(folder, label="results", min_free_bytes=0)
+def disk(folder, kind) -> DiskStorage:
+    made = DiskStorage(folder, label="results", min_free_bytes=0, nameless=kind == "nameless")
+    if made._nameless is not (kind == "nameless"):
+        pytest.skip("this file system has no files without a name")
+    return made
 
 
-def killed_while_writing(folder: Path, name: str = NAME) -> None:
+def killed_while_writing(folder: Path, kind: str, name: str = NAME) -> None:
     child = subprocess.Popen(
-        [sys.executable, "-c", WRITES_UNTIL_KILLED, str(folder), name], stdout=subprocess.PIPE
+        [sys.executable, "-c", WRITES_UNTIL_KILLED, str(folder), name, kind],
+        stdout=subprocess.PIPE,
     )
     assert child.stdout is not None
     for _ in range(3):
@@ -80,25 +93,27 @@ def killed_while_writing(folder: Path, name: str = NAME) -> None:
     child.stdout.close()
 
 
-def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_to_be_seen(disk, folder):
-    killed_while_writing(folder)
+def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_to_be_seen(disk, folder, kind):
+    killed_while_writing(folder, kind)
 
     assert not disk.exists(NAME)
-    assert [path.name[0] for path in folder.iterdir()] == ["."]
+    left = [path.name[0] for path in folder.iterdir()]
+    assert left == ([] if kind == "nameless" else ["."])
 
 
-def test_a_process_killed_in_the_middle_of_a_write_leaves_what_was_there(disk, folder):
+def test_a_process_killed_in_the_middle_of_a_write_leaves_what_was_there(disk, folder, kind):
     disk.put(NAME, [b"whole"])
 
-    killed_while_writing(folder)
+    killed_while_writing(folder, kind)
 
     assert disk.describe(NAME).size == 5
 
 
-def test_wherever_a_process_is_killed_what_can_be_seen_is_whole(disk, folder):
+def test_wherever_a_process_is_killed_what_can_be_seen_is_whole(disk, folder, kind):
     for kill_after_s in (0.0, 0.011, 0.023, 0.037, 0.053):
         child = subprocess.Popen(
-            [sys.executable, "-c", WRITES_ONE_AFTER_ANOTHER, str(folder)], stdout=subprocess.PIPE
+            [sys.executable, "-c", WRITES_ONE_AFTER_ANOTHER, str(folder), kind],
+            stdout=subprocess.PIPE,
         )
         assert child.stdout is not None
         assert child.stdout.readline() == b"ready\n"
@@ -113,7 +128,7 @@ def test_wherever_a_process_is_killed_what_can_be_seen_is_whole(disk, folder):
 
 
 def test_what_a_killed_process_left_is_swept(disk, folder):
-    killed_while_writing(folder)
+    killed_while_writing(folder, "hidden")
     disk.put("other.xml", [b"abc"])
 
     assert disk.sweep() == 1
@@ -131,6 +146,24 @@ def test_what_somebody_is_writing_is_not_swept(disk, folder):
     assert disk.describe(NAME).size == 3
 
 
+def test_what_takes_the_place_of_another_leaves_nothing_else(disk, folder):
+    disk.put(NAME, [b"first"])
+    disk.put(NAME, [b"second"])
+
+    assert [path.name for path in folder.iterdir()] == [NAME]
+    assert (folder / NAME).read_bytes() == b"second"
+
+
+def test_what_takes_the_place_of_another_is_not_swept_meanwhile(disk, folder):
+    for number in range(50):
+        sweeping = threading.Thread(target=lambda: [disk.sweep() for _ in range(5)])
+        sweeping.start()
+        disk.put(NAME, [b"%d" % number])
+        sweeping.join()
+
+        assert (folder / NAME).read_bytes() == b"%d" % number
+
+
 def test_a_file_is_for_its_owner_alone(disk, folder):
     disk.put(NAME, [b"abc"])
     disk.put_if_absent("other.xml", [b"abc"])
@@ -145,9 +178,12 @@ def test_a_link_is_refused_wherever_it_leads(disk, folder, tmp_path, place):
     target.write_bytes(b"secret")
     (folder / NAME).symlink_to(target)
 
-    for use in (disk.size, disk.exists, disk.remove, disk.draft, disk.describe):
+    for use in (disk.size, disk.exists, disk.remove, disk.size_or_room, disk.describe):
         with pytest.raises(BadName):
             use(NAME)
+    for put in (disk.put, disk.put_if_absent):
+        with pytest.raises(BadName):
+            put(NAME, [b"abc"])
     assert target.read_bytes() == b"secret"
 
 
@@ -248,3 +284,12 @@ def test_errors_do_not_tell_where_the_folder_is(disk, folder):
         disk.put(NAME, [b"abc"])
 
     assert str(folder.parent) not in str(raised.value)
+
+
+def test_a_result_that_is_there_is_found_also_on_a_full_disk(disk, folder):
+    disk.put(NAME, [b"abc"])
+    full = DiskStorage(folder, label="results", min_free_bytes=2**62)
+
+    assert full.size_or_room(NAME) == 3
+    with pytest.raises(StorageFull):
+        full.size_or_room("other.xml")

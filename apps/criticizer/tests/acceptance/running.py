@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
-import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from uuid import uuid4
 
 import httpx2
@@ -20,79 +14,18 @@ import httpx2
 from apps.criticizer.tests.change_server import ROPE_DIFF, ChangeServer
 from apps.criticizer.tests.llm_server import LlmServer
 from apps.criticizer.tests.mail_server import MailServer
-from tests.warm.process import WarmProcess
+from tests.deployed.process import OPERATOR, PATIENCE_S, QUICK, Process, eventually, surroundings
 
-PATIENCE_S: Final = 60.0
-OPERATOR: Final = "an-operators-own-token-of-enough-length"
 LLM_KEY: Final = "sk-proj-Zq81mVx0PlantedPlantedPlanted77aBcD"
 KNOBS: Final = {
+    **QUICK,
     "RETRY_BASE_DELAY_MS": "40",
-    "CIRCUIT_WINDOW": "1000",
-    "HOLDFAST_POLL": "100ms",
-    "HOLDFAST_SWEEP": "100ms",
     "FETCH_TIMEOUT_MS": "20000",
     "LLM_TIMEOUT_MS": "20000",
 }
 ENDED: Final = ("succeeded", "dead_lettered", "cancelled")
-_FOREIGN: Final = (
-    "HOLDFAST_",
-    "WORKER_",
-    "RETRY_",
-    "CIRCUIT_",
-    "CHANGES_",
-    "LLM_",
-    "MAIL_",
-    "RESEND_",
-)
-_ADDRESS: Final = re.compile(r"http://[\w.]+:\d+")
+_FOREIGN: Final = ("CHANGES_", "FETCH_", "LLM_", "MAIL_", "POSTMARK_", "RESEND_", "SMTP_")
 Document = dict[str, Any]
-T = TypeVar("T")
-
-
-def eventually(look: Callable[[], T], what: str) -> T:
-    """Return the first true answer, or fail saying what was waited for."""
-    until = time.monotonic() + PATIENCE_S
-    while not (found := look()):
-        assert time.monotonic() < until, f"not in time: {what}"
-        time.sleep(0.05)
-    return found
-
-
-class Process:
-    """One `holdfast up`, and what it said."""
-
-    def __init__(self, folder: Path, arguments: list[str], variables: Mapping[str, str]) -> None:
-        self._said = folder / f"{time.monotonic_ns()}.log"
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(_FOREIGN)}
-        with self._said.open("w") as log:
-            self._process = WarmProcess(
-                [sys.executable, "-m", "holdfast", "up", "--systems", "criticizer", *arguments],
-                cwd=folder,
-                env={**kept, **variables},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-            )
-
-    @property
-    def said(self) -> str:
-        return self._said.read_text()
-
-    @property
-    def address(self) -> str:
-        """Where it listens, as soon as it says so."""
-
-        def look() -> str | None:
-            assert self._process.poll() is None, self.said
-            found = _ADDRESS.search(self.said)
-            return found[0] if found else None
-
-        return eventually(look, "the address is told") or ""
-
-    def kill(self) -> None:
-        """End it at once, wherever it is."""
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
 
 
 @dataclass
@@ -109,7 +42,12 @@ class Site:
 
     def start(self, *arguments: str, **knobs: str) -> Process:
         """Start a process, to be ended with the site at the latest."""
-        started = Process(self.folder, ["--port", "0", *arguments], {**self.variables, **knobs})
+        started = Process(
+            "criticizer",
+            ["--port", "0", *arguments],
+            folder=self.folder,
+            environment=surroundings({**self.variables, **knobs}, foreign=_FOREIGN),
+        )
         self.closing.callback(started.kill)
         self.processes.append(started)
         return started

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from apps.criticizer.tests.acceptance.running import eventually
 from apps.criticizer.tests.llm_server import Answer
-from apps.criticizer.tests.scripted_server import Reply, json_reply
+from tests.deployed.process import eventually
+from tests.deployed.scripted_server import Reply, json_reply
 
 BASE_S = 0.04
 BROKEN = json_reply({"name": "internal_server_error", "message": "no"}, status=500)

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.criticizer.tests.llm_server import Answer
-from apps.criticizer.tests.scripted_server import Reply, json_reply
+from tests.deployed.scripted_server import Reply, json_reply
 
 NOT_A_DIFF = Reply(body=b"<html>Sign in</html>")
 

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from apps.criticizer.tests.acceptance.running import eventually
 from apps.criticizer.tests.mail_server import FAILED, RESET
 from criticizer.system import build
 from holdfast import Holdfast
+from tests.deployed.process import eventually
 
 ADA, BOB = "ada@example.org", "bob@example.org"
 LEASES = {"WORKER_LEASE_TTL_SEC": "4"}

@@ -16,13 +16,13 @@ from apps.criticizer.tests.llm_server import (
     finding,
 )
 from apps.criticizer.tests.reviewers.conftest import KEY
-from apps.criticizer.tests.scripted_server import Reply
 from criticizer.reviewers.answers import SCHEMA
 from criticizer.reviewers.errors import MalformedAnswer, Refused
 from criticizer.reviewers.model import Limits, ModelReviewer, Prices
 from criticizer.reviewers.openai import OpenAIModel
 from criticizer.reviewers.rules import REVIEWER_RULES
 from holdfast.classify import classify
+from tests.deployed.scripted_server import Reply
 
 NOW = 1_700_000_000_000_000
 PLANTED = "loops = None"

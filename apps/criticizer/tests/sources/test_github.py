@@ -3,9 +3,9 @@
 import pytest
 
 from apps.criticizer.tests.change_server import ROPE_DIFF
-from apps.criticizer.tests.scripted_server import Reply, json_reply
 from criticizer.sources.errors import BadChangeId, ChangeMissing, ChangeTooLarge
 from criticizer.sources.github import GitHubSource, _pages_at
+from tests.deployed.scripted_server import Reply, json_reply
 
 REPOSITORY = "/api/v3/repos/team/rope"
 

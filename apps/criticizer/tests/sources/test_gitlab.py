@@ -3,7 +3,6 @@
 import pytest
 
 from apps.criticizer.tests.change_server import ROPE_DIFF
-from apps.criticizer.tests.scripted_server import Reply, json_reply
 from criticizer.diffs import parse_diff
 from criticizer.sources.errors import (
     BadChangeId,
@@ -12,6 +11,7 @@ from criticizer.sources.errors import (
     SourceFailed,
 )
 from criticizer.sources.gitlab import GitLabSource
+from tests.deployed.scripted_server import Reply, json_reply
 
 PROJECT = "/api/v4/projects/team%2Fsub%2Frope"
 COMMIT = f"{PROJECT}/repository/commits/abc123/diff"

@@ -3,9 +3,9 @@
 import pytest
 
 from apps.criticizer.tests.change_server import ROPE_DIFF
-from apps.criticizer.tests.scripted_server import Reply
 from criticizer.sources.errors import BadChangeId, ChangeMissing, NotADiff
 from criticizer.sources.url import UrlSource
+from tests.deployed.scripted_server import Reply
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import httpx2
 import pytest
 
 from apps.criticizer.tests.change_server import ROPE_DIFF, ChangeServer
-from apps.criticizer.tests.scripted_server import Reply
 from criticizer.sources.errors import ChangeTooLarge, SourceUnusable
 from criticizer.sources.github import GitHubSource
 from criticizer.sources.gitlab import GitLabSource
@@ -17,6 +16,7 @@ from criticizer.sources.rules import SOURCE_RULES
 from criticizer.sources.url import UrlSource
 from holdfast.classify import classify
 from tests.bridges.fake_mail_server import trusted_tls
+from tests.deployed.scripted_server import Reply
 
 NOW = 1_700_000_000_000_000
 SECRET = "s3cr3t-t0k3n-value"

@@ -12,8 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self
+from urllib.parse import parse_qs
 
 LOOPBACK: Final = "127.0.0.1"
 _RECEIVED_BYTES: Final = 64 * 1024
@@ -25,19 +26,25 @@ class Reply:
     """What one call gets.
 
     `delay_s` passes before the first byte. `body` is sent piece by piece, `pause_s` between two of
-    them, with `Content-Length` unless it is `chunked`. `cut` hangs up: "before" anything is
-    answered, after the "headers", or in the middle of the "body". `raw` is sent instead of
-    everything else, piece by piece.
+    them, with `Content-Length` unless it is `chunked` or `endless`: then it is sent over and over.
+    `cut` hangs up: "before" anything is answered, after the "headers", or in the middle of the
+    "body". `raw` is sent instead of everything else. `reads_body=False` answers and stays silent
+    without taking what is sent. `keeps` leaves the connection open for another call, and says so
+    unless the headers do.
     """
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "text/plain"
     body: bytes | Iterable[bytes] = b""
     delay_s: float = 0.0
     pause_s: float = 0.0
     chunked: bool = False
+    endless: bool = False
     cut: str | None = None
-    raw: Iterable[bytes] | None = None
+    raw: bytes | Iterable[bytes] | None = None
+    reads_body: bool = True
+    keeps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,10 @@ class Call:
     def query(self) -> str:
         return self.target.partition("?")[2]
 
+    def parameter(self, name: str) -> str | None:
+        """What the query says of it first."""
+        return parse_qs(self.query).get(name, [None])[0]
+
     @property
     def document(self) -> Any:
         """The JSON that was sent."""
@@ -66,7 +77,7 @@ class Call:
 
 
 class ScriptedServer:
-    """Answers by the script, then as `answer` says of a call.
+    """Answers by the script, then as `answer` says of a call; without one, 404.
 
     A context manager: it serves until it ends. `down()` refuses connections, `up()` takes them
     again at the same address. While `hold()` lasts, calls come in and are not answered.
@@ -75,13 +86,18 @@ class ScriptedServer:
     def __init__(
         self,
         *script: Reply,
-        answer: Callable[[Call], Reply] = lambda _: Reply(status=404),
+        answer: Callable[[Call], Reply] | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._script, self._tls = list(script), tls
         self.answer = answer
         self._changed = threading.Condition()
         self._calls: list[Call] = []
+        self._running = 0
+        self.most_at_once = 0
+        self.connections = 0
+        """How many were made so far."""
+        self.open_connections = 0
         self._closing = threading.Event()
         self._free = threading.Event()
         self._free.set()
@@ -152,34 +168,60 @@ class ScriptedServer:
 
     def _serve(self, connection: socket.socket) -> None:
         connection.settimeout(_PATIENCE_S)
+        with self._changed:
+            self.connections += 1
+            self.open_connections += 1
         with suppress(OSError), connection:
             if self._tls is None:
-                self._take(connection)
-                return
-            with self._tls.wrap_socket(connection, server_side=True) as secured:
-                self._take(secured)
-
-    def _take(self, connection: socket.socket) -> None:
-        started_at_s = time.monotonic()
-        call = _received(connection, started_at_s)
-        if call is None:
-            return
+                self._serve_calls(connection)
+            else:
+                with self._tls.wrap_socket(connection, server_side=True) as secured:
+                    self._serve_calls(secured)
         with self._changed:
-            self._calls.append(call)
-            scripted = self._script.pop(0) if self._script else None
-            self._changed.notify_all()
-        self._free.wait(_PATIENCE_S)
-        self._reply(connection, scripted or self.answer(call))
+            self.open_connections -= 1
+
+    def _serve_calls(self, connection: socket.socket) -> None:
+        while (reply := self._take(connection)) is not None and reply.keeps:
+            pass
+
+    def _take(self, connection: socket.socket) -> Reply | None:
+        """Answer one call; None when none comes."""
+        started_at_s = time.monotonic()
+        begun = _begun(connection, started_at_s)
+        if begun is None:
+            return None
+        with self._changed:
+            self._running += 1
+            self.most_at_once = max(self.most_at_once, self._running)
+            scripted = self.scripted(begun)
+        try:
+            call = begun
+            if scripted is None or scripted.reads_body:
+                call = replace(begun, body=_rest_of(connection, begun))
+            with self._changed:
+                self._calls.append(call)
+                self._changed.notify_all()
+            self._free.wait(_PATIENCE_S)
+            reply = scripted or (self.answer(call) if self.answer else Reply(status=404))
+            self._reply(connection, reply)
+            return reply
+        finally:
+            with self._changed:
+                self._running -= 1
+
+    def scripted(self, begun: Call) -> Reply | None:
+        """Return what the script says of a call, whose body may not be there yet; None for more."""
+        return self._script.pop(0) if self._script else None
 
     def _reply(self, connection: socket.socket, reply: Reply) -> None:
         self._closing.wait(reply.delay_s)
         if reply.cut == "before" or self._closing.is_set():
             return
         if reply.raw is not None:
-            self._send(connection, reply.raw, reply.pause_s)
+            self._send(connection, _pieces(reply.raw), reply.pause_s)
             return
-        pieces = [reply.body] if isinstance(reply.body, bytes) else reply.body
-        if not reply.chunked:
+        pieces = _pieces(reply.body)
+        if not (reply.chunked or reply.endless):
             pieces = list(pieces)
         connection.sendall(_head_of(reply, pieces))
         if reply.cut == "headers":
@@ -188,10 +230,22 @@ class ScriptedServer:
             whole = b"".join(pieces)
             connection.sendall(whole[: len(whole) // 2])
             return
+        if reply.endless:
+            self._send_for_ever(connection, [_chunk(piece) for piece in pieces], reply.pause_s)
         framed = (_chunk(piece) for piece in pieces) if reply.chunked else pieces
         self._send(connection, framed, reply.pause_s)
         if reply.chunked:
             connection.sendall(b"0\r\n\r\n")
+        if not reply.reads_body:
+            # Stay without reading, as a server does that has made up its mind.
+            self._closing.wait(_PATIENCE_S)
+
+    def _send_for_ever(
+        self, connection: socket.socket, pieces: Iterable[bytes], pause_s: float
+    ) -> None:
+        while not self._closing.is_set():
+            self._send(connection, pieces, 0.0)
+            self._closing.wait(pause_s)
 
     def _send(self, connection: socket.socket, pieces: Iterable[bytes], pause_s: float) -> None:
         for number, piece in enumerate(pieces):
@@ -208,7 +262,8 @@ def json_reply(document: object, *, status: int = 200, **options: Any) -> Reply:
     return Reply(status=status, headers=headers, body=json.dumps(document).encode(), **options)
 
 
-def _received(connection: socket.socket, started_at_s: float) -> Call | None:
+def _begun(connection: socket.socket, started_at_s: float) -> Call | None:
+    """Return a call with as much of its body as came with its headers; None when none comes."""
     received = b""
     while b"\r\n\r\n" not in received:
         part = connection.recv(_RECEIVED_BYTES)
@@ -221,13 +276,21 @@ def _received(connection: socket.socket, started_at_s: float) -> Call | None:
     headers = {
         name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
-    body = bytearray(begun)
-    while len(body) < int(headers.get("content-length", "0")):
+    return Call(method, target, headers, begun, started_at_s)
+
+
+def _rest_of(connection: socket.socket, begun: Call) -> bytes:
+    body = bytearray(begun.body)
+    while len(body) < int(begun.headers.get("content-length", "0")):
         part = connection.recv(_RECEIVED_BYTES)
         if not part:
             break
         body += part
-    return Call(method, target, headers, bytes(body), started_at_s)
+    return bytes(body)
+
+
+def _pieces(body: bytes | Iterable[bytes]) -> Iterable[bytes]:
+    return [body] if isinstance(body, bytes) else body
 
 
 def _chunk(piece: bytes) -> bytes:
@@ -235,8 +298,9 @@ def _chunk(piece: bytes) -> bytes:
 
 
 def _head_of(reply: Reply, pieces: Iterable[bytes]) -> bytes:
-    headers = {"Content-Type": "text/plain", "Connection": "close", **reply.headers}
-    if reply.chunked:
+    said = "keep-alive" if reply.keeps else "close"
+    headers = {"Content-Type": reply.content_type, "Connection": said, **reply.headers}
+    if reply.chunked or reply.endless:
         headers["Transfer-Encoding"] = "chunked"
     else:
         headers.setdefault("Content-Length", str(sum(map(len, pieces))))
