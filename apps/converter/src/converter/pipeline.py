@@ -94,13 +94,10 @@ def conversion_pipeline(
         name = result_name(job.id)
 
         def begin() -> AwaitedReading | int:
-            # An attempt before this one may have finished it and died before anybody knew.
-            size = results.size_if_there(name)
-            if size is not None:
-                return size
-            # Before the gateway has worked for nothing.
-            results.check_room()
-            return AwaitedReading.open(uploads, payload.source, crew=crew)
+            # An attempt before this one may have finished it and died before anybody knew. Whether
+            # there is room is asked before the gateway has worked for nothing.
+            size = results.size_or_room(name)
+            return AwaitedReading.open(uploads, payload.source, crew=crew) if size is None else size
 
         begun = await crew.run(begin)
         if isinstance(begun, int):

@@ -122,6 +122,16 @@ class Storage(ABC):
     def check_room(self) -> None:
         """Raise `StorageFull` when nothing more should be written."""
 
+    def size_or_room(self, name: str) -> int | None:
+        """How many bytes are kept under the name; None when there is nothing, but room for it.
+
+        Raises `StorageFull` where neither is.
+        """
+        size = self.size_if_there(name)
+        if size is None:
+            self.check_room()
+        return size
+
     def exists(self, name: str) -> bool:
         """Tell whether anything is kept under the name."""
         return self.size_if_there(name) is not None

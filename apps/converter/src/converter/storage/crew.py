@@ -5,59 +5,131 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 
+FEW_THREADS: Final = 4
+"""Enough for what is over soon. Every call of the system is a hand-over between threads that have
+something to do, and many of them cost more than the calls themselves."""
 MOST_THREADS: Final = 32
+WAIT_S: Final = 0.005
+"""How long something waits for a thread before there is one more."""
 IDLE_S: Final = 2.0
 """How long a thread waits for something to do before it ends."""
 
 
 class _Task:
-    """Something to do; everything but `do` is for the event loop alone."""
+    """Something to do, and what came of it; `do` and the latter are the thread's."""
 
-    __slots__ = ("do", "done", "loop", "over", "settled")
+    __slots__ = ("do", "done", "error", "over", "settled", "tray", "value")
 
-    def __init__(self, do: Callable[[], Any], loop: asyncio.AbstractEventLoop) -> None:
-        self.do, self.loop = do, loop
-        self.done: asyncio.Future[Any] = loop.create_future()
+    def __init__(self, do: Callable[[], Any], tray: _Tray) -> None:
+        self.do, self.tray = do, tray
+        self.done: asyncio.Future[Any] = tray.loop.create_future()
         self.settled = False
         self.over: asyncio.Future[None] | None = None
         """For whoever was cancelled while it ran."""
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+
+class _Tray:
+    """Where threads put what they have done for one event loop, which is called once for many."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self._done: deque[_Task] = deque()
+        self._called = False
+
+    def put(self, task: _Task) -> None:
+        self._done.append(task)
+        if self._called:
+            return
+        self._called = True
+        try:
+            self.loop.call_soon_threadsafe(self._empty)
+        except RuntimeError:  # the loop has ended, and whoever waited with it
+            self._done.clear()
+
+    def _empty(self) -> None:
+        # First: what is put here from now on calls again.
+        self._called = False
+        while self._done:
+            _settle(self._done.popleft())
 
 
 class Crew:
-    """A few threads that come when there is something to do and go when there is not."""
+    """A few threads that come when there is something to do and go when there is not.
+
+    There are more of them, up to a limit, while something waits although all are at work.
+    """
 
     def __init__(self, most: int = MOST_THREADS) -> None:
-        self._most = most
+        self._most, self._few = most, min(most, FEW_THREADS)
         self._tasks: queue.SimpleQueue[_Task] = queue.SimpleQueue()
+        self._trays: WeakKeyDictionary[asyncio.AbstractEventLoop, _Tray] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self._threads = 0
-        self._busy = 0
+        self._given = self._over = 0
+        """How many tasks there have been, and how many of them are over."""
+        self._looks: asyncio.AbstractEventLoop | None = None
+        """The loop that is about to look whether something waits."""
 
     async def run(self, do: Callable[[], T]) -> T:
         """Return what it returns, or raise what it raises.
 
         Whoever is cancelled meanwhile hears of it once it is over: nothing goes on unseen.
         """
-        task = _Task(do, asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        tray = self._trays.get(loop)
+        if tray is None:
+            tray = self._trays.setdefault(loop, _Tray(loop))
+        task = _Task(do, tray)
         with self._lock:
-            self._busy += 1
-            wanted = self._threads < min(self._busy, self._most)
-            self._threads += wanted
-        self._tasks.put(task)
-        if wanted:
-            threading.Thread(target=self._work, name="converter-storage", daemon=True).start()
+            self._tasks.put(task)
+            self._given += 1
+            under_way = self._given - self._over
+            is_one_more = self._threads < min(self._few, under_way)
+            self._threads += is_one_more
+        if is_one_more:
+            self._start()
+        elif self._threads < min(self._most, under_way):
+            self._look_soon(loop)
         try:
             return cast("T", await task.done)
         except asyncio.CancelledError:
             if not task.settled:
-                task.over = task.loop.create_future()
+                task.over = loop.create_future()
                 await task.over
             raise
+        finally:
+            with self._lock:
+                self._over += 1
+
+    def _look_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        looks = self._looks
+        if looks is None or looks.is_closed():
+            self._looks = loop
+            loop.call_later(WAIT_S, self._look, loop, self._given)
+
+    def _look(self, loop: asyncio.AbstractEventLoop, given: int) -> None:
+        """Start a thread if something waits that was there at the last look."""
+        self._looks = None
+        with self._lock:
+            waiting = self._tasks.qsize()
+            is_one_more = self._given - waiting < given and self._threads < self._most
+            self._threads += is_one_more
+        if is_one_more:
+            self._start()
+        if waiting and self._threads < self._most:
+            self._look_soon(loop)
+
+    def _start(self) -> None:
+        threading.Thread(target=self._work, name="converter-storage", daemon=True).start()
 
     def _work(self) -> None:
         while True:
@@ -69,30 +141,23 @@ class Crew:
                         continue
                     self._threads -= 1
                 return
-            value, error = _outcome(task.do)
-            with self._lock:
-                self._busy -= 1
             try:
-                task.loop.call_soon_threadsafe(_settle, task, value, error)
-            except RuntimeError:  # the loop has ended, and whoever waited with it
-                continue
+                task.value = task.do()
+            except BaseException as error:  # noqa: BLE001 - whoever waits is told
+                task.error = error
+            task.tray.put(task)
+            # Until there is something else to do it would keep what is done.
+            del task
 
 
-def _outcome(do: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-    try:
-        return do(), None
-    except BaseException as error:  # noqa: BLE001 - whoever waits is told
-        return None, error
-
-
-def _settle(task: _Task, value: Any, error: BaseException | None) -> None:  # noqa: ANN401
+def _settle(task: _Task) -> None:
     task.settled = True
     if task.over is not None:
         if not task.over.done():
             task.over.set_result(None)
     elif task.done.done():
         return
-    elif error is None:
-        task.done.set_result(value)
+    elif task.error is None:
+        task.done.set_result(task.value)
     else:
-        task.done.set_exception(error)
+        task.done.set_exception(task.error)
