@@ -1,5 +1,6 @@
 """What only files in a folder have to promise: real kills, real full disks, real links."""
 
+import fcntl
 import os
 import resource
 import shutil
@@ -7,7 +8,6 @@ import signal
 import stat
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import pytest
 
 from converter.storage.disk import DiskStorage
 from converter.storage.errors import BadName, StorageFailed, StorageFull
+from converter.storage.unnamed import HiddenFile, NamelessFile
 
 NAME = "job-1.xml"
 
@@ -154,14 +155,15 @@ def test_what_takes_the_place_of_another_leaves_nothing_else(disk, folder):
     assert (folder / NAME).read_bytes() == b"second"
 
 
-def test_what_takes_the_place_of_another_is_not_swept_meanwhile(disk, folder):
-    for number in range(50):
-        sweeping = threading.Thread(target=lambda: [disk.sweep() for _ in range(5)])
-        sweeping.start()
-        disk.put(NAME, [b"%d" % number])
-        sweeping.join()
+@pytest.mark.parametrize("begin", [NamelessFile, lambda folder: HiddenFile(f"{folder}/{NAME}")])
+def test_what_takes_the_place_of_another_is_not_swept_meanwhile(folder, begin):
+    DiskStorage(folder, label="results", min_free_bytes=0).put(NAME, [b"first"])
+    file = begin(str(folder))
+    file.replace(f"{folder}/{NAME}")
 
-        assert (folder / NAME).read_bytes() == b"%d" % number
+    with (folder / NAME).open() as seen, pytest.raises(BlockingIOError):
+        fcntl.flock(seen, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    file.discard()
 
 
 def test_a_file_is_for_its_owner_alone(disk, folder):
