@@ -5,4 +5,5 @@ pytest_plugins = [
     "tests.plugins.order",
     "tests.plugins.postgres",
     "tests.plugins.rabbitmq",
+    "tests.plugins.turns",
 ]

@@ -1,0 +1,48 @@
+"""Tests that take long run on one of their databases at a time."""
+
+from tests.plugins.turns import TAKES_TURNS, whose_turn_it_is_not
+
+TWINS = [
+    f"tests/crash/test_kills.py::test_kill[{database}-point {n}]"
+    for n in range(40)
+    for database in ("sqlite", "postgres")
+]
+
+
+def test_of_a_test_on_two_databases_one_waits():
+    waiting = whose_turn_it_is_not(TWINS)
+
+    assert all(
+        (sqlite in waiting) != (postgres in waiting)
+        for sqlite, postgres in zip(TWINS[::2], TWINS[1::2], strict=True)
+    )
+
+
+def test_each_database_gets_its_share():
+    left = set(TWINS) - whose_turn_it_is_not(TWINS)
+
+    assert 10 <= sum("sqlite" in name for name in left) <= 30
+
+
+def test_whose_turn_it_is_does_not_depend_on_the_order():
+    assert whose_turn_it_is_not(TWINS) == whose_turn_it_is_not(reversed(TWINS))
+
+
+def test_a_test_on_one_database_never_waits():
+    names = [
+        "tests/crash/test_files.py::test_disk",
+        "tests/crash/test_server.py::test_it[postgres]",
+    ]
+
+    assert whose_turn_it_is_not(names) == set()
+
+
+def test_a_test_that_asks_for_one_database_twice_over_is_told_from_its_twin():
+    names = ["tests/crash/t.py::test_x[sqlite-sqlite]", "tests/crash/t.py::test_x[postgres-sqlite]"]
+
+    assert len(whose_turn_it_is_not(names)) == 1
+
+
+def test_only_what_starts_processes_takes_turns():
+    assert TAKES_TURNS.match("apps/converter/tests/acceptance/test_page.py::test_drop")
+    assert not TAKES_TURNS.match("tests/store/test_conformance.py::test_claim")

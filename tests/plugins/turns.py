@@ -1,0 +1,39 @@
+"""Which of its databases a test that takes long runs on in `make test`.
+
+What starts processes, or a browser, takes a second or more. Such tests take turns: of one and the
+same test on both databases, one is marked `slow`. Which one follows from its name, so that about
+half of them run on each. In `make test-slow`, and where no mark is asked for, both run.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from zlib import crc32
+
+import pytest
+
+TAKES_TURNS = re.compile(r"tests/crash/|apps/\w+/tests/acceptance/")
+_DATABASE = re.compile(r"(?<=[\[-])(?:sqlite|postgres)(?=[\]-])")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark before the marks are looked at."""
+    found = [item for item in items if TAKES_TURNS.match(item.nodeid)]
+    waiting = whose_turn_it_is_not([item.nodeid for item in found])
+    for item in found:
+        if item.nodeid in waiting:
+            item.add_marker(pytest.mark.slow)
+
+
+def whose_turn_it_is_not(names: Iterable[str]) -> set[str]:
+    """Return the tests that run on one database now, by their names on the other."""
+    twins: dict[str, list[str]] = defaultdict(list)
+    for name in names:
+        twins[_DATABASE.sub("database", name, count=1)].append(name)
+    return {
+        twin
+        for shared, alike in twins.items()
+        for place, twin in enumerate(sorted(alike))
+        if place != crc32(shared.encode()) % len(alike)
+    }
