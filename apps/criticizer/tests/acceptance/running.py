@@ -40,10 +40,10 @@ class Site:
     closing: ExitStack
     processes: list[Process]
 
-    def start(self, *arguments: str, **knobs: str) -> Process:
+    def start(self, *arguments: str, system: str = "criticizer", **knobs: str) -> Process:
         """Start a process, to be ended with the site at the latest."""
         started = Process(
-            "criticizer",
+            system,
             ["--port", "0", *arguments],
             folder=self.folder,
             environment=surroundings({**self.variables, **knobs}, foreign=_FOREIGN),
