@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from holdfast.core.delivery import Delivery, DeliveryState
 from holdfast.core.instant import Instant, to_rfc3339
 from holdfast.runtime.told import masked
+from holdfast.secrecy import redacted
 from holdfast.store.audit import AuditEntry
 
 
@@ -45,7 +46,7 @@ class DeliveryView(NamedTuple):
         row = self.delivery
         return {
             "id": row.id,
-            "subject": row.subject,
+            "subject": redacted(row.subject),
             "recipient": self.recipient,
             "version": row.version,
             "provider": row.provider,

@@ -175,7 +175,7 @@ class Replays:
         letters.reverse()
         if all(letter.note is not None for letter in letters):
             raise UsageError(_nothing_to_send(letters))
-        terms = {"name": name, "canary": canary, "rate": rate, "stop_after": stop_after}
+        terms = {"name": replay.name, "canary": canary, "rate": rate, "stop_after": stop_after}
         entry = AuditEntry(now, who, "planned", SUBJECT, replay.id, replay.reason, terms)
         handed = AuditEntry(now, who, HANDED_OVER, SUBJECT, replay.id) if hand_over else None
         self._store().replays.create(replay, letters, audit=entry, handed_over=handed)

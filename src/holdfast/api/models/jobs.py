@@ -13,7 +13,7 @@ from holdfast.api.models.whole import WHOLE
 from holdfast.api.paging import PageQuery
 from holdfast.classify import PublicCodes
 from holdfast.core.job import DEFAULT_PRIORITY, PRIORITIES, JobState
-from holdfast.secrecy import redacted_value
+from holdfast.secrecy import redacted, redacted_value
 from holdfast.store.contract import JobFilter
 from holdfast.submission import MAX_VERSION
 from holdfast.view import AttemptLine, HistoryLine, JobView
@@ -130,10 +130,10 @@ class JobDocument(JobSummary):
         return cls(
             **_summary(view),
             plan=view.job.plan,
-            trace=view.job.trace,
+            trace=None if view.job.trace is None else redacted(view.job.trace),
             payload=redacted_value(view.payload),
             result=redacted_value(view.result),
-            error=view.error,
+            error=redacted_value(view.error),
             error_code=None if public is None else public.code,
             error_message=None if public is None else public.message,
             late_result=redacted_value(view.late_result),
@@ -192,7 +192,7 @@ class JobEvent(Document):
     @classmethod
     def of(cls, line: HistoryLine) -> JobEvent:
         """Return a line of a job's history."""
-        return cls(**line.to_document())
+        return cls(**line.to_document() | {"meta": redacted_value(line.meta)})
 
 
 class JobEvents(Document):
@@ -228,7 +228,7 @@ class JobAttempts(Document):
 
 
 class JobResults(Document):
-    """What the finished stages of a job's current run returned, by stage."""
+    """What the finished stages of a job's current run returned, by stage; secrets are hidden."""
 
     results: dict[str, Any]
 

@@ -38,6 +38,7 @@ from holdfast.api.serving import Engine, serving_of
 from holdfast.core.job import DEFAULT_OWNER
 from holdfast.engine import Holdfast
 from holdfast.errors import UnknownJob
+from holdfast.secrecy import redacted_value
 from holdfast.store.contract import JobFilter
 from holdfast.submission import MAX_KEY_LENGTH
 from holdfast.view import JobView
@@ -149,7 +150,7 @@ def list_job_attempts(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobAt
 @ROUTER.get("/{job_id}/results")
 def get_job_results(job_id: str, who: Reader, engine: Engine) -> JobResults:
     """Tell what the finished stages of a job's current run returned."""
-    return JobResults(results=engine.results(job_id, owner=who.owner))
+    return JobResults(results=redacted_value(engine.results(job_id, owner=who.owner)))
 
 
 @ROUTER.post("/{job_id}/retry")

@@ -16,8 +16,11 @@ from holdfast.api.models.texts import Plain
 from holdfast.api.paging import PageQuery, link_next
 from holdfast.api.positions import cut, number_position
 from holdfast.api.serving import Engine
+from holdfast.core.instant import Instant
+from holdfast.core.outbox import OutboxMessage as Message
 from holdfast.core.outbox import OutboxStatus
 from holdfast.outbox import message_document
+from holdfast.secrecy import redacted_value
 from holdfast.store.outbox import OutboxFilter
 
 ROUTER: Final = guarded_router("outbox")
@@ -56,7 +59,7 @@ def list_outbox(
     link_next(request, response, cursor)
     now, standing = engine.clock.now(), engine.outbox.standing()
     return {
-        "items": [message_document(message, now) for message in page],
+        "items": [_shown(message, now) for message in page],
         "next_cursor": cursor,
         "pending": standing.pending,
         "oldest_pending_at": told(standing.oldest_pending_at),
@@ -69,7 +72,7 @@ def get_outbox_message(
     message_id: MessageId, _who: ReaderOfAll, engine: Engine
 ) -> dict[str, object]:
     """Tell how far a message has come."""
-    return message_document(engine.outbox.get(message_id), engine.clock.now())
+    return _shown(engine.outbox.get(message_id), engine.clock.now())
 
 
 @ROUTER.post("/{message_id}/retry", response_model=OutboxMessage)
@@ -78,4 +81,10 @@ def retry_outbox_message(
 ) -> dict[str, object]:
     """Have a message tried now that waits or was given up, with a new budget."""
     message = engine.outbox.retry(message_id, by=who.name, reason=said.reason)
-    return message_document(message, engine.clock.now())
+    return _shown(message, engine.clock.now())
+
+
+def _shown(message: Message, now: Instant) -> dict[str, object]:
+    """Return a message with the secrets of its body hidden."""
+    document = message_document(message, now)
+    return document | {"payload": redacted_value(document["payload"])}
