@@ -170,6 +170,7 @@ class Console:
             dependencies=[
                 Depends(needs(demanded.role, every_owner=demanded.every_owner)),
                 Depends(_repeatable),
+                Depends(_plain),
             ],
             response_class=HTMLResponse,
             response_model=None,
@@ -179,6 +180,13 @@ class Console:
 async def _repeatable(state: Annotated[list[str] | None, Query()] = None) -> None:
     """Say which parameter of a page may be given more than once: any of these states will do."""
     del state
+
+
+async def _plain(request: Request) -> None:
+    """Refuse an address that no database can look for."""
+    asked = (*request.path_params.values(), *request.query_params.values())
+    if any("\0" in str(text) for text in asked):
+        raise InvalidValue("page", field="address", value="a NUL", limit="an address without it")
 
 
 async def form_of(request: Request) -> dict[str, str]:

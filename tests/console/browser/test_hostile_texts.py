@@ -1,4 +1,4 @@
-"""T07: whatever a job, a person or a provider wrote, pages show it and never run it."""
+"""Whatever a job, a person or a provider wrote, pages show it and never run it."""
 
 import re
 from urllib.parse import quote, urlencode
