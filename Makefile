@@ -32,17 +32,18 @@ $(STAMP): pyproject.toml $(wildcard apps/*/pyproject.toml) constraints.txt .ci/v
 run: install ## API, console, worker and fault lab on SQLite, in one process
 	@exec $(BIN)/holdfast dev
 
-# mypy takes one core for a minute: the tests begin beside it.
 .PHONY: test
-test: install ## lint, types, layers and every test that is not slow, on SQLite and PostgreSQL
-	@$(MAKE) --no-print-directory lint
+test: install ## lint, types, layers, then every test that is not slow, on SQLite and PostgreSQL
+	@$(MAKE) --no-print-directory --jobs --output-sync=target lint types layers compiled
 	@.ci/chromium
 	@.ci/poppler
-	@$(MAKE) --no-print-directory --jobs types layers fast-tests
-
-.PHONY: fast-tests
-fast-tests: install
 	@$(BIN)/python -m pytest -m "not slow" $(SPREAD) $(PYTEST_ARGS)
+
+# Beside mypy, which takes one core: pytest rewrites every test that it has not seen, and each of
+# its workers would do that for itself.
+.PHONY: compiled
+compiled: install
+	@found=$$($(BIN)/python -m pytest --collect-only -qq 2>&1) || { echo "$$found"; exit 1; }
 
 .PHONY: test-slow
 test-slow: export HOLDFAST_TEST_EXAMPLES ?= 100
