@@ -22,6 +22,10 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # One process for all sites of a context: there is but one, and each takes a second to start.
+    "--disable-site-isolation-trials",
+    "--disable-features=IsolateOrigins,site-per-process",
+    "--renderer-process-limit=1",
 ]
 PATIENCE_MS = 20_000
 WATCH = """
