@@ -80,6 +80,7 @@ def conversion_pipeline(
     )
 
     crew = Crew()
+    is_near = uploads.is_near and results.is_near
 
     @pipeline.stage
     async def accept(_job: JobContext, payload: Upload) -> None:
@@ -99,7 +100,7 @@ def conversion_pipeline(
             size = results.size_or_room(name)
             return AwaitedReading.open(uploads, payload.source, crew=crew) if size is None else size
 
-        begun = await crew.run(begin)
+        begun = begin() if is_near else await crew.run(begin)
         if isinstance(begun, int):
             return Converted(result=name, size=begun)
         async with begun as source, AwaitedDraft(results, name, crew=crew) as draft:

@@ -37,6 +37,15 @@ def test_a_pdf_becomes_xml_that_its_owner_can_fetch(converter):
     assert (upload.filename, upload.size) == ("invoice.pdf", len(PDF_BYTES))
 
 
+def test_files_that_lie_elsewhere_are_converted_alike(database_url, uploads, results):
+    uploads.is_near = False
+    for converter in make_converter(database_url, uploads, results):
+        taken = converter.take()
+        converter.run()
+
+        assert read(converter.conversions, taken.job.id) == b"<document/>"
+
+
 class TestTwins:
     def test_a_twin_in_progress_is_the_same_job(self, converter):
         first, second = converter.take(), converter.take(name="b.pdf")

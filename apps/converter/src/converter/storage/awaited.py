@@ -1,6 +1,6 @@
 """Storage as coroutines use it: whatever may block is done in the threads of a crew.
 
-What is small goes in one step each way, so that most files cost two.
+What is small goes in one step each way, so that most files cost two; what is near is read at once.
 """
 
 from __future__ import annotations

@@ -93,6 +93,9 @@ class Storage(ABC):
 
     label: str
     """What people call it, such as "uploads"; errors begin with it."""
+    is_near: bool = False
+    """Whether to look at something here, or to read a part of it, takes less than to have a thread
+    do so: it may be done in an event loop."""
 
     @abstractmethod
     def draft(self, name: str) -> Draft:

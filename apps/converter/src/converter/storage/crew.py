@@ -16,7 +16,7 @@ FEW_THREADS: Final = 4
 """Enough for what is over soon. Every call of the system is a hand-over between threads that have
 something to do, and many of them cost more than the calls themselves."""
 MOST_THREADS: Final = 32
-WAIT_S: Final = 0.005
+WAIT_S: Final = 0.02
 """How long something waits for a thread before there is one more."""
 IDLE_S: Final = 2.0
 """How long a thread waits for something to do before it ends."""

@@ -21,6 +21,7 @@ from converter.storage.contract import CHUNK_BYTES, Draft, Reading, Storage, mis
 from converter.storage.errors import BadName, StorageError, StorageFailed, StorageFull
 from converter.storage.folder_sync import FolderSync
 from converter.storage.names import checked_name
+from converter.storage.nearness import is_near
 from converter.storage.unnamed import (
     HiddenFile,
     NamelessFile,
@@ -61,6 +62,7 @@ class DiskStorage(Storage):
         self._folder = str(resolved)
         self._names = FolderSync(resolved)
         self._nameless = nameless and has_nameless_files(self._folder)
+        self.is_near = is_near(self._folder)
 
     def draft(self, name: str) -> Draft:
         """Begin to write; raises `StorageFull` at once where there is too little room."""
