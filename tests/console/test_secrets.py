@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from zlib import crc32
 
 import pytest
@@ -10,6 +11,7 @@ from holdfast import GiveUp, LetterFilter, Pipeline, RetryLater
 from holdfast.secrecy import OF_THIS_PROCESS
 from holdfast.testing import drain
 from tests.console.site import Site, at
+from tests.store.conftest import by_hand
 
 UNASKED = {"/api/stream", "/search"}
 """What never ends, or leads elsewhere."""
@@ -50,7 +52,7 @@ def leaky() -> Pipeline:
     return made
 
 
-def fill(site: Site, text: str) -> dict[str, str]:
+def fill(site: Site, text: str, database_url: str) -> dict[str, str]:
     """Write the text wherever more than a name is written; return what paths call what it is in."""
     app = site.app
     app.add(leaky())
@@ -60,6 +62,8 @@ def fill(site: Site, text: str) -> dict[str, str]:
         drain(app)
         site.clock.advance(60)
     assert (app.job(done).state, app.job(died).state) == ("complete", "failed")
+    late = json.dumps(text)
+    by_hand(database_url, f"update {{job}} set late_result = '{late}' where id = '{died}'")
     app.dead.triage(died, cause="data", by="ada", note=f"note {text}")
     app.dead.remediate(died, evidence=f"evidence {text}", by="ada")
     terms = {"by": "ada", "reason": f"reason {text}"}
@@ -95,9 +99,9 @@ def paths(site: Site, names: dict[str, str]) -> list[str]:
     return sorted(path for path in filled if "{" not in path)
 
 
-def test_a_secret_is_shown_by_nothing_that_can_be_read(site: Site, planted: str):
+def test_a_secret_is_shown_by_nothing_that_can_be_read(site: Site, planted: str, database_url: str):
     site.app.add_secrets([planted])
-    names = fill(site, planted)
+    names = fill(site, planted, database_url)
     client = site.local()
 
     answers = {path: client.get(path) for path in paths(site, names)}
@@ -111,8 +115,10 @@ def test_a_secret_is_shown_by_nothing_that_can_be_read(site: Site, planted: str)
     assert len(answers) > MANY_PATHS
 
 
-def test_what_became_a_secret_later_is_not_shown_where_a_job_failed(site: Site, planted: str):
-    names = fill(site, planted)
+def test_what_became_a_secret_later_is_not_shown_where_a_job_failed(
+    site: Site, planted: str, database_url: str
+):
+    names = fill(site, planted, database_url)
     client = site.local()
     where = [at(path, **names) for path in WHERE_IT_FAILED]
     before = [path for path in where if planted in client.get(path).text]
@@ -121,3 +127,18 @@ def test_what_became_a_secret_later_is_not_shown_where_a_job_failed(site: Site, 
 
     assert before == where
     assert [path for path in where if planted in client.get(path).text] == []
+
+
+def test_no_problem_repeats_a_secret(small_site: Site, planted: str):
+    small_site.app.add_secrets([planted])
+    client = small_site.local()
+
+    def submitted(number: int):
+        body = {"pipeline": "p", "payload": {"n": number}}
+        return client.post("/api/jobs", json=body, headers={"Idempotency-Key": planted})
+
+    first, second = submitted(1), submitted(2)
+
+    assert (first.status_code, second.json()["code"]) == (201, "key_conflict")
+    assert planted not in second.text
+    assert "[redacted:known" in second.json()["detail"]
