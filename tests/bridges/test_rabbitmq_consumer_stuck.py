@@ -133,6 +133,27 @@ def test_what_else_is_at_hand_is_finished_before_the_consumer_ends(
         bench.let_go()
 
 
+def test_a_statement_that_takes_too_long_costs_deliveries_and_does_not_loop(
+    postgres_url: str, amqp_url: str
+):
+    for bench in bench_on(postgres_url, amqp_url):
+        deliveries: list[int] = []
+
+        def handle(message: Received, connection, deliveries=deliveries) -> None:
+            deliveries.append(message.deliveries)
+            connection.execute("set local statement_timeout = 50")
+            connection.execute("select pg_sleep(10)")
+
+        bench.consumer(handler=handle)
+        sent = a_message()
+        bench.send(sent)
+        (letter,) = eventually(lambda bench=bench: drained(amqp_url, bench.queue.dead_queue))
+
+        assert letter.message_id == sent.id
+        assert "statement timeout" in json.loads(letter.headers["holdfast-failure"])["message"]
+        assert deliveries == [1, 2, 3]
+
+
 @pytest.mark.parametrize("timeout", [0, -1, 56, math.nan, True, "1", None])
 def test_a_time_that_makes_no_sense_is_refused_by_name(bench: Hanging, timeout):
     with pytest.raises(InvalidValue, match="timeout"):

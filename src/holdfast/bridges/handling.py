@@ -11,7 +11,7 @@ from typing import Final
 from holdfast.classify import classify, is_failure
 from holdfast.core.failure import PAYLOAD_INVALID, Category, ErrorClass, Failure
 from holdfast.core.instant import Instant
-from holdfast.errors import HandlerStuck, InvalidValue, RetryLater
+from holdfast.errors import HandlerStuck, InvalidValue, RetryLater, UnavailableError
 from holdfast.runtime.received import Received
 
 TIMEOUT_S: Final = 45.0
@@ -21,6 +21,8 @@ LONGEST_TIMEOUT_S: Final = 55.0
 
 That would look like a store that is away, which a message outlasts at no cost, again and again.
 """
+_QUERY_CANCELED: Final = "57014"
+"""PostgreSQL's word for a statement that took too long."""
 _STOPPED: Final = Failure(
     error_class=ErrorClass.WORKER_LOST,
     message="the handler stopped before it was done",
@@ -71,8 +73,19 @@ async def tried(handle: Handle, received: Received, *, timeout_s: float) -> Base
         return HandlerStuck(received.id, timeout_s=timeout_s)
 
 
+def is_outage(raised: BaseException | None) -> bool:
+    """Tell whether the store is away, which says nothing about the message.
+
+    A statement of the handler's that took too long is one of its failures: trying it again for
+    ever, at no cost, would be a loop.
+    """
+    return isinstance(raised, UnavailableError) and not _took_too_long(raised)
+
+
 def judged(error: BaseException, *, now: Instant) -> Failure:
     """Return the failure that an exception of a handler is."""
+    if _took_too_long(error) and error.__cause__ is not None:
+        return classify(error.__cause__, (), now=now)
     if isinstance(error, HandlerStuck):
         return Failure(
             error_class=ErrorClass.STAGE_TIMEOUT,
@@ -94,6 +107,10 @@ def invalid(why: str) -> Failure:
         category=PAYLOAD_INVALID.category,
         retryable=False,
     )
+
+
+def _took_too_long(error: BaseException) -> bool:
+    return getattr(error.__cause__, "sqlstate", None) == _QUERY_CANCELED
 
 
 def _raised_by(handle: Handle, received: Received) -> BaseException | None:

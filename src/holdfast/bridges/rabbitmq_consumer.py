@@ -21,7 +21,15 @@ import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
 from aio_pika.exceptions import AMQPError, DeliveryError
 
-from holdfast.bridges.handling import TIMEOUT_S, Handle, checked_timeout, invalid, judged, tried
+from holdfast.bridges.handling import (
+    TIMEOUT_S,
+    Handle,
+    checked_timeout,
+    invalid,
+    is_outage,
+    judged,
+    tried,
+)
 from holdfast.bridges.loop_thread import LoopThread
 from holdfast.bridges.rabbitmq import CONNECT_S, checked_url, location_of
 from holdfast.bridges.rabbitmq_letters import headers_of_letter
@@ -259,9 +267,8 @@ class RabbitMqConsumer:
         tries = 0
         while True:
             raised = await tried(self._handle, received, timeout_s=self._timeout_s)
-            if not isinstance(raised, UnavailableError):
+            if raised is None or not is_outage(raised):
                 break
-            # The store is away, which says nothing about the message.
             if tries == 0:
                 self._tell_outage(raised)
             tries += 1
