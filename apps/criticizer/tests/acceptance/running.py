@@ -40,13 +40,18 @@ class Site:
     closing: ExitStack
     processes: list[Process]
 
+    @property
+    def surroundings(self) -> dict[str, str]:
+        """The environment of its processes."""
+        return surroundings(self.variables, foreign=_FOREIGN)
+
     def start(self, *arguments: str, system: str = "criticizer", **knobs: str) -> Process:
         """Start a process, to be ended with the site at the latest."""
         started = Process(
             system,
             ["--port", "0", *arguments],
             folder=self.folder,
-            environment=surroundings({**self.variables, **knobs}, foreign=_FOREIGN),
+            environment={**self.surroundings, **knobs},
         )
         self.closing.callback(started.kill)
         self.processes.append(started)
