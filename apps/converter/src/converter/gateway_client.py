@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final, Protocol
 from urllib.parse import quote
 
@@ -97,7 +97,7 @@ class GatewayClient:
             **job.trace_headers,
         }
         patience = Patience(self._timeout_s, self._idle_s)
-        with _raised_as_ours():
+        with _RaisedAsOurs():
             async with self._wire.call(
                 "POST",
                 f"/convert?mapping={quote(mapping, safe='')}",
@@ -120,7 +120,7 @@ class GatewayClient:
 
     async def _probe(self) -> None:
         patience = Patience(min(PROBE_TIMEOUT_S, self._timeout_s), PROBE_TIMEOUT_S)
-        with _raised_as_ours():
+        with _RaisedAsOurs():
             async with self._wire.call("GET", "/health", headers={}, patience=patience) as answer:
                 if answer.status not in _SUCCESSES:
                     raise refusal(answer.status, answer.headers, b"")
@@ -175,11 +175,16 @@ async def _said(answer: Answer) -> bytes:
     return bytes(said)
 
 
-@contextmanager
-def _raised_as_ours() -> Iterator[None]:
-    try:
-        yield
-    except TimeoutError as error:
-        raise timed_out(str(error)) from None
-    except (OSError, BadAnswer) as error:
-        raise cut_off(str(error) or type(error).__name__) from None
+class _RaisedAsOurs:
+    """A block in which what goes wrong with a call becomes a failure of the gateway."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, TimeoutError):
+            raise timed_out(str(error)) from None
+        if isinstance(error, OSError | BadAnswer):
+            raise cut_off(str(error) or type(error).__name__) from None

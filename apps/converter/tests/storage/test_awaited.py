@@ -103,6 +103,22 @@ class TestCrew:
 
         assert not together.broken
 
+    def test_what_is_told_later_holds_no_thread(self):
+        crew, tellers = Crew(1), []
+
+        async def told_later():
+            waiting = [asyncio.create_task(crew.run_told(tellers.append)) for _ in range(3)]
+            assert await asyncio.wait_for(crew.run(lambda: "meanwhile"), PATIENCE_S) == "meanwhile"
+            error = StorageMissing("results", "gone")
+            for told, outcome in zip(tellers, [(1, None), (2, None), (None, error)], strict=True):
+                told(*outcome)
+            return await asyncio.gather(*waiting, return_exceptions=True)
+
+        first, second, third = asyncio.run(told_later())
+
+        assert (first, second) == (1, 2)
+        assert isinstance(third, StorageMissing)
+
     def test_a_thread_that_is_held_up_holds_up_nobody_else(self):
         crew, may_end = Crew(), threading.Event()
 

@@ -83,6 +83,13 @@ def test_nothing_at_all_can_be_kept(storage):
     assert content_of(storage) == b""
 
 
+def test_what_is_read_whole_is_all_of_it_or_too_much(storage):
+    storage.put(NAME, [b"abc", b"def"])
+
+    assert storage.read_whole(NAME, most_bytes=6) in (b"abcdef", None)
+    assert storage.read_whole(NAME, most_bytes=5) is None
+
+
 def test_a_later_put_takes_the_place_of_an_earlier(storage):
     storage.put(NAME, [b"first"])
     storage.put(NAME, [b"second"])

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from converter.storage.disk import DiskStorage
-from converter.storage.errors import BadName, StorageFailed, StorageFull
+from converter.storage.errors import BadName, StorageFailed, StorageFull, StorageMissing
 from converter.storage.unnamed import HiddenFile, NamelessFile
 
 NAME = "job-1.xml"
@@ -164,6 +164,17 @@ def test_what_takes_the_place_of_another_is_not_swept_meanwhile(folder, begin):
     with (folder / NAME).open() as seen, pytest.raises(BlockingIOError):
         fcntl.flock(seen, fcntl.LOCK_EX | fcntl.LOCK_NB)
     file.discard()
+
+
+def test_a_small_file_is_read_whole(disk, folder):
+    disk.put(NAME, [b"abc"])
+
+    assert disk.read_whole(NAME, most_bytes=3) == b"abc"
+    with pytest.raises(StorageMissing):
+        disk.read_whole("other.xml", most_bytes=3)
+    (folder / "link.xml").symlink_to(folder / NAME)
+    with pytest.raises(BadName):
+        disk.read_whole("link.xml", most_bytes=3)
 
 
 def test_a_file_is_for_its_owner_alone(disk, folder):

@@ -5,13 +5,13 @@ What is small goes in one step each way, so that most files cost two; what is ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Final, Self
 
-from converter.storage.contract import Draft, Storage
-from converter.storage.crew import Crew
+from converter.storage.contract import CHUNK_BYTES, Draft, Storage
+from converter.storage.crew import Crew, Told
 
 GATHERED_BYTES: Final = 256 * 1024
 """How much of a draft is kept in memory before it is written."""
@@ -20,21 +20,35 @@ GATHERED_BYTES: Final = 256 * 1024
 class AwaitedReading:
     """Something kept, open for reading once; `open` has read the first part of it."""
 
-    def __init__(self, crew: Crew, opened: ExitStack, size: int, chunks: Iterator[bytes]) -> None:
+    def __init__(
+        self,
+        crew: Crew,
+        *,
+        size: int,
+        first: bytes,
+        chunks: Iterator[bytes] | None = None,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
         self.size = size
         """How many bytes there are in all."""
-        self._crew, self._opened, self._chunks = crew, opened, chunks
-        self._first = next(chunks, b"")
-        self._unread = size - len(self._first)
+        self._crew, self._first, self._close = crew, first, close
+        self._chunks = chunks or iter(())
+        self._unread = size - len(first)
         if self._unread <= 0:
-            opened.close()
+            close()
 
     @classmethod
     def open(cls, storage: Storage, name: str, *, crew: Crew) -> Self:
         """Open what is kept under the name, or raise `StorageMissing`; this blocks."""
+        whole = storage.read_whole(name, most_bytes=CHUNK_BYTES)
+        if whole is not None:
+            return cls(crew, size=len(whole), first=whole)
         with ExitStack() as opened:
             reading = opened.enter_context(storage.open(name))
-            return cls(crew, opened.pop_all(), reading.size, iter(reading))
+            chunks = iter(reading)
+            first = next(chunks, b"")
+            close = opened.pop_all().close
+            return cls(crew, size=reading.size, first=first, chunks=chunks, close=close)
 
     async def read(self) -> bytes:
         """Return the next bytes; nothing at the end."""
@@ -57,7 +71,7 @@ class AwaitedReading:
         trace: TracebackType | None,
     ) -> None:
         if self._unread > 0 or error is not None:
-            await self._crew.run(self._opened.close)
+            await self._crew.run(self._close)
 
 
 class AwaitedDraft:
@@ -78,7 +92,8 @@ class AwaitedDraft:
 
     async def commit(self) -> int:
         """Make it visible under its name, unless something is; return the size of what is there."""
-        return await self._crew.run(self._keep)
+        size: int = await self._crew.run_told(self._keep)
+        return size
 
     async def __aenter__(self) -> Self:
         return self
@@ -101,13 +116,17 @@ class AwaitedDraft:
         self._gathered_bytes = 0
         return self._draft
 
-    def _keep(self) -> int:
+    def _keep(self, told: Told) -> None:
+        draft = self._spill()
+
+        def kept(made: bool, error: BaseException | None) -> None:  # noqa: FBT001 - as it is told
+            if error is not None:
+                told(None, error)
+            else:
+                told(draft.size if made else self._storage.size(self._name), None)
+
         try:
-            draft = self._spill()
-            if draft.commit(if_absent=True):
-                return draft.size
+            draft.commit_then(kept, if_absent=True)
         finally:
-            if self._draft is not None:
-                self._draft.discard()
-                self._draft = None
-        return self._storage.size(self._name)
+            draft.discard()
+            self._draft = None

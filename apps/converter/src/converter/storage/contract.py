@@ -14,6 +14,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
 
+from converter.storage.crew import Told
 from converter.storage.errors import StorageMissing
 
 CHUNK_BYTES: Final = 64 * 1024
@@ -72,6 +73,13 @@ class Draft(ABC):
         It takes the place of what is there; with `if_absent` it does not, and False is returned.
         """
 
+    def commit_then(self, told: Told, *, if_absent: bool = False) -> None:
+        """Commit, and tell what `commit` would return or raise, perhaps later and elsewhere.
+
+        False is told before this returns. What is raised here instead is not told.
+        """
+        told(self.commit(if_absent=if_absent), None)
+
     @abstractmethod
     def discard(self) -> None:
         """Remove what was written and not committed."""
@@ -104,6 +112,13 @@ class Storage(ABC):
     @abstractmethod
     def open(self, name: str) -> AbstractContextManager[Reading]:
         """Open what is kept under the name, or raise `StorageMissing`."""
+
+    def read_whole(self, name: str, *, most_bytes: int) -> bytes | None:  # noqa: ARG002 - for who can
+        """Return all that is kept under the name, or raise `StorageMissing`.
+
+        None when there is more of it, or where it costs as much as to `open` it.
+        """
+        return None
 
     @abstractmethod
     def size_if_there(self, name: str) -> int | None:

@@ -7,10 +7,12 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
+Told: TypeAlias = Callable[[Any, BaseException | None], None]
+"""Is told what came of something, or what was raised, once and in any thread."""
 
 FEW_THREADS: Final = 4
 """Enough for what is over soon. Every call of the system is a hand-over between threads that have
@@ -23,18 +25,23 @@ IDLE_S: Final = 2.0
 
 
 class _Task:
-    """Something to do, and what came of it; `do` and the latter are the thread's."""
+    """Something to do, and what came of it."""
 
-    __slots__ = ("do", "done", "error", "over", "settled", "tray", "value")
+    __slots__ = ("_tray", "do", "done", "error", "over", "settled", "value")
 
-    def __init__(self, do: Callable[[], Any], tray: _Tray) -> None:
-        self.do, self.tray = do, tray
+    def __init__(self, do: Callable[[Told], None], tray: _Tray) -> None:
+        self.do, self._tray = do, tray
         self.done: asyncio.Future[Any] = tray.loop.create_future()
         self.settled = False
         self.over: asyncio.Future[None] | None = None
         """For whoever was cancelled while it ran."""
         self.value: Any = None
         self.error: BaseException | None = None
+
+    def told(self, value: Any, error: BaseException | None) -> None:  # noqa: ANN401
+        """Note what came of it, for whoever waits."""
+        self.value, self.error = value, error
+        self._tray.put(self)
 
 
 class _Tray:
@@ -84,6 +91,13 @@ class Crew:
 
         Whoever is cancelled meanwhile hears of it once it is over: nothing goes on unseen.
         """
+        return cast("T", await self.run_told(lambda told: told(do(), None)))
+
+    async def run_told(self, do: Callable[[Told], None]) -> Any:  # noqa: ANN401 - what is told
+        """Return what `do` tells, or raise it; until then no thread need be at work on it.
+
+        What it raises instead counts as told. It is cancelled like what is `run`.
+        """
         loop = asyncio.get_running_loop()
         tray = self._trays.get(loop)
         if tray is None:
@@ -100,7 +114,7 @@ class Crew:
         elif self._threads < min(self._most, under_way):
             self._look_soon(loop)
         try:
-            return cast("T", await task.done)
+            return await task.done
         except asyncio.CancelledError:
             if not task.settled:
                 task.over = loop.create_future()
@@ -142,10 +156,9 @@ class Crew:
                     self._threads -= 1
                 return
             try:
-                task.value = task.do()
+                task.do(task.told)
             except BaseException as error:  # noqa: BLE001 - whoever waits is told
-                task.error = error
-            task.tray.put(task)
+                task.told(None, error)
             # Until there is something else to do it would keep what is done.
             del task
 

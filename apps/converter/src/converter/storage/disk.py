@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from converter.storage.contract import CHUNK_BYTES, Draft, Reading, Storage, missing
+from converter.storage.crew import Told
 from converter.storage.errors import BadName, StorageError, StorageFailed, StorageFull
 from converter.storage.folder_sync import FolderSync
 from converter.storage.names import checked_name
@@ -56,7 +57,7 @@ class DiskStorage(Storage):
         self.label = label
         self._min_free_bytes = min_free_bytes
         self._room_until_s = 0.0
-        with _raised_as_ours(label, "make the folder"):
+        with _RaisedAsOurs(label, "make the folder"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             resolved = folder.resolve(strict=True)
         self._folder = str(resolved)
@@ -69,28 +70,32 @@ class DiskStorage(Storage):
         path = self._path(name)
         if time.monotonic() > self._room_until_s:
             self.check_room()
-        with _raised_as_ours(self.label, "begin the file"):
+        with _RaisedAsOurs(self.label, "begin the file"):
             file = NamelessFile(self._folder) if self._nameless else HiddenFile(path)
         return _DiskDraft(path, file, label=self.label, names=self._names)
 
     @contextmanager
     def open(self, name: str) -> Iterator[Reading]:
         """Open what is kept under the name, or raise `StorageMissing`."""
-        path = self._path(name)
-        with _raised_as_ours(self.label, "open the file"):
-            try:
-                handle = os.open(path, _READ)
-            except FileNotFoundError:
-                self._check_folder()
-                raise missing(self.label) from None
+        handle = self._opened(name)
         try:
-            with _raised_as_ours(self.label, "open the file"):
-                found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode):
-                raise BadName(self.label, "what bears the name is not a file")
-            yield _DiskReading(handle, size=found.st_size, label=self.label)
+            yield _DiskReading(handle, size=self._size_of_opened(handle), label=self.label)
         finally:
             os.close(handle)
+
+    def read_whole(self, name: str, *, most_bytes: int) -> bytes | None:
+        """Return all that is kept under the name, or None when there is more of it."""
+        handle = self._opened(name)
+        try:
+            size = self._size_of_opened(handle)
+            if size > most_bytes:
+                return None
+            with _RaisedAsOurs(self.label, "read the file"):
+                # One more would show that it grows; what is short is read as it is.
+                read = os.read(handle, size + 1)
+        finally:
+            os.close(handle)
+        return read if len(read) == size else None
 
     def size_if_there(self, name: str) -> int | None:
         """How many bytes are kept under the name; None when there is nothing."""
@@ -110,14 +115,14 @@ class DiskStorage(Storage):
         """Remove what is kept under the name, and tell whether there was anything."""
         if not self.exists(name):
             return False
-        with _raised_as_ours(self.label, "remove the file"), suppress(FileNotFoundError):
+        with _RaisedAsOurs(self.label, "remove the file"), suppress(FileNotFoundError):
             os.unlink(self._path(name))  # noqa: PTH108 - as the module says
         return True
 
     def written_before(self, instant: datetime) -> Iterator[str]:
         """Yield the names of what was written before the instant, for retention."""
         limit_s = instant.timestamp()
-        with _raised_as_ours(self.label, "list the folder"), os.scandir(self._folder) as entries:
+        with _RaisedAsOurs(self.label, "list the folder"), os.scandir(self._folder) as entries:
             for entry in entries:
                 with suppress(BadName, FileNotFoundError):
                     checked_name(entry.name, label=self.label)
@@ -129,12 +134,12 @@ class DiskStorage(Storage):
 
     def sweep(self) -> int:
         """Remove what processes that were killed left unfinished; returns how many files."""
-        with _raised_as_ours(self.label, "list the folder"):
+        with _RaisedAsOurs(self.label, "list the folder"):
             return sweep(self._folder)
 
     def check_room(self) -> None:
         """Raise `StorageFull` when nothing more should be written."""
-        with _raised_as_ours(self.label, "look for free space"):
+        with _RaisedAsOurs(self.label, "look for free space"):
             try:
                 found = os.statvfs(self._folder)
             except FileNotFoundError:
@@ -148,9 +153,25 @@ class DiskStorage(Storage):
             )
         self._room_until_s = time.monotonic() + _ROOM_S
 
+    def _opened(self, name: str) -> int:
+        path = self._path(name)
+        with _RaisedAsOurs(self.label, "open the file"):
+            try:
+                return os.open(path, _READ)
+            except FileNotFoundError:
+                self._check_folder()
+                raise missing(self.label) from None
+
+    def _size_of_opened(self, handle: int) -> int:
+        with _RaisedAsOurs(self.label, "open the file"):
+            found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise BadName(self.label, "what bears the name is not a file")
+        return found.st_size
+
     def _size(self, name: str) -> int | None:
         path = self._path(name)
-        with _raised_as_ours(self.label, "look for the file"):
+        with _RaisedAsOurs(self.label, "look for the file"):
             try:
                 found = os.lstat(path)
             except FileNotFoundError:
@@ -181,7 +202,7 @@ class _DiskReading:
 
     def __iter__(self) -> Iterator[bytes]:
         while True:
-            with _raised_as_ours(self._label, "read the file"):
+            with _RaisedAsOurs(self._label, "read the file"):
                 chunk = os.read(self._handle, CHUNK_BYTES)
             if not chunk:
                 return
@@ -197,20 +218,37 @@ class _DiskDraft(Draft):
     def _append(self, chunk: bytes) -> None:
         handle = self._open_file().handle
         unwritten = memoryview(chunk)
-        with _raised_as_ours(self._label, "write the file"):
+        with _RaisedAsOurs(self._label, "write the file"):
             while unwritten:
                 unwritten = unwritten[os.write(handle, unwritten) :]
 
     def commit(self, *, if_absent: bool = False) -> bool:
+        made = self._named(if_absent=if_absent)
+        if made:
+            with _RaisedAsOurs(self._label, "write the file"):
+                self._names.sync()
+        return made
+
+    def commit_then(self, told: Told, *, if_absent: bool = False) -> None:
+        if not self._named(if_absent=if_absent):
+            told(False, None)  # noqa: FBT003 - what `commit` returns
+            return
+
+        def synced(error: OSError | None) -> None:
+            ours = error and _ours(error, label=self._label, doing="write the file")
+            told(ours is None, ours)
+
+        self._names.sync_then(synced)
+
+    def _named(self, *, if_absent: bool) -> bool:
+        """Sync the file and give it its name, and let go of it; False where the name is taken."""
         file = self._open_file()
-        with _raised_as_ours(self._label, "write the file"):
+        with _RaisedAsOurs(self._label, "write the file"):
             os.fsync(file.handle)
             made = file.take(self._path)
             if not made and not if_absent:
                 self._replace(file)
                 made = True
-            if made:
-                self._names.sync()
         self.discard()
         return made
 
@@ -230,12 +268,20 @@ class _DiskDraft(Draft):
         file.replace(self._path)
 
 
-@contextmanager
-def _raised_as_ours(label: str, doing: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise _ours(error, label=label, doing=doing) from None
+class _RaisedAsOurs:
+    """A block in which errors of the system become ours; as a class, because there are many."""
+
+    __slots__ = ("_doing", "_label")
+
+    def __init__(self, label: str, doing: str) -> None:
+        self._label, self._doing = label, doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError):
+            raise _ours(error, label=self._label, doing=self._doing) from None
 
 
 def _ours(error: OSError, *, label: str, doing: str) -> StorageError:
