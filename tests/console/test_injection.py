@@ -64,6 +64,24 @@ def test_no_id_in_the_address_of_a_page_is_anything_but_a_value(site: Site):
     assert len(site.app.jobs()) == 3
 
 
+@pytest.mark.parametrize("number", ["9" * 30, "9" * 18, "-1", "\u0663", "1e309", "x"])
+def test_no_number_is_more_than_the_database_can_hold(site: Site, number: str):
+    site.fill()
+    (group,) = site.app.dead.groups()
+    terms = {"by": "ada", "cause": "data", "evidence": "it is back"}
+    replay = site.app.replays.start("again", group.fingerprint, confirm_idempotent=True, **terms)
+    client = site.local()
+    form = {"filter": "yes", "until": number, "reason": "because"}
+
+    answers = [
+        client.get("/audit", params={"before": number}),
+        client.get(f"/replays/{replay.id}", params={"after": number}),
+        client.post("/jobs/bulk/cancel?state=queued", data=form),
+    ]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 303]
+
+
 def test_a_reason_may_hold_any_character_that_a_form_can_send(site: Site):
     filled = site.fill()
     reason = "a\x00b\x1b[31m\u2028\U0001f600 ' or '1'='1"

@@ -16,6 +16,7 @@ from holdfast.errors import InvalidValue
 
 LONGEST_FIELD: Final = 8_000
 """How much of a field is read; the engine cuts what it keeps of it."""
+_MOST_DIGITS: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,10 @@ class Visit:
         """Return what the address says under a name; None for nothing."""
         text = self.query.get(name, "").strip()
         return text or None
+
+    def position(self, name: str) -> int | None:
+        """Return the whole number that the address says under a name; None where it is none."""
+        return whole_number(self.query.get(name, ""))
 
     def said(self, name: str) -> str | None:
         """Return what the form says under a name; None for nothing."""
@@ -115,3 +120,8 @@ class Visit:
         pairs += [(name, value) for name, value in changed.items() if value is not None]
         query = urlencode(pairs)
         return f"{self.base}{self.path}" + (f"?{query}" if query else "")
+
+
+def whole_number(text: str) -> int | None:
+    """Return a number of digits that a database can hold; None for anything else."""
+    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None

@@ -20,6 +20,7 @@ _PAGES: Final = {
     "replay": "/replays/",
     "upstream": "/upstreams/",
     "delivery": "/deliveries/",
+    "queue": "/jobs?queue=",
 }
 _KINDS: Final = (
     "job",
@@ -42,11 +43,11 @@ def add_to(console: Console) -> None:
 
 def audit(console: Console, visit: Visit) -> Response:
     """Return the latest entries, newest first."""
-    before = visit.asked("before")
+    before = visit.position("before")
     found = console.engine.audit(
         subject_kind=visit.asked("kind"),
         subject=visit.asked("subject"),
-        before=int(before) if before is not None and before.isdecimal() else None,
+        before=before,
         limit=PAGE + 1,
     )
     shown = found[:PAGE]
@@ -57,7 +58,7 @@ def audit(console: Console, visit: Visit) -> Response:
         entries=[_line(entry) for entry in shown],
         tabs=tabs(visit, "kind", _TABS),
         next_href=visit.href(before=str(shown[-1].id)) if len(found) > PAGE else None,
-        first_href=visit.href(before=None) if before else None,
+        first_href=None if before is None else visit.href(before=None),
     )
 
 

@@ -12,7 +12,7 @@ from holdfast.console.ask import REASON, Ask, Done, Field
 from holdfast.console.counting import Counted, counted
 from holdfast.console.job_query import INPUTS, JobQuery, job_query
 from holdfast.console.rendering import ACT, Console
-from holdfast.console.visit import Visit
+from holdfast.console.visit import Visit, whole_number
 from holdfast.console.words import plural
 from holdfast.core.instant import Instant
 from holdfast.core.job import ACTIVE, JobState
@@ -98,11 +98,11 @@ class Bulk(NamedTuple):
     def _query(self, visit: Visit) -> tuple[JobQuery, Instant]:
         """Return what is asked for: by the address, or by the form that was made of it."""
         now = self.console.engine.clock.now()
-        until = visit.said("until") or ""
+        until = whole_number(visit.said("until") or "")
         if "filter" not in visit.form:
             return job_query(visit, now), now
         frozen = _With(visit.request, visit.who, visit.csrf, visit.form)
-        return job_query(frozen, now), Instant(int(until)) if until.isdecimal() else now
+        return job_query(frozen, now), now if until is None else Instant(until)
 
     def _narrowed(self, query: JobQuery) -> JobFilter | None:
         """Return the filter for the states that the action concerns; None when there are none."""

@@ -55,10 +55,8 @@ def replay_page(console: Console, visit: Visit) -> Response:
     engine = console.engine
     view = engine.replays.show(visit.part("replay_id"), owner=visit.owner)
     replay = view.replay
-    after = visit.asked("after") or "0"
-    items = engine.replays.items(
-        replay.id, after=int(after) if after.isdecimal() else 0, limit=PAGE + 1
-    )
+    after = visit.position("after") or 0
+    items = engine.replays.items(replay.id, after=after, limit=PAGE + 1)
     headline, tone = _headline(view)
     shown = items[:PAGE]
     return console.render(
