@@ -13,7 +13,7 @@ from criticizer.pipeline import Terms, request_pipeline, review_pipeline
 from criticizer.reviewers.contract import Reviewed, Usage
 from criticizer.reviews import Made, Reviews
 from criticizer.system import SECRET_NAMES
-from holdfast import Breaker, Holdfast, JobView, Retry
+from holdfast import Breaker, Holdfast, JobView, Provider, Retry
 from holdfast.bridges.file import File
 from holdfast.testing import ManualClock, drain
 
@@ -125,16 +125,20 @@ class Criticizer:
 
 
 @contextmanager
-def made_criticizer(database_url: str, mail_file: Path) -> Generator[Criticizer]:
+def made_criticizer(
+    database_url: str, mail_file: Path, *, provider: Provider | None = None
+) -> Generator[Criticizer]:
+    """Make one whose mail is in the file, unless it goes through another provider."""
     source, reviewer, clock = ScriptedSource(), ScriptedReviewer(), ManualClock()
     mail = File(mail_file, retry=QUICK)
+    through = provider or mail
     terms = Terms(
         retry=QUICK,
         breaker=Breaker(failure_rate=1.0, over_calls=1_000),
         fetch_timeout_s=5,
         llm_timeout_s=5,
         sender="Reviews <reviews@example.org>",
-        provider=mail.name,
+        provider=through.name,
     )
     pipelines = [
         review_pipeline(source=source, reviewer=reviewer, terms=terms),
@@ -143,7 +147,7 @@ def made_criticizer(database_url: str, mail_file: Path) -> Generator[Criticizer]
     with Holdfast(
         database_url,
         pipelines=pipelines,
-        providers=[mail],
+        providers=[through],
         clock=clock,
         secret_names=SECRET_NAMES,
     ) as app:
