@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -16,10 +17,11 @@ from typing import Any, Final
 import click
 from rich.console import Console
 from rich.status import Status
+from rich.table import Table
 from rich.text import Text
 
 from criticizer.config import CriticizerConfig
-from criticizer.critique import Critique
+from criticizer.critique import Critique, Finding
 from criticizer.payload import Asked
 from criticizer.pipeline import LLM_STAGE
 from criticizer.refusals import VersionRefused
@@ -40,6 +42,8 @@ _SAYS: Final = {
     "llm": "Reading it",
     "notify": "Telling everyone",
 }
+_SILENT: Final = logging.NullHandler()
+"""What a worker logs is told here as progress and as the outcome."""
 _ENDED: Final = (JobState.COMPLETE, JobState.FAILED, JobState.CANCELLED)
 
 
@@ -80,6 +84,7 @@ def review(
     Ends with 0 when nothing worse than a warning was found, 1 when there are errors or the review
     failed, and 2 when it could not be asked for.
     """
+    logging.getLogger("holdfast").addHandler(_SILENT)
     environment = dict(os.environ)
     if repository is not None:
         environment |= {"CHANGES_SOURCE": "git", "CHANGES_URL": repository}
@@ -94,7 +99,7 @@ def review(
         with _database(database_url) as url:
             view, results = _reviewed(url, config, asked)
     except (HoldfastError, VersionRefused) as error:
-        Console(stderr=True).print(Text(str(error), style="red"))
+        Console(stderr=True).print(Text(str(error), style="red"), soft_wrap=True)
         sys.exit(REFUSED)
     sys.exit(_tell(view, results, as_json=as_json))
 
@@ -162,7 +167,7 @@ def _tell(view: JobView, results: dict[str, Any], *, as_json: bool) -> int:
     if view.state is not JobState.COMPLETE:
         error = view.error or {}
         said = f"The review failed: {error.get('error_class')}: {error.get('message')}"
-        Console(stderr=True).print(Text(said, style="red"))
+        Console(stderr=True).print(Text(said, style="red"), soft_wrap=True)
         return FAILED
     findings = [] if reviewed is None else reviewed["critique"]["findings"]
     return FAILED if any(each["severity"] == "error" for each in findings) else 0
@@ -172,12 +177,23 @@ def _print(critique: Critique, *, reviewer: str) -> None:
     console = Console()
     console.print(Text(critique.summary, style="bold"))
     for finding in critique.findings:
-        place = finding.file if finding.line is None else f"{finding.file}:{finding.line}"
-        line = Text.assemble(
-            (f"{finding.severity:8}", _STYLES[finding.severity]), (place, "cyan"), "  "
-        )
-        line.append(finding.message)
-        console.print(line)
-        if finding.suggestion:
-            console.print(Text(finding.suggestion, style="dim"), soft_wrap=True)
+        _print_finding(console, finding)
     console.print(Text(f"Reviewed by {reviewer}.", style="dim"))
+
+
+def _print_finding(console: Console, finding: Finding) -> None:
+    """Print a finding: in a column beside its severity for people, each line whole for programs."""
+    place = finding.file if finding.line is None else f"{finding.file}:{finding.line}"
+    severity = Text(f"{finding.severity:7}", style=_STYLES[finding.severity])
+    said = Text.assemble((place, "cyan"), "  ", finding.message)
+    advice = Text(finding.suggestion or "", style="dim")
+    if not console.is_terminal:
+        console.print(Text.assemble(severity, " ", said), soft_wrap=True)
+        for line in advice.split():
+            console.print(Text.assemble(" " * 8, line), soft_wrap=True)
+        return
+    table = Table.grid(padding=(0, 1))
+    table.add_row(severity, said)
+    if advice:
+        table.add_row("", advice)
+    console.print(table)

@@ -2,12 +2,14 @@
 
 import json
 import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
 
 from criticizer.cli import main
 from holdfast.bridges.file import File
+from tests.warm.process import run
 
 LEFT = "<" * 7 + " ours\n"
 """What a merge leaves behind, made here so that no tool takes this file for one."""
@@ -19,24 +21,25 @@ def repository(tmp_path, monkeypatch):
     folder = tmp_path / "repository"
     folder.mkdir()
 
-    def commit(title, text):
-        (folder / "rope.py").write_text(text)
-        for arguments in (["add", "-A"], ["commit", "-q", "-m", title]):
-            subprocess.run(
-                ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *arguments],
-                cwd=folder,
-                check=True,
-            )
-
     subprocess.run(["git", "init", "-q", str(folder)], check=True)
-    commit("Begin", "knots = 1\n")
-    commit("Add ends", "knots = 1\nends = 2\n")
-    commit("Leave a conflict", f"knots = 1\n{LEFT}ends = 2\n")
+    commit(folder, "Begin", "knots = 1\n")
+    commit(folder, "Add ends", "knots = 1\nends = 2\n")
+    commit(folder, "Leave a conflict", f"knots = 1\n{LEFT}ends = 2\n")
     monkeypatch.chdir(folder)
     for name in ("LLM_BASE_URL", "LLM_API_KEY", "LLM_PROVIDER", "CHANGES_URL", "DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MAIL_FILE", str(tmp_path / "mail.jsonl"))
     return folder
+
+
+def commit(folder, title, text):
+    (folder / "rope.py").write_text(text)
+    for arguments in (["add", "-A"], ["commit", "-q", "-m", title]):
+        subprocess.run(
+            ["git", "-c", "user.name=Ada", "-c", "user.email=ada@example.org", *arguments],
+            cwd=folder,
+            check=True,
+        )
 
 
 def review(*arguments):
@@ -56,6 +59,26 @@ def test_a_change_with_an_error_ends_with_1_and_names_its_place(repository):
 
     assert told.exit_code == 1
     assert "rope.py:2" in told.stdout
+
+
+def test_for_programs_each_finding_is_one_line_with_advice_below_it(repository):
+    commit(repository, "Print", "print(1)\n")
+
+    lines = review("HEAD").stdout.splitlines()
+
+    said = "info    rope.py:1  This prints, which looks like a trace of debugging."
+    assert lines[lines.index(said) + 1] == "        Log it, or take it out."
+
+
+def test_a_failure_is_told_by_a_program_in_one_line_and_nothing_of_the_engines(repository):
+    told = run(
+        [sys.executable, "-m", "criticizer", "review", "nothing-like-that"],
+        capture_output=True,
+        text=True,
+    )
+
+    assert (told.returncode, told.stdout) == (1, "")
+    assert told.stderr == "The review failed: NOT_FOUND: the repository has no nothing-like-that\n"
 
 
 def test_as_json_it_is_one_document(repository):
@@ -100,7 +123,7 @@ def test_a_change_that_is_not_there_is_told_and_ends_with_1(repository, change):
     told = review("--", change)
 
     assert told.exit_code == 1
-    assert "The review failed" in told.stderr
+    assert told.stderr.splitlines()[-1].startswith("The review failed: ")
 
 
 def test_a_setting_that_cannot_be_read_ends_with_2(repository, monkeypatch):
