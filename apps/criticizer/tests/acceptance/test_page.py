@@ -13,6 +13,33 @@ __all__ = ["browser"]
 # A browser, a server and a worker: on a busy machine it takes a while until they are up.
 pytestmark = pytest.mark.timeout(240)
 
+FILES = """\
+diff --git a/new.py b/new.py
+new file mode 100644
+index 0000000..2222222
+--- /dev/null
++++ b/new.py
+@@ -0,0 +1,2 @@
++x = 1
++y = 2
+diff --git a/a.txt b/b.txt
+similarity index 100%
+rename from a.txt
+rename to b.txt
+diff --git a/gone.sql b/gone.sql
+deleted file mode 100644
+index 1111111..0000000
+--- a/gone.sql
++++ /dev/null
+@@ -1 +0,0 @@
+--- a comment in SQL
+--- plain.txt
++++ plain.txt
+@@ -1 +1 @@
+-x
++z
+"""
+"""Four files; one line that was removed looks like the head of a file."""
 NASTY = '<img src=x onerror="window.ran = 1"><b>bold</b>'
 
 
@@ -64,6 +91,25 @@ def test_a_change_is_asked_for_followed_live_and_shown_beside_what_was_said(site
     expect(page.locator("#told time").first).to_have_text(re.compile(r"\d"))
     page.get_by_role("link", name="All reviews").click()
     expect(page.locator("#rows")).to_contain_text("2 of 2 told")
+
+
+def test_a_diff_is_shown_file_by_file_and_a_finding_leads_to_its_place(site, page):
+    site.changes.changes["cl-files"] = FILES
+    about = [finding("gone.sql", None, message="Why?"), finding("new.py", 2, message="Odd.")]
+    site.llm.say(Answer(text=critique(*about)))
+
+    ask(page, "cl-files")
+
+    expect(page.locator("#diff-facts")).to_have_text("4 files")
+    expect(page.locator("#diff .file")).to_have_text(
+        ["new.py new", "b.txt renamed from a.txt", "gone.sql deleted", "plain.txt"]
+    )
+    expect(page.locator("#diff .removed .code")).to_have_text(["--- a comment in SQL", "-x"])
+    expect(page.locator("#diff")).not_to_contain_text("diff --git")
+    noted = page.locator("#diff tr", has_text="+y = 2").locator("xpath=following::tr[1]")
+    expect(noted).to_contain_text("Odd.")
+    page.get_by_role("link", name="gone.sql").click()
+    expect(page.locator("#diff .file", has_text="gone.sql")).to_be_in_viewport()
 
 
 def test_what_a_model_says_is_shown_as_text(site, page):

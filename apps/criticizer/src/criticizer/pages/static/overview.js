@@ -1,7 +1,7 @@
 // The list of reviews, and the form that asks for one.
 
 import { askFor, latest } from "./api.js";
-import { counted, made, sayTime, statusOf } from "./words.js";
+import { counted, idUnlessTitle, made, sayTime, statusOf } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -72,7 +72,8 @@ function rowOf(review) {
   sayTime(time, review.created_at);
   const sent = review.deliveries.filter((each) => each.status === "sent").length;
   const told = `${sent} of ${review.deliveries.length} told`;
-  const found = review.critique === null ? "" : counted(review.critique.findings.length, "finding", "findings");
+  const findings = review.critique?.findings.length;
+  const found = findings === undefined ? "" : counted(findings || "no", "finding", "findings");
   return made(
     "li",
     { className: tone },
@@ -80,7 +81,13 @@ function rowOf(review) {
     made("span", { className: "badge", text: word }),
     made("span", {
       className: "muted small facts",
-      text: [review.changelist_id, `version ${review.review_version}`, found, review.deliveries.length ? told : ""]
+      text: [
+        ...idUnlessTitle(review),
+        `version ${review.review_version}`,
+        found,
+        review.deliveries.length ? told : "",
+        review.error?.message,
+      ]
         .filter(Boolean)
         .join(" · "),
     }),

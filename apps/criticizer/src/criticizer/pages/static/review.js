@@ -2,7 +2,7 @@
 
 import { diffOf, versionsOf } from "./api.js";
 import { shown } from "./diff.js";
-import { counted, made, sayTime, statusOf, toldOf, toneOf, when } from "./words.js";
+import { counted, idUnlessTitle, made, sayTime, statusOf, toldOf, toneOf, when } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -43,8 +43,8 @@ export class ReviewView {
     try {
       const diff = await diffOf(review.changelist_id, review.review_version);
       const findings = (review.critique?.findings ?? []).map((each, n) => ({ ...each, place: n }));
-      place.replaceChildren(shown(diff, findings));
-      const files = diff.split("\n").filter((line) => line.startsWith("+++ ")).length;
+      const { table, files } = shown(diff, findings);
+      place.replaceChildren(table);
       byId("diff-facts").textContent = counted(files, "file", "files");
       this.#shownDiff = key;
     } catch (problem) {
@@ -56,7 +56,7 @@ export class ReviewView {
 }
 
 function factsOf(review) {
-  const facts = [review.changelist_id, `version ${review.review_version}`, statusOf(review).word];
+  const facts = [...idUnlessTitle(review), `version ${review.review_version}`, statusOf(review).word];
   if (review.reviewer) facts.push(`by ${review.reviewer}`);
   if (review.input_tokens) facts.push(`${review.input_tokens + review.output_tokens} tokens`);
   if (review.cost_usd !== null) facts.push(`$${review.cost_usd}`);
@@ -92,10 +92,15 @@ function findingOf(finding, place) {
   );
   item.querySelector("a").addEventListener("click", (event) => {
     event.preventDefault();
-    document.getElementById(`line-${place}`)?.scrollIntoView({ block: "center" });
+    const note = document.getElementById(`line-${place}`);
+    (note ?? headingOf(finding.file))?.scrollIntoView({ block: note ? "center" : "start" });
   });
   if (finding.suggestion) item.append(made("pre", { text: finding.suggestion }));
   return item;
+}
+
+function headingOf(file) {
+  return [...document.querySelectorAll("#diff .file")].find((each) => each.dataset.file === file);
 }
 
 function toldList({ deliveries }) {

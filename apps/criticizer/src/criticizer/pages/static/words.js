@@ -41,6 +41,11 @@ export function counted(number, one, many) {
   return `${number} ${number === 1 ? one : many}`;
 }
 
+// A change that has no title is called by its id, which is then not said twice.
+export function idUnlessTitle({ title, changelist_id: id }) {
+  return title && title !== id ? [id] : [];
+}
+
 export function sayTime(element, text) {
   element.textContent = when(text);
   element.dateTime = text ?? "";
