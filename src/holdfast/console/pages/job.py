@@ -16,7 +16,7 @@ from holdfast.console.visit import Visit
 from holdfast.core.job import ENDED, Job, JobState
 from holdfast.core.plan import Plan
 from holdfast.errors import UnknownLetter, UnknownUpstream
-from holdfast.secrecy import redacted, redacted_value
+from holdfast.secrecy import redacted_value
 from holdfast.spoken import span
 from holdfast.store.contract import QueueCounts
 from holdfast.upstreams import UpstreamView
@@ -245,7 +245,7 @@ def _error(view: JobView) -> dict[str, Any] | None:
     return {
         "error_class": str(error.get("error_class", "UNKNOWN")),
         "message": str(error.get("message", "")),
-        "stack": redacted(str(error.get("stack") or "")),
+        "stack": str(error.get("stack") or ""),
         "facts": [(name, _said(error[name])) for name in _FACTS if error.get(name) is not None],
     }
 
