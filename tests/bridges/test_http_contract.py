@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from holdfast.bridges.http import Answer, judged
 from holdfast.bridges.postmark import Postmark
 from holdfast.bridges.resend import Resend
 from holdfast.bridges.webhook import Webhook
-from holdfast.classify import ProviderError, classify
+from holdfast.classify import ProviderError, Verdict, classify
 from holdfast.core.failure import Failure
 from holdfast.runtime.provider import Evidence, Provider
 from holdfast.secrecy import redacted
@@ -318,6 +319,15 @@ def test_the_key_is_seen_by_the_provider_alone(
         error = error.__cause__ or error.__context__
     assert [text for text in told if subject.secret in text or "v1," in text] == []
     assert subject.secret not in redacted(f"somebody printed {subject.secret} all the same")
+
+
+def test_what_an_api_says_of_a_secret_is_not_repeated():
+    said = "the key Authorization: Bearer k9Zx3QvT7bNw2RfLp8YcHs4JdGm6VtXa is not known"
+
+    error = judged("mail", Answer(401, {}, b""), Verdict("AUTH", retryable=False), said)
+
+    assert "k9Zx3QvT" not in str(error)
+    assert "mail answered 401: the key" in str(error)
 
 
 def test_what_breaks_on_the_way_is_the_clients_own_error(subject: Subject):

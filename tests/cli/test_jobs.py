@@ -205,3 +205,14 @@ def test_the_history_tells_how_long_the_upstream_asked_to_wait(
     shown = holdfast("--database-url", database_url, "jobs", "show", job.id).stdout
 
     assert "again in 40 s · was asked to wait 40 s · LIMITED" in shown
+
+
+def test_a_job_is_shown_without_the_secrets_of_its_documents(on_app: Command, app: Holdfast):
+    job_id = app.submit("convert", {"pdf": "a", "password": "hunter2secret"}).id
+
+    shown = on_app("jobs", "show", job_id).stdout
+    whole = on_app("jobs", "show", job_id, "--json").stdout
+
+    assert "hunter2secret" not in shown
+    assert "redacted" in shown
+    assert "hunter2secret" in whole
