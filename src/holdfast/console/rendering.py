@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from typing import Annotated, Any, Final, cast
 from urllib.parse import urlencode
 
@@ -25,6 +24,7 @@ from holdfast.console import filters
 from holdfast.console.ask import Action, Ask, Field
 from holdfast.console.said import said
 from holdfast.console.screens import Screen, navigation_for
+from holdfast.console.static_files import static_contents
 from holdfast.console.traces import Traces
 from holdfast.console.visit import LONGEST_FIELD, Visit
 from holdfast.engine import Holdfast
@@ -237,7 +237,6 @@ def _templates() -> Environment:
 def _version() -> str:
     """Return what changes with every change of the static files, so that browsers keep them."""
     digest = hashlib.sha256()
-    static = files("holdfast.console").joinpath("static")
-    for each in sorted(static.iterdir(), key=lambda file: file.name):
-        digest.update(each.read_bytes())
+    for _, content in sorted(static_contents().items()):
+        digest.update(content)
     return digest.hexdigest()[:12]

@@ -16,16 +16,24 @@ MEDIA_TYPES: Final = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+COLOURS: Final = "colours.css"
 _FOREVER: Final = "public, max-age=31536000, immutable"
+
+
+def static_contents() -> dict[str, bytes]:
+    """Return the files by their names: the console's own, and the colours of all pages."""
+    own = files("holdfast.console").joinpath("static")
+    colours = files("holdfast.pages").joinpath("static", COLOURS)
+    return {
+        COLOURS: colours.read_bytes(),
+        **{each.name: each.read_bytes() for each in own.iterdir()},
+    }
 
 
 def static_router() -> APIRouter:
     """Return the routes of the files; nobody has to be known to see them."""
     router = APIRouter(include_in_schema=False)
-    contents = {
-        each.name: each.read_bytes()
-        for each in files("holdfast.console").joinpath("static").iterdir()
-    }
+    contents = static_contents()
 
     async def static(request: Request) -> Response:
         name = str(request.path_params["name"])
