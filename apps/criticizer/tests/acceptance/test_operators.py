@@ -40,6 +40,18 @@ class TestTheWorkflow:
         assert site.mail.told() == {ADA: 1}
         assert site.act(failed, "resolve", note="The model was changed.").status_code == 200
 
+    def test_a_replay_from_the_start_is_made_only_when_it_is_asked_for(self, site_with):
+        site = site_with()
+        site.llm.say(Answer(text=None, refusal="No."))
+        failed = site.reviewed(recipients=[ADA])
+        fetched = len(site.changes.calls)
+
+        assert site.replay(failed, from_start=True).status_code == 200
+
+        assert site.ended()["status"] == "succeeded"
+        assert len(site.changes.calls) == fetched + 1
+        assert site.mail.told() == {ADA: 1}
+
     def test_a_second_failure_of_the_same_class_escalates(self, site_with):
         site = site_with()
         site.llm.say(Answer(text=None, refusal="No."), Answer(text=None, refusal="Still no."))
@@ -66,8 +78,9 @@ class TestTheLetter:
         assert letter["last_stack"]
         assert letter["first_failure_at"] <= letter["last_failure_at"]
         context = letter["sanitized_context"]
-        assert context["stage"] == "llm"
-        assert context["http_status"] == 401
+        assert (context["stage"], context["attempts"], context["http_status"]) == ("llm", 1, 401)
+        assert (context["job_id"], context["key"]) == (letter["id"], "cl-1")
+        assert set(context["payload"]) == {"sha256", "bytes"}
 
     def test_planted_secrets_addresses_and_the_diff_are_nowhere(self, site_with):
         site = site_with()
