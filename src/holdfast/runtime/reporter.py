@@ -33,7 +33,8 @@ BATCH: Final = 500
 AGAIN_US: Final = 20_000
 LINGER_S: Final = 0.002
 LINGER_FROM: Final = 16
-"""While attempts end this many at a time, it pays to wait a moment for more of them."""
+"""While attempts end this many at a time, or as many others are under way, it pays to wait a moment
+for more of them: a commit for each costs several times what it costs for all together."""
 
 
 class Outcome:
@@ -160,8 +161,7 @@ class Reporter:
             if self._outcomes:
                 return now
             return later(now, AGAIN_US) if late else FAR_FUTURE
-        lingered = len(self._batch) >= LINGER_FROM
-        if lingered and len(self._batch) < min(BATCH, len(self._in_flight)):
+        if self._may_get_more():
             sleep_s(LINGER_S)
             self._collect()
         count = len(self._batch)
@@ -172,6 +172,14 @@ class Reporter:
             self._crew.freed(count - len(self._batch), requeued=self._requeued)
         # What is decided again may be locked by somebody: that is not waited for in a tight loop.
         return later(now, AGAIN_US) if len(self._batch) == count else now
+
+    def _may_get_more(self) -> bool:
+        """Tell whether more attempts are likely to end in a moment."""
+        at_hand = len(self._batch)
+        others = len(self._in_flight) - at_hand
+        if at_hand >= BATCH or self.draining:
+            return False
+        return others >= LINGER_FROM or (others > 0 and at_hand >= LINGER_FROM)
 
     def _collect(self) -> None:
         outcomes = self._outcomes

@@ -149,6 +149,18 @@ def test_an_outcome_that_cannot_be_read_is_a_bug_of_the_handler(make_crew):
     assert job.get().error["error_class"] == "BUG"
 
 
+def test_while_many_are_under_way_what_has_ended_is_applied_all_the_same(make_crew):
+    many = reporting.LINGER_FROM + 1
+    app, crew = make_crew(Script(then=1), limit=many)
+    for _ in range(many):
+        app.submit("p")
+    crew.claim()
+    crew.lane.run(1)
+    crew.report()
+
+    assert len(crew.in_flight) == reporting.LINGER_FROM
+
+
 def test_while_many_end_at_a_time_it_waits_a_moment_for_more(make_crew):
     many = reporting.LINGER_FROM + 4
     app, crew = make_crew(Script(then=1), limit=many)
