@@ -99,7 +99,7 @@ class Parent:
         pid, asker = self._told_of.pop(ended)
         os.close(ended)
         _, status = os.waitpid(pid, 0)
-        with asker, suppress(BrokenPipeError):  # whoever asked may be gone
+        with asker, suppress(OSError):  # whoever asked may be gone
             asker.send(json.dumps({"status": status}).encode())
 
     def _become(self, request: dict[str, Any], standard: list[int]) -> None:

@@ -14,12 +14,15 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
+POLL_S = 0.02
+UNKNOWN_STATUS = 255 << 8
 
 
 class WarmProcess(subprocess.Popen):
@@ -43,7 +46,8 @@ class WarmProcess(subprocess.Popen):
             for own, end in enumerate(("p2cread", "c2pwrite", "errwrite"))
         ]
         try:
-            self._news = _WarmParent.of_this_process().launch(request, files)
+            self._parent = _WarmParent.of_this_process()
+            self._news = self._parent.launch(request, files)
             self.pid = self._told("pid", PATIENCE_S)
             assert self.pid is not None, "the parent does not answer"
             self._child_created = True
@@ -57,8 +61,21 @@ class WarmProcess(subprocess.Popen):
             news = self._news.recv(1024)
         except (BlockingIOError, TimeoutError):
             return None
-        assert news, "the parent has ended"
+        if not news:
+            assert what == "status", f"the parent has ended: {self._parent.exit_status()}"
+            return self._told_by_the_system(within_s)
         return json.loads(news)[what]
+
+    def _told_by_the_system(self, within_s: float | None) -> int | None:
+        """Without its parent: whether the process is there. How it ended nobody knows."""
+        while True:
+            try:
+                os.kill(self.pid, 0)
+            except ProcessLookupError:
+                return UNKNOWN_STATUS
+            if within_s is not None:
+                return None
+            time.sleep(POLL_S)
 
     def _internal_poll(self, *_state, **_more) -> int | None:
         if self.returncode is None and self._waitpid_lock.acquire(blocking=False):
@@ -149,6 +166,10 @@ class _WarmParent:
                 self._requests, [json.dumps(request).encode()], [*files, theirs.fileno()]
             )
         return ours
+
+    def exit_status(self) -> int | None:
+        """How the parent has ended, or `None` while it is there."""
+        return self._process.poll()
 
     def close(self) -> None:
         """End the parent; what it has started goes on."""

@@ -156,12 +156,47 @@ def test_it_is_in_the_zone_of_its_own_environment():
     assert [text_of(asks, env={"TZ": zone}) for zone in ("UTC0", "XYZ-9")] == ["0\n", "9\n"]
 
 
+@pytest.fixture
+def own_parent():
+    """Other tests of this process have processes of theirs under the usual one."""
+    kept, _WarmParent._current = _WarmParent._current, None
+    yield
+    _WarmParent._current = kept
+
+
+@pytest.mark.usefixtures("own_parent")
 def test_a_parent_that_has_ended_is_followed_by_another():
     first = _WarmParent.of_this_process()._process
     first.kill()
     first.wait()
 
     assert text_of(["-c", "print('started')"]) == "started\n"
+
+
+@pytest.mark.usefixtures("own_parent")
+def test_a_process_outlives_its_parent_and_can_be_ended():
+    sleeps = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
+    process = WarmProcess(sleeps, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    _WarmParent._current._process.kill()
+    _WarmParent._current._process.wait()
+
+    assert process.poll() is None
+    process.terminate()
+    process.communicate(timeout=20)
+
+    assert process.returncode == 255
+
+
+def test_a_parent_goes_on_when_whoever_asked_is_gone():
+    process = WarmProcess([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    parent = _WarmParent._current
+    process._news.close()
+    process.stdin.close()
+    text_of(["-c", "pass"])
+
+    assert parent.exit_status() is None
+    process.returncode = 0  # nobody is left to tell it
 
 
 def test_on_a_terminal_it_sees_one():
