@@ -114,10 +114,7 @@ class Deliveries:
         """Return, in one look for many, the deliveries that were made for these, whoever's."""
         now = self._clock.now()
         rows = self._store().deliveries.of_keys(keys) if keys else []
-        return {
-            DeliveryKey(each.subject, each.recipient, each.version): DeliveryView(each, now)
-            for each in rows
-        }
+        return {each.key: DeliveryView(each, now) for each in rows}
 
     def counts(self) -> dict[str, dict[DeliveryState, int]]:
         """Return, by provider, how many deliveries are in each state but `sent`."""

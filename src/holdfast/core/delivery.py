@@ -83,6 +83,11 @@ class Delivery(NamedTuple):
     trace: str | None = None
     """The trace context of whoever wanted it; it never changes."""
 
+    @property
+    def key(self) -> DeliveryKey:
+        """What it is made for; no other delivery is."""
+        return DeliveryKey(self.subject, self.recipient, self.version)
+
 
 class AskedOf(NamedTuple):
     """One recipient that a stage wants told."""

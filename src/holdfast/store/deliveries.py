@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.delivery import Delivery, DeliveryKey, DeliveryState
@@ -67,7 +68,7 @@ class DeliveryRows:
         `connection` the rows become part of the caller's own transaction.
         """
         # In one order, so that two who make the same deliveries do not wait in a circle.
-        ordered = sorted(made, key=_key)
+        ordered = sorted(made, key=attrgetter("key"))
 
         def write(steps: Steps) -> list[Delivery]:
             found: dict[DeliveryKey, Delivery] = {}
@@ -78,12 +79,12 @@ class DeliveryRows:
                     steps.count("deliveries_insert", values)
                     for row in steps.rows("deliveries_of_keys", values):
                         delivery = _from_row(row)
-                        found[_key(delivery)] = delivery
+                        found[delivery.key] = delivery
                     # One that was in the way may be gone by now, because it was old.
-                    missing = [delivery for delivery in missing if _key(delivery) not in found]
+                    missing = [delivery for delivery in missing if delivery.key not in found]
                     if not missing:
                         break
-            return [found[_key(delivery)] for delivery in made]
+            return [found[delivery.key] for delivery in made]
 
         return self._sql.transact(write, connection=connection) if made else []
 
@@ -213,10 +214,6 @@ class DeliveryRows:
 
     def _find(self, statement: str, values: dict[str, Any]) -> list[Delivery]:
         return [_from_row(row) for row in self._sql.rows(statement, values)]
-
-
-def _key(delivery: Delivery) -> DeliveryKey:
-    return DeliveryKey(delivery.subject, delivery.recipient, delivery.version)
 
 
 def _as_json(made: Sequence[Delivery]) -> str:
