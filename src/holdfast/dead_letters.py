@@ -122,10 +122,9 @@ class DeadLetters:
         stage = None if plan is None else plan.stage(view.letter.stage)
         return LetterReport(
             view,
-            # A failure with a budget of its own may have allowed more.
             attempts_allowed=None
             if stage is None
-            else max(stage.retry.attempts, view.letter.attempts),
+            else stage.retry.allowed_at(view.letter.attempts),
             actions=store.audit.latest(
                 subject_kind=SUBJECT, subject=view.id, limit=_FACTS_OF_THE_PAST
             ),

@@ -17,8 +17,7 @@ def attempt_of(job: Job, plan: Plan | None) -> str:
     stage = plan.stage(job.stage) if plan is not None else None
     if stage is None:
         return str(job.attempt)
-    # A failure with a budget of its own may have allowed more.
-    return f"{job.attempt} of {max(stage.retry.attempts, job.attempt)}"
+    return f"{job.attempt} of {stage.retry.allowed_at(job.attempt)}"
 
 
 def queued(job: Job, history: Sequence[HistoryLine], now: Instant) -> str:

@@ -317,3 +317,7 @@ def test_a_policy_that_makes_no_sense_is_refused_by_field_value_and_limit(field,
     assert caught.value.limit in str(caught.value)
     assert caught.value.value in str(caught.value)
     assert isinstance(caught.value, UsageError)
+
+
+def test_attempts_that_were_made_were_allowed():
+    assert [Retry(attempts=3).allowed_at(attempt) for attempt in (0, 3, 4)] == [3, 3, 4]

@@ -129,6 +129,10 @@ class Retry:
         """Whether no attempt may follow this one (the first attempt is 1)."""
         return attempt >= self.attempts
 
+    def allowed_at(self, attempt: int) -> int:
+        """How many attempts there may be: a failure with a budget of its own allowed those made."""
+        return max(self.attempts, attempt)
+
     def to_document(self) -> dict[str, Any]:
         """Plain JSON values in a stable order; equal policies give equal documents."""
         return {

@@ -193,7 +193,7 @@ def _stages(job: Job, plan: Plan | None, results: dict[str, Any]) -> list[Stage]
         if stage.name in results:
             stages.append(Stage(stage.name, f"done{calls}", words.GOOD))
         elif stage.name == job.stage:
-            attempts = _attempts(job, allowed)
+            attempts = _attempts(job, stage.retry.allowed_at(job.attempt))
             stages.append(Stage(stage.name, f"{attempts}{calls}", words.tone(job.state.value)))
         else:
             attempts = f"up to {words.plural(allowed, 'attempt')}"
@@ -205,11 +205,9 @@ def _attempts(job: Job, allowed: int) -> str:
     """Return how far the stage has come where a job stands."""
     if job.attempt == 0:
         return f"up to {words.plural(allowed, 'attempt')}"
-    # A failure with a budget of its own may have allowed more.
-    most = max(allowed, job.attempt)
     if job.state is JobState.QUEUED:
-        return f"{job.attempt} of {words.plural(most, 'attempt')} made"
-    return f"attempt {job.attempt} of {most}"
+        return f"{job.attempt} of {words.plural(allowed, 'attempt')} made"
+    return f"attempt {job.attempt} of {allowed}"
 
 
 def _line(line: HistoryLine) -> Line:
