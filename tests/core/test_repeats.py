@@ -1,7 +1,5 @@
 """How often attempts may fail in the same way."""
 
-from dataclasses import replace
-
 import pytest
 
 from holdfast.core.decision import Entry, Kind
@@ -19,7 +17,7 @@ PLAN = Plan("p", (StagePlan("two", RETRY),))
 TWICE = Failure(
     error_class="DISK", message="it broke", category=Category.TRANSIENT, retryable=True, attempts=2
 )
-TWICE_ANYWAY = replace(TWICE, own_budget=True)
+TWICE_ANYWAY = TWICE._replace(own_budget=True)
 
 
 def processing(attempt):
@@ -66,7 +64,7 @@ def test_a_failure_with_a_budget_of_its_own_may_be_tried_beyond_the_stages(attem
 
 def test_a_stage_of_one_attempt_has_another_after_such_a_failure_and_no_third():
     plan = Plan("p", (StagePlan("two", Retry(attempts=1)),))
-    other = replace(TWICE, attempts=None)
+    other = TWICE._replace(attempts=None)
 
     first = decide(processing(1), Failed(TWICE_ANYWAY), plan, NOW, 0.5)
     second = decide(processing(2), Failed(TWICE_ANYWAY, alike=1), plan, NOW, 0.5)
@@ -102,12 +100,12 @@ def test_what_failed_in_an_earlier_stage_or_before_a_manual_retry_is_over(end):
         (4, TWICE, True),
         (1, TWICE, False),
         (5, TWICE, False),
-        (2, replace(TWICE, attempts=None), False),
-        (2, replace(TWICE, attempts=1), False),
-        (2, replace(TWICE, retryable=False), False),
+        (2, TWICE._replace(attempts=None), False),
+        (2, TWICE._replace(attempts=1), False),
+        (2, TWICE._replace(retryable=False), False),
         (5, TWICE_ANYWAY, True),
         (1, TWICE_ANYWAY, False),
-        (5, replace(TWICE_ANYWAY, attempts=None), False),
+        (5, TWICE_ANYWAY._replace(attempts=None), False),
     ],
 )
 def test_the_past_is_asked_for_only_where_it_decides(attempt, failure, depends):
@@ -118,7 +116,7 @@ def test_the_past_is_asked_for_only_where_it_decides(attempt, failure, depends):
 @pytest.mark.parametrize("limit", [None, 1, 2, 3])
 @pytest.mark.parametrize("own_budget", [False, True])
 def test_where_it_does_not_it_would_change_nothing(attempt, limit, own_budget):
-    failure = replace(TWICE, attempts=limit, own_budget=own_budget)
+    failure = TWICE._replace(attempts=limit, own_budget=own_budget)
     if depends_on_repeats(processing(attempt), failure, RETRY):
         return
     without = decide(processing(attempt), Failed(failure), PLAN, NOW, 0.5)

@@ -25,6 +25,8 @@ _STATUS_PATHS: Final = (
     ("resp", "status"),
 )
 _HEADER_PATHS: Final = (("response", "headers"), ("headers", None), ("resp", None))
+# Of classes that the interpreter itself defines, none has any of these attributes.
+_DEFINED_IN_PYTHON: Final = 1 << 9
 _RATE_LIMIT_STATUSES: Final = (403, 429)
 _FIRST_STATUS: Final = 100
 _LAST_STATUS: Final = 599
@@ -58,8 +60,15 @@ def read(found: object, path: tuple[str, ...]) -> object:
     return found
 
 
+def carries_nothing(exception: BaseException) -> bool:
+    """Whether it is one of Python's own exceptions as it was raised: most that have no answer."""
+    return not type(exception).__flags__ & _DEFINED_IN_PYTHON and not exception.__dict__
+
+
 def status_of(exception: BaseException) -> int | None:
     """The HTTP status the exception carries, if it is a plain integer from 100 to 599."""
+    if carries_nothing(exception):
+        return None
     for name, inner in _STATUS_PATHS:
         try:
             value = getattr(exception, name, None)
@@ -75,6 +84,8 @@ def status_of(exception: BaseException) -> int | None:
 
 def headers_of(exception: BaseException) -> dict[str, str]:
     """The response headers the exception carries, by lower-case name; empty when there are none."""
+    if carries_nothing(exception):
+        return {}
     for name, inner in _HEADER_PATHS:
         try:
             found = getattr(exception, name, None)

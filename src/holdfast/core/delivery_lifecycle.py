@@ -12,7 +12,6 @@ token is sent again within its window; where it can do neither, a person decides
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
@@ -247,7 +246,7 @@ def _obey(delivery: Delivery, event: OperatorSays, now: Instant) -> Delivery | U
             if state is DeliveryState.FAILED:
                 return _unmoved(delivery, event, "it has failed already")
             message = WITHDRAWN.message if event.reason is None else event.reason
-            return failed(delivery, replace(WITHDRAWN, message=message), now=now)
+            return failed(delivery, WITHDRAWN._replace(message=message), now=now)
     assert_never(event.word)
 
 

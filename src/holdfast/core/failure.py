@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import lru_cache
-from typing import Any, Final, NoReturn, TypeVar
+from functools import cached_property, lru_cache
+from typing import Any, Final, NamedTuple, NoReturn, Self, TypeVar
 
 from holdfast.errors import InvalidDocument, InvalidValue, checked_error_class
 
@@ -83,8 +82,29 @@ class ErrorClass(StrEnum):
     WITHDRAWN = "WITHDRAWN"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class _Facts(NamedTuple):
+    error_class: str
+    message: str
+    category: Category
+    retryable: bool
+    severity: Severity
+    outcome_known: bool
+    http_status: int | None
+    retry_after_us: int | None
+    attempts: int | None
+    """At most this many attempts of a stage may end like this, whatever its budget."""
+    own_budget: bool
+    """Whether so many may, also when the stage's budget is used up by then."""
+    blames_upstream: bool
+    """Whether this is evidence that the upstream is unwell: what a breaker counts.
+
+    Timeouts, lost connections and 5xx are; refusals, rate limits and our own troubles are not.
+    """
+    exception_type: str
+    stack: str
+
+
+class Failure(_Facts):
     """The facts of one failed attempt.
 
     Texts are made safe and cut to their limits here, so that a failure can always be stored:
@@ -92,77 +112,93 @@ class Failure:
     `outcome_known` is false when the upstream may have done what was asked although no answer came.
     """
 
-    error_class: str
-    message: str
-    category: Category
-    retryable: bool
-    severity: Severity = Severity.ERROR
-    outcome_known: bool = True
-    http_status: int | None = None
-    retry_after_us: int | None = None
-    attempts: int | None = None
-    """At most this many attempts of a stage may end like this, whatever its budget."""
-    own_budget: bool = False
-    """Whether so many may, also when the stage's budget is used up by then."""
-    blames_upstream: bool = False
-    """Whether this is evidence that the upstream is unwell: what a breaker counts.
-
-    Timeouts, lost connections and 5xx are; refusals, rate limits and our own troubles are not.
-    """
-    exception_type: str = ""
-    stack: str = ""
-    _text: str | None = field(init=False, default=None, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        put = object.__setattr__
-        if type(self.error_class) is not str or not _is_error_class(self.error_class):
-            put(self, "error_class", checked_error_class(self.error_class, owner="Failure"))
-        message, kind = self.message, self.exception_type
+    # A tuple, because making this is a good part of what a failed attempt costs a worker.
+    def __new__(  # noqa: D102 - the class says it
+        cls,
+        *,
+        error_class: str,
+        message: str,
+        category: Category,
+        retryable: bool,
+        severity: Severity = Severity.ERROR,
+        outcome_known: bool = True,
+        http_status: int | None = None,
+        retry_after_us: int | None = None,
+        attempts: int | None = None,
+        own_budget: bool = False,
+        blames_upstream: bool = False,
+        exception_type: str = "",
+        stack: str = "",
+    ) -> Self:
+        if type(error_class) is not str or not _is_error_class(error_class):
+            error_class = checked_error_class(error_class, owner="Failure")
         # Most are short lines, as they should be.
         if not message or len(message) > MAX_MESSAGE_LENGTH or not message.isprintable():
-            put(self, "message", clean_text(message, MAX_MESSAGE_LENGTH) or self.error_class)
-        if len(kind) > MAX_EXCEPTION_TYPE_LENGTH or not kind.isprintable():
-            put(self, "exception_type", clean_text(kind, MAX_EXCEPTION_TYPE_LENGTH))
-        put(self, "stack", clean_text(self.stack, MAX_STACK_LENGTH))
+            message = clean_text(message, MAX_MESSAGE_LENGTH) or error_class
+        if len(exception_type) > MAX_EXCEPTION_TYPE_LENGTH or not exception_type.isprintable():
+            exception_type = clean_text(exception_type, MAX_EXCEPTION_TYPE_LENGTH)
         # Made by holdfast itself they are members already, and most failures are.
-        if type(self.category) is not Category:
-            put(self, "category", _member(Category, self.category, field="category"))
-        if type(self.severity) is not Severity:
-            put(self, "severity", _member(Severity, self.severity, field="severity"))
+        if type(category) is not Category:
+            category = _member(Category, category, field="category")
+        if type(severity) is not Severity:
+            severity = _member(Severity, severity, field="severity")
         flags: tuple[type, ...] = (
-            type(self.retryable),
-            type(self.outcome_known),
-            type(self.blames_upstream),
-            type(self.own_budget),
+            type(retryable),
+            type(outcome_known),
+            type(blames_upstream),
+            type(own_budget),
         )
         if flags != _ALL_BOOLS:
-            booleans = ("retryable", "outcome_known", "blames_upstream", "own_budget")
-            self._refuse_kind(_BOOL, "bool", *booleans)
+            _refuse_kind(
+                _BOOL,
+                "bool",
+                retryable=retryable,
+                outcome_known=outcome_known,
+                blames_upstream=blames_upstream,
+                own_budget=own_budget,
+            )
         if not (
-            type(self.http_status) in _INT_OR_NONE
-            and type(self.attempts) in _INT_OR_NONE
-            and type(self.retry_after_us) in _INT_OR_NONE
+            type(http_status) in _INT_OR_NONE
+            and type(attempts) in _INT_OR_NONE
+            and type(retry_after_us) in _INT_OR_NONE
         ):
-            names = ("http_status", "attempts", "retry_after_us")
-            self._refuse_kind(_INT_OR_NONE, "int or None", *names)
-        asked_us = self.retry_after_us
-        if asked_us is not None and not 0 <= asked_us <= MAX_RETRY_AFTER_US:
-            put(self, "retry_after_us", min(max(asked_us, 0), MAX_RETRY_AFTER_US))
+            _refuse_kind(
+                _INT_OR_NONE,
+                "int or None",
+                http_status=http_status,
+                attempts=attempts,
+                retry_after_us=retry_after_us,
+            )
+        if retry_after_us is not None and not 0 <= retry_after_us <= MAX_RETRY_AFTER_US:
+            retry_after_us = min(max(retry_after_us, 0), MAX_RETRY_AFTER_US)
+        return _Facts.__new__(
+            cls,
+            error_class,
+            message,
+            category,
+            retryable,
+            severity,
+            outcome_known,
+            http_status,
+            retry_after_us,
+            attempts,
+            own_budget,
+            blames_upstream,
+            exception_type,
+            clean_text(stack, MAX_STACK_LENGTH),
+        )
 
-    def _refuse_kind(self, kinds: frozenset[type], limit: str, *names: str) -> NoReturn:
-        """Raise about the first of these fields that is of no such kind."""
-        # A bool is an int to isinstance, and none here.
-        name = next(name for name in names if type(getattr(self, name)) not in kinds)
-        raise InvalidValue("Failure", field=name, value=getattr(self, name), limit=limit)
+    def _replace(self, **changes: Any) -> Self:  # noqa: ANN401 - the fields of the tuple
+        """The failure with other facts, made as safe as if it were new."""
+        return type(self)(**(self._asdict() | changes))
 
-    @property
+    def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
+        return (), self._asdict()
+
+    @cached_property
     def text(self) -> str:
         """The document as JSON, made once: a failure is decided upon, stored and told."""
-        made = self._text
-        if made is None:
-            made = _encode(self.to_document())
-            object.__setattr__(self, "_text", made)
-        return made
+        return _encode(self.to_document())
 
     def to_document(self) -> dict[str, Any]:
         """Plain JSON values in a stable order."""
@@ -185,11 +221,7 @@ class Failure:
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Failure:
         """The failure that `to_document` wrote; fields a newer holdfast added are ignored."""
-        known = {
-            item.name: document[item.name]
-            for item in fields(cls)
-            if item.init and item.name in document
-        }
+        known = {name: document[name] for name in cls._fields if name in document}
         try:
             return cls(**known)
         except (TypeError, InvalidValue) as error:
@@ -206,6 +238,13 @@ def _is_error_class(text: str) -> bool:
     except InvalidValue:
         return False
     return True
+
+
+def _refuse_kind(kinds: frozenset[type], limit: str, **given: object) -> NoReturn:
+    """Raise about the first of these fields that is of no such kind."""
+    # A bool is an int to isinstance, and none here.
+    name, value = next(item for item in given.items() if type(item[1]) not in kinds)
+    raise InvalidValue("Failure", field=name, value=value, limit=limit)
 
 
 def _member(kind: type[_Kind], value: str, *, field: str) -> _Kind:

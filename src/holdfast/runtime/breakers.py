@@ -33,7 +33,7 @@ QUIET_US: Final = SECOND_US
 """How often upstreams are read while all is well."""
 BUSY_US: Final = 200_000
 """How often they are read and written while something is wrong."""
-SPARE_US: Final = 50_000
+SPARE_US: Final = 100_000
 """How long what failed after news were told waits to be told with the rest: an upstream that fails
 every call would otherwise have its row written by every worker for each of them."""
 OLD_US: Final = 5 * SECOND_US // 2
@@ -121,13 +121,15 @@ class Breakers:
         """Read all upstreams, then write what was seen of those that something is wrong with."""
         if not self.watches:
             return FAR_FUTURE
-        self.refresh(now)
         news = any(watch.has_news() for watch in self.watches.values())
+        if news:
+            # First of all: what fails meanwhile is news to the next turn, and not a turn at once.
+            self._told_at = now
+        self.refresh(now)
         for watch in self.watches.values():
             self._report(watch, now)
             self._probe(watch, now)
         if news:
-            self._told_at = now
             return later(now, SPARE_US)
         busy = any(self._is_busy(watch, now) for watch in self.watches.values())
         spread = 0.75 + self._chance.roll() / 2

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 from holdfast.classify import classify
@@ -207,4 +206,4 @@ def _failure(failed: Sequence[Delivery], of: int) -> Failure:
         f"{len(failed)} of {of} required recipients cannot be told; "
         f"delivery {first.id} to {masked(first.recipient)}: {known.message}"
     )
-    return replace(known, message=message, retryable=False, outcome_known=True)
+    return known._replace(message=message, retryable=False, outcome_known=True)
