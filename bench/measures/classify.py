@@ -1,20 +1,19 @@
 """What it costs to make a failure of an exception: its class, and words that can be kept."""
 
-import time
 from collections.abc import Callable, Iterator
-from statistics import median
+from functools import partial
 from types import SimpleNamespace
 
-from bench.figure import Cost
+from bench.cost import costs_of
 from bench.measure import Conditions, Measure, Measured
 from holdfast.classify import classify
+from holdfast.core.failure import Failure
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.errors import GiveUp
 
-CALLS_PER_BATCH = 200
-BATCHES = 100
-QUICK_BATCHES = 10
-WARM_UP_BATCHES = 5
+CALLS_PER_BATCH = 50
+BATCHES = 400
+QUICK_BATCHES = 40
 DEPTH = 8
 
 NOW = Instant(1_700_000_000 * SECOND_US)
@@ -56,22 +55,19 @@ CASES: dict[str, tuple[Callable[[], Exception], str]] = {
 
 def costs_of_classification(conditions: Conditions) -> Iterator[Measured]:
     batches = QUICK_BATCHES if conditions.quick else BATCHES
-    for name, (make, error_class) in CASES.items():
-        exception = raised(make)
-        found = classify(exception, now=NOW).error_class
-        if found != error_class:
-            raise ValueError(f"the case {name!r} is classified as {found}")
-        took_ns = [_batch_ns(exception) for _ in range(WARM_UP_BATCHES + batches)]
-        microseconds = median(took_ns[WARM_UP_BATCHES:]) / CALLS_PER_BATCH / 1e3
-        yield Measured(f"classify-{name}", Cost(microseconds), jobs=batches * CALLS_PER_BATCH)
+    calls = {f"classify-{name}": _classifying(name, *case) for name, case in CASES.items()}
+    for name, cost in costs_of(calls, per_batch=CALLS_PER_BATCH, batches=batches).items():
+        yield Measured(name, cost, jobs=batches * CALLS_PER_BATCH)
 
 
-def _batch_ns(exception: Exception) -> int:
-    calls = range(CALLS_PER_BATCH)
-    started_ns = time.perf_counter_ns()
-    for _ in calls:
-        classify(exception, now=NOW)
-    return time.perf_counter_ns() - started_ns
+def _classifying(
+    name: str, make: Callable[[], Exception], error_class: str
+) -> Callable[[], Failure]:
+    exception = raised(make)
+    found = classify(exception, now=NOW).error_class
+    if found != error_class:
+        raise ValueError(f"the case {name!r} is classified as {found}")
+    return partial(classify, exception, now=NOW)
 
 
 MEASURE = Measure("classify", costs_of_classification)

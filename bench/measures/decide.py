@@ -1,10 +1,9 @@
 """What one decision costs, for every kind of event and the ways it can go."""
 
-import time
 from collections.abc import Iterator
-from statistics import median
+from functools import partial
 
-from bench.figure import Cost
+from bench.cost import costs_of
 from bench.measure import Conditions, Measure, Measured
 from holdfast.core.decision import Ignored
 from holdfast.core.event import (
@@ -30,10 +29,9 @@ from holdfast.core.lifecycle import decide
 from holdfast.core.plan import Plan, StagePlan
 from holdfast.core.retry import Retry
 
-CALLS_PER_BATCH = 200
-BATCHES = 300
-QUICK_BATCHES = 30
-WARM_UP_BATCHES = 5
+CALLS_PER_BATCH = 100
+BATCHES = 400
+QUICK_BATCHES = 40
 
 NOW = Instant(1_700_000_000 * SECOND_US)
 LATER = later(NOW, 3_600 * SECOND_US)
@@ -126,9 +124,12 @@ def costs_of_decisions(conditions: Conditions) -> Iterator[Measured]:
     batches = QUICK_BATCHES if conditions.quick else BATCHES
     for name, (job, event) in CASES.items():
         _check(name, job, event)
-        took_ns = [_batch_ns(job, event) for _ in range(WARM_UP_BATCHES + batches)]
-        microseconds = median(took_ns[WARM_UP_BATCHES:]) / CALLS_PER_BATCH / 1e3
-        yield Measured(f"decide-{name}", Cost(microseconds), jobs=batches * CALLS_PER_BATCH)
+    calls = {
+        f"decide-{name}": partial(decide, job, event, PLAN, LATER, 0.5)
+        for name, (job, event) in CASES.items()
+    }
+    for name, cost in costs_of(calls, per_batch=CALLS_PER_BATCH, batches=batches).items():
+        yield Measured(name, cost, jobs=batches * CALLS_PER_BATCH)
 
 
 def _check(name: str, job: Job, event: Event) -> None:
@@ -136,14 +137,6 @@ def _check(name: str, job: Job, event: Event) -> None:
     ignored = isinstance(decide(job, event, PLAN, LATER, 0.5), Ignored)
     if ignored != (name == "ignored"):
         raise ValueError(f"the case {name!r} does not lead to what its name says")
-
-
-def _batch_ns(job: Job, event: Event) -> int:
-    calls = range(CALLS_PER_BATCH)
-    started_ns = time.perf_counter_ns()
-    for _ in calls:
-        decide(job, event, PLAN, LATER, 0.5)
-    return time.perf_counter_ns() - started_ns
 
 
 MEASURE = Measure("decide", costs_of_decisions)
