@@ -214,18 +214,18 @@ def history(job: Job, ledger: Sequence[LedgerEntry]) -> list[HistoryLine]:
 
 
 def _start(stage: str, attempt: int, at: Instant, holder: str) -> HistoryLine:
-    return HistoryLine(at, "processing", stage, attempt, {"worker": holder})
+    return HistoryLine(at, "processing", stage, attempt, {"attempt": attempt, "worker": holder})
 
 
 def _line(item: LedgerEntry) -> HistoryLine:
     entry = item.entry
-    meta: dict[str, Any] = {"state": item.state.value}
+    meta: dict[str, Any] = {"state": item.state.value, "attempt": entry.attempt}
     if entry.holder is not None and entry.started_at is not None:
         meta["duration_ms"] = _took_ms(entry.started_at, entry.at)
     if entry.error_class is not None:
         meta["error_code"] = entry.error_class
     if entry.http_status is not None:
-        meta["http_status"] = entry.http_status
+        meta["gateway_http_status"] = entry.http_status
     if entry.detail is not None:
         meta.update(json.loads(entry.detail))
     return HistoryLine(entry.at, entry.kind.value, entry.stage, entry.attempt, meta)

@@ -80,7 +80,7 @@ def test_every_end_and_every_delay_has_its_name(open_app, clock) -> None:
     assert [event.name for event in events] == ["retry", "snoozed", "failed", "cancelled"]
     assert events[0].data["meta"]["error_code"] == "NETWORK_TIMEOUT"
     assert events[2].data["meta"]["error_code"] == "NO_SUCH_THING"
-    assert events[3].data["meta"] == {"by": "ada", "reason": "not needed"}
+    assert events[3].data["meta"] == {"attempt": 0, "by": "ada", "reason": "not needed"}
 
 
 def test_an_attempt_is_told_when_it_begins_and_not_again_when_it_ends(app) -> None:
@@ -99,7 +99,7 @@ def test_an_attempt_is_told_when_it_begins_and_not_again_when_it_ends(app) -> No
     app.cancel(job.id, by="ada")
 
     assert [event.name for event in begun] == ["queued", "processing"]
-    assert begun[1].data["meta"] == {"worker": "worker-1"}
+    assert begun[1].data["meta"] == {"attempt": 1, "worker": "worker-1"}
     assert again == []
     assert [event.name for event in tail.read()] == ["cancelled"]
 

@@ -35,7 +35,7 @@ def _history_row(line: HistoryLine, begun: int) -> list[Cell]:
         said.append(f"again in {span(int(meta.pop('delay_us')))}")
     if "asked_us" in meta:
         said.append(f"was asked to wait {span(int(meta.pop('asked_us')))}")
-    for name in ("error_code", "http_status", "message", "worker", "by", "reason"):
+    for name in ("error_code", "gateway_http_status", "message", "worker", "by", "reason"):
         value = meta.pop(name, None)
         if value:
             said.append(f"{_PREFIXES.get(name, '')}{value}")
@@ -50,7 +50,12 @@ def _history_row(line: HistoryLine, begun: int) -> list[Cell]:
     ]
 
 
-_PREFIXES: Final = {"worker": "on ", "by": "by ", "http_status": "HTTP ", "reason": "because "}
+_PREFIXES: Final = {
+    "worker": "on ",
+    "by": "by ",
+    "gateway_http_status": "HTTP ",
+    "reason": "because ",
+}
 _EVENT_STYLES: Final = {
     "processing": "cyan",
     "completed": "green",

@@ -88,7 +88,7 @@ def _of_line(line: LedgerEntry, whose: Whose, begun_since: Instant | None) -> It
     if entry.error_class is not None:
         meta["error_code"] = entry.error_class
     if entry.http_status is not None:
-        meta["http_status"] = entry.http_status
+        meta["gateway_http_status"] = entry.http_status
     if entry.detail is not None:
         meta |= json.loads(entry.detail)
     facts = _facts(entry.stage, entry.attempt, line.state, meta)
@@ -136,4 +136,5 @@ def _event(
 def _facts(
     stage: str | None, attempt: int, state: JobState, meta: dict[str, Any]
 ) -> dict[str, Any]:
-    return {"state": state.value, "stage": stage, "attempt": attempt, "meta": meta}
+    told = {"attempt": attempt, **meta}
+    return {"state": state.value, "stage": stage, "attempt": attempt, "meta": told}

@@ -161,8 +161,8 @@ def test_events_tell_every_transition_with_its_facts(site):
     facts = dict(told)
     for name, attempt, status, code in (("retry", 1, 503, "GW_5XX"), ("failed", 2, 400, "GW_4XX")):
         meta = facts[name]["meta"]
-        assert facts[name]["attempt"] == attempt
-        assert (meta["http_status"], meta["error_code"]) == (status, code)
+        assert facts[name]["attempt"] == meta["attempt"] == attempt
+        assert (meta["gateway_http_status"], meta["error_code"]) == (status, code)
         assert meta["duration_ms"] > 0
 
 

@@ -213,7 +213,7 @@ def _attempts(job: Job, allowed: int) -> str:
 def _line(line: HistoryLine) -> Line:
     meta = dict(redacted_value(line.meta))
     error = str(meta.pop("error_code", "") or "")
-    if status := meta.pop("http_status", None):
+    if status := meta.pop("gateway_http_status", None):
         error += f", HTTP {status}"
     message = str(meta.pop("message", "") or "")
     told = []
@@ -225,7 +225,8 @@ def _line(line: HistoryLine) -> Line:
         told.append(f"by {by}")
     if reason := meta.pop("reason", None):
         told.append(f"because: {reason}")
-    meta.pop("state", None)
+    for told_elsewhere in ("state", "attempt"):
+        meta.pop(told_elsewhere, None)
     told += [_fact(name, value) for name, value in meta.items() if value is not None]
     return Line(line.at, line.event, line.stage, line.attempt, error, ", ".join(told), message)
 
