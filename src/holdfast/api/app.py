@@ -60,26 +60,30 @@ from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError
 
 NOUNS: Final = (
+    job_bulk,
+    jobs,
+    queues,
+    stream,
+    health,
     audit,
     dead_letters,
     deliveries,
     exports,
-    health,
-    job_bulk,
-    jobs,
     metrics,
     outbox,
-    queues,
     reference,
     replays,
     session,
-    stream,
     tokens,
     upstreams,
     version,
     workers,
 )
-"""What is served: the file of each noun, in `holdfast.api.routes`."""
+"""What is served: the file of each noun, in `holdfast.api.routes`.
+
+What is asked for most comes first: routes are tried in turn, and thirty of them take as long as a
+question to the database.
+"""
 
 
 class Api(FastAPI):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 CONTENT_SECURITY_POLICY: Final = (
@@ -26,12 +26,21 @@ UNLESS_SAID: Final = (("Cache-Control", "no-store"),)
 WITH_HTTPS: Final = (("Strict-Transport-Security", "max-age=31536000"),)
 
 
+def _raw(headers: Iterable[tuple[str, str]]) -> tuple[tuple[bytes, bytes], ...]:
+    """Return headers as ASGI has them."""
+    return tuple((name.lower().encode(), value.encode()) for name, value in headers)
+
+
+_UNLESS_SAID: Final = _raw(UNLESS_SAID)
+
+
 class SecurityHeaders:
     """Adds the headers to every answer."""
 
     def __init__(self, app: ASGIApp, *, https: bool) -> None:
         self._app = app
-        self._headers = ALWAYS + (WITH_HTTPS if https else ())
+        self._always = _raw(ALWAYS + (WITH_HTTPS if https else ()))
+        self._names = frozenset(name for name, _ in self._always)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and the headers with its answer."""
@@ -41,11 +50,10 @@ class SecurityHeaders:
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in self._headers:
-                    headers[name] = value
-                for name, value in UNLESS_SAID:
-                    headers.setdefault(name, value)
+                others = [pair for pair in message.get("headers", ()) if pair[0] not in self._names]
+                said = {name for name, _ in others}
+                missing = (pair for pair in _UNLESS_SAID if pair[0] not in said)
+                message["headers"] = [*others, *self._always, *missing]
             await send(message)
 
         await self._app(scope, receive, send_with_headers)

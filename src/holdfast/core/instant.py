@@ -12,6 +12,7 @@ FAR_FUTURE = Instant(253_402_300_799_999_999)
 """The last microsecond of the year 9999: no due time or deadline lies beyond it."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_PLAIN_EPOCH = _EPOCH.replace(tzinfo=None)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -38,4 +39,6 @@ def from_datetime(moment: datetime) -> Instant:
 
 def to_rfc3339(instant: Instant) -> str:
     """Return `instant` as an RFC 3339 text in UTC with microseconds."""
-    return to_datetime(instant).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # Without a zone, which would be asked for its name each time: a page of jobs has a hundred.
+    plain = _PLAIN_EPOCH + timedelta(microseconds=instant)
+    return plain.isoformat(timespec="microseconds") + "Z"

@@ -32,6 +32,7 @@ STALE_US: Final = 30 * SECOND_US
 """For how long what was last read of an upstream is believed while the store cannot be reached."""
 RETRY_FLOOR_PER_S: Final = 1.0
 MOST_RETRIES_SAVED: Final = 10.0
+_FINE: Final = frozenset({Done, Suspended})
 
 
 class Permit(NamedTuple):
@@ -134,10 +135,10 @@ class Watch:
 
     def leave(self, ticket: Ticket | None, event: Event | None, at: Instant) -> bool:
         """Note how a call ended; True when the store should hear of it soon."""
+        fine = _verdict(event)
         if signals.CALLS and ticket is not None:
             took_us = max(at - ticket.at, 0)
-            signals.CALLS.tell(signals.CallEnded(self.terms.name, took_us, _verdict(event)))
-        fine = _verdict(event)
+            signals.CALLS.tell(signals.CallEnded(self.terms.name, took_us, fine))
         with self._lock:
             self.in_flight -= 1
             if ticket is None:
@@ -239,7 +240,7 @@ class Watch:
         return Held(name, CIRCUIT_OPEN.error_class)
 
     def _note_rate_limit(self, event: Event | None, at: Instant) -> bool:
-        if type(event) is Done or not isinstance(event, Failed):
+        if type(event) is not Failed:
             return False
         pause_us = pause_us_of(event.failure)
         if pause_us is None:
@@ -257,9 +258,12 @@ class Watch:
             return
         runs.append([1, 0] if fine else [0, 1])
         if len(runs) > SUMMED:
-            first, second = runs[:SUMMED]
-            if self._calls - sum(first) - sum(second) >= self._calls_in_order:
-                runs[:SUMMED] = [[first[0] + second[0], first[1] + second[1]]]
+            (fine_first, failed_first), second = runs[0], runs[1]
+            summed = fine_first + failed_first + second[0] + second[1]
+            if self._calls - summed >= self._calls_in_order:
+                second[0] += fine_first
+                second[1] += failed_first
+                del runs[0]
 
 
 class RetryBudget:
@@ -299,8 +303,6 @@ def _is_valid(permit: Permit, state: UpstreamState, now: Instant) -> bool:
 
 def _verdict(event: Event | None) -> bool | None:
     """Return whether an outcome speaks for the upstream, against it, or not at all."""
-    if type(event) is Done or isinstance(event, Suspended):
-        return True
-    if not isinstance(event, Failed):
-        return None
-    return evidence_of(event.failure)
+    if type(event) is Failed:
+        return evidence_of(event.failure)
+    return True if type(event) in _FINE else None
