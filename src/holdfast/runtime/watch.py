@@ -19,7 +19,7 @@ from holdfast.core.breaker import (
 from holdfast.core.breaker_policy import BreakerMode
 from holdfast.core.event import Done, Event, Failed, Held, Suspended
 from holdfast.core.evidence import BUCKETS, MEMORY_US, most_calls
-from holdfast.core.failure import CIRCUIT_OPEN
+from holdfast.core.failure import CIRCUIT_OPEN, Failure
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.upstream import UpstreamState
 from holdfast.runtime import signals
@@ -143,14 +143,20 @@ class Watch:
             self.in_flight -= 1
             if ticket is None:
                 return False
-            limited = self._note_rate_limit(event, at)
+            limited = type(event) is Failed and self._note_rate_limit(event.failure, at)
             if ticket.permit is not None:
                 permit = ticket.permit
                 self.trials.append(TrialEnded(permit.generation, permit.number, fine))
                 return True
             if fine is None or ticket.generation != self._generation:
                 return limited
-            self._add(fine=fine)
+            runs = self._runs
+            if fine and runs and not runs[-1][1]:
+                # One more that was fine after another: nearly all of them.
+                self._calls += 1
+                runs[-1][0] += 1
+            else:
+                self._add(fine=fine)
             return limited or not fine
 
     def return_permit(self, permit: Permit) -> None:
@@ -239,10 +245,8 @@ class Watch:
             )
         return Held(name, CIRCUIT_OPEN.error_class)
 
-    def _note_rate_limit(self, event: Event | None, at: Instant) -> bool:
-        if type(event) is not Failed:
-            return False
-        pause_us = pause_us_of(event.failure)
+    def _note_rate_limit(self, failure: Failure, at: Instant) -> bool:
+        pause_us = pause_us_of(failure)
         if pause_us is None:
             return False
         self.paused_until = max(later(at, pause_us), self.paused_until or at)
