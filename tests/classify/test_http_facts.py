@@ -90,6 +90,16 @@ def test_headers_are_found_whatever_their_case_and_place(attributes):
     assert retry_after_us_of(Carrier(**attributes), now=NOW) == 7_000_000
 
 
+def test_what_was_hung_on_to_an_exception_of_python_itself_is_found():
+    error = ConnectionError("hung up")
+    error.response = response(status_code=503, headers={"Retry-After": "7"})
+
+    failure = classify(error, now=NOW)
+
+    assert (failure.error_class, failure.http_status) == ("UPSTREAM_5XX", 503)
+    assert failure.retry_after_us == 7 * SECOND_US
+
+
 def test_headers_that_fail_while_they_are_read_are_cut_there():
     class Failing:
         def items(self):

@@ -1,6 +1,7 @@
 """A failure can always be stored, whatever its texts contain."""
 
 import json
+import pickle
 
 import pytest
 from hypothesis import given
@@ -120,6 +121,27 @@ def test_texts_are_cut_to_their_limits():
     assert len(failure.message) == MAX_MESSAGE_LENGTH == 2_000
     assert len(failure.stack) == MAX_STACK_LENGTH == 16_000
     assert len(failure.exception_type) == 200
+
+
+def test_another_message_is_made_as_safe_as_the_first():
+    failure = a_failure()._replace(message="\x00" + "a" * MAX_MESSAGE_LENGTH)
+
+    assert len(failure.message) == MAX_MESSAGE_LENGTH
+    assert failure.message.startswith("\\x00aaa")
+    assert failure._replace(message="").message == "NETWORK_TIMEOUT"
+
+
+def test_another_fact_of_the_wrong_kind_is_refused():
+    with pytest.raises(InvalidValue, match="retryable"):
+        a_failure()._replace(retryable=1)
+
+
+def test_a_failure_comes_back_from_another_process_as_it_was():
+    failure = a_failure(http_status=503, stack="  here")
+
+    back = pickle.loads(pickle.dumps(failure))
+
+    assert (back, type(back), back.text) == (failure, Failure, failure.text)
 
 
 def test_a_failure_is_an_error_with_a_known_outcome_unless_told_otherwise():
