@@ -1,6 +1,5 @@
 import getpass
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -137,7 +136,7 @@ def test_show_says_whose_move_it_is(on_app: Command, unknown: Delivery):
         (
             {
                 "state": DeliveryState.FAILED,
-                "error": replace(WORKER_LOST, message="no such mailbox").text,
+                "error": WORKER_LOST._replace(message="no such mailbox").text,
                 "error_class": "INVALID",
             },
             "mail does not have it, and it is not tried any more",
