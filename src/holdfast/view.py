@@ -126,7 +126,7 @@ class HistoryLine:
             "event": self.event,
             "stage": self.stage,
             "attempt": self.attempt,
-            "meta": self.meta,
+            "meta": {"attempt": self.attempt, **self.meta},
         }
 
 
@@ -214,12 +214,12 @@ def history(job: Job, ledger: Sequence[LedgerEntry]) -> list[HistoryLine]:
 
 
 def _start(stage: str, attempt: int, at: Instant, holder: str) -> HistoryLine:
-    return HistoryLine(at, "processing", stage, attempt, {"attempt": attempt, "worker": holder})
+    return HistoryLine(at, "processing", stage, attempt, {"worker": holder})
 
 
 def _line(item: LedgerEntry) -> HistoryLine:
     entry = item.entry
-    meta: dict[str, Any] = {"state": item.state.value, "attempt": entry.attempt}
+    meta: dict[str, Any] = {"state": item.state.value}
     if entry.holder is not None and entry.started_at is not None:
         meta["duration_ms"] = _took_ms(entry.started_at, entry.at)
     if entry.error_class is not None:

@@ -203,6 +203,7 @@ def test_a_failed_job_is_sent_back_and_a_queued_one_ended(client, app, script):
     assert (again.status_code, again.json()["code"]) == (409, "wrong_state")
     assert (again.json()["state"], again.json()["allowed"]) == ("queued", ["failed"])
     assert (ended.status_code, ended.json()["state"]) == (200, "cancelled")
+    assert all(line["meta"]["attempt"] == line["attempt"] for line in events)
     assert [(line["meta"]["by"], line["meta"]["reason"]) for line in events[-2:]] == [
         ("local", "found it"),
         ("local", "not needed"),

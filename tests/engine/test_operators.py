@@ -279,11 +279,10 @@ def test_the_history_tells_everything_in_order(app, script, clock):
     ]
     assert lines[2].meta == {
         "state": "queued",
-        "attempt": 1,
         "duration_ms": 2000,
         "error_code": "NETWORK",
         "message": "reset",
         "delay_us": 10_000_000,
     }
-    assert lines[1].meta == {"attempt": 1, "worker": "inline"}
+    assert lines[1].meta == {"worker": "inline"}
     assert [line.at for line in lines] == sorted(line.at for line in lines)

@@ -81,8 +81,7 @@ NOUNS: Final = (
 )
 """What is served: the file of each noun, in `holdfast.api.routes`.
 
-What is asked for most comes first: routes are tried in turn, and thirty of them take as long as a
-question to the database.
+What is asked for most comes first, because routes are tried in turn.
 """
 
 

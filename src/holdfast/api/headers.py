@@ -22,7 +22,6 @@ ALWAYS: Final = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
-UNLESS_SAID: Final = (("Cache-Control", "no-store"),)
 WITH_HTTPS: Final = (("Strict-Transport-Security", "max-age=31536000"),)
 
 
@@ -31,7 +30,7 @@ def _raw(headers: Iterable[tuple[str, str]]) -> tuple[tuple[bytes, bytes], ...]:
     return tuple((name.lower().encode(), value.encode()) for name, value in headers)
 
 
-_UNLESS_SAID: Final = _raw(UNLESS_SAID)
+UNLESS_SAID: Final = _raw((("Cache-Control", "no-store"),))
 
 
 class SecurityHeaders:
@@ -52,7 +51,7 @@ class SecurityHeaders:
             if message["type"] == "http.response.start":
                 others = [pair for pair in message.get("headers", ()) if pair[0] not in self._names]
                 said = {name for name, _ in others}
-                missing = (pair for pair in _UNLESS_SAID if pair[0] not in said)
+                missing = (pair for pair in UNLESS_SAID if pair[0] not in said)
                 message["headers"] = [*others, *self._always, *missing]
             await send(message)
 

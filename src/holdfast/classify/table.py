@@ -15,7 +15,7 @@ from holdfast.classify.describe import (
     message_of,
     type_name,
 )
-from holdfast.classify.http_facts import carries_nothing, retry_after_us_of, status_of
+from holdfast.classify.http_facts import retry_after_us_of, status_of
 from holdfast.classify.rule import Judge, Rule, Verdict
 from holdfast.core.failure import BUG, MAX_MESSAGE_LENGTH, Category, Failure
 from holdfast.core.instant import Instant
@@ -184,7 +184,6 @@ class _Search:
         self, exception: BaseException, verdict: Verdict, *, speaks_http: bool
     ) -> _Finding:
         retry_after_us = None
-        speaks_http = speaks_http and not carries_nothing(exception)
         if verdict.retryable:
             asked_us = retry_after_us_of(exception, now=self.now) if speaks_http else None
             retry_after_us = verdict.retry_after_us if asked_us is None else asked_us

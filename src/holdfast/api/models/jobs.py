@@ -192,7 +192,8 @@ class JobEvent(Document):
     @classmethod
     def of(cls, line: HistoryLine) -> JobEvent:
         """Return a line of a job's history."""
-        return cls(**line.to_document() | {"meta": redacted_value(line.meta)})
+        told = line.to_document()
+        return cls(**told | {"meta": redacted_value(told["meta"])})
 
 
 class JobEvents(Document):

@@ -225,8 +225,7 @@ def _line(line: HistoryLine) -> Line:
         told.append(f"by {by}")
     if reason := meta.pop("reason", None):
         told.append(f"because: {reason}")
-    for told_elsewhere in ("state", "attempt"):
-        meta.pop(told_elsewhere, None)
+    meta.pop("state", None)
     told += [_fact(name, value) for name, value in meta.items() if value is not None]
     return Line(line.at, line.event, line.stage, line.attempt, error, ", ".join(told), message)
 
