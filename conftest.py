@@ -2,8 +2,11 @@
 
 pytest_plugins = [
     "tests.plugins.examples",
+    "tests.plugins.garbage",
+    "tests.plugins.memory",
     "tests.plugins.order",
     "tests.plugins.postgres",
     "tests.plugins.rabbitmq",
+    "tests.plugins.sqlite",
     "tests.plugins.turns",
 ]

@@ -1,4 +1,3 @@
-import shutil
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -8,7 +7,6 @@ from typing import Any
 import pytest
 
 from holdfast import Holdfast
-from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing import ManualClock
 
 # What is started in the background of a shell ignores interrupts, and so would its children.
@@ -41,23 +39,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.nodeid.split("/", 2)  # thousands of items: a path takes longer
         if place[0] == HERE.name and place[1] in REAL_TIME:
             item.add_marker(pytest.mark.flaky(reruns=2))
-
-
-@pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A SQLite database with the schema and without a row, to copy."""
-    path = tmp_path_factory.mktemp("migrated") / "holdfast.db"
-    store = SqliteStore(f"sqlite:///{path}")
-    store.migrate()
-    store.close()
-    return path
-
-
-@pytest.fixture
-def sqlite_url(migrated_file: Path, tmp_path: Path) -> str:
-    """The URL of a database file of this test's own, with the schema and without a row."""
-    path = shutil.copyfile(migrated_file, tmp_path / "holdfast.db")
-    return f"sqlite:///{path}"
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -1,7 +1,6 @@
 """What is served beside the API: the console, and what systems bring."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from fastapi import APIRouter, FastAPI, Request
@@ -19,8 +18,8 @@ MEBIBYTE = 1024 * 1024
 
 
 @pytest.fixture
-def app(tmp_path: Path) -> Iterator[Holdfast]:
-    with Holdfast(f"sqlite:///{tmp_path / 'site.db'}") as made:
+def app(sqlite_url: str) -> Iterator[Holdfast]:
+    with Holdfast(sqlite_url) as made:
         yield made
 
 

@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,8 @@ def site(database_url: str) -> Iterator[Site]:
 
 
 @pytest.fixture
-def small_site(tmp_path: Path) -> Iterator[Site]:
+def small_site(sqlite_url: str) -> Iterator[Site]:
     """The same on SQLite alone, for what no database has a part in."""
-    made = Site(f"sqlite:///{tmp_path / 'console.db'}")
+    made = Site(sqlite_url)
     yield made
     made.close()

@@ -17,8 +17,8 @@ URL = "https://traces.example.org/trace/{trace_id}?from=holdfast"
 
 
 @pytest.fixture
-def site(tmp_path):
-    with closing(Site(f"sqlite:///{tmp_path / 'console.db'}")) as made:
+def site(sqlite_url):
+    with closing(Site(sqlite_url)) as made:
         yield made
 
 

@@ -1,7 +1,6 @@
 """The page of the lab: switches, work to send, and who may use them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -25,11 +24,11 @@ def stand_ins() -> Iterator[StandIns]:
 
 
 @pytest.fixture
-def app(stand_ins: StandIns, tmp_path: Path) -> Iterator[Holdfast]:
+def app(stand_ins: StandIns, sqlite_url: str) -> Iterator[Holdfast]:
     environment: dict[str, str] = {}
     stand_ins.tell(environment)
     (built,) = build([postcards.SYSTEM], environment)
-    with Holdfast(f"sqlite:///{tmp_path / 'lab.db'}", pipelines=built.parts.pipelines) as made:
+    with Holdfast(sqlite_url, pipelines=built.parts.pipelines) as made:
         yield made
 
 

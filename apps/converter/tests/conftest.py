@@ -18,11 +18,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def database_url(request: pytest.FixtureRequest) -> str:
     """The URL of a database of this test's own, once for each dialect."""
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path / 'converter.db'}"
-    return request.getfixturevalue("postgres_url")
+    return request.getfixturevalue(f"{request.param}_url")
 
 
 @pytest.fixture

@@ -1,5 +1,4 @@
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,8 @@ def desk(database_url: str) -> Iterator[Desk]:
 
 
 @pytest.fixture
-def sqlite_desk(tmp_path: Path) -> Iterator[Desk]:
+def sqlite_desk(sqlite_url: str) -> Iterator[Desk]:
     """For what never reaches a store."""
-    made = Desk(f"sqlite:///{tmp_path / 'holdfast.db'}")
+    made = Desk(sqlite_url)
     yield made
     made.close()

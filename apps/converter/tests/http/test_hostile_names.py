@@ -46,8 +46,8 @@ def test_no_name_leaves_its_folder_or_breaks_a_header(visit, converter, tmp_path
         assert not OF_PATHS & set(unquote(saved)), name
         assert "set-cookie" not in got.headers
     made = everything_in(tmp_path) - before
-    places = {(path.parts[0], path.suffix) for path in made if path.parts[0] != "converter.db"}
-    assert {place for place in places if not place[0].startswith("converter.db")} == {
+    places = {(path.parts[0], path.suffix) for path in made if path.parts[0] != "holdfast.db"}
+    assert {place for place in places if not place[0].startswith("holdfast.db")} == {
         ("uploads", ".pdf"),
         ("results", ".xml"),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -19,8 +18,8 @@ ANSWERED = "the server responded with a status of"
 
 
 @pytest.fixture
-def api(tmp_path: Path) -> Iterator[StandInApi]:
-    app = Holdfast(f"sqlite:///{tmp_path / 'pages.db'}", pipelines=[])
+def api(sqlite_url: str) -> Iterator[StandInApi]:
+    app = Holdfast(sqlite_url, pipelines=[])
     made = StandInApi(app)
     yield made
     made.close()
