@@ -1,4 +1,5 @@
 import psycopg
+import pytest
 
 from holdfast.testing.postgres_databases import DisposableDatabases
 
@@ -73,3 +74,16 @@ def test_a_database_of_each_dialect_starts_empty(empty_database_url, tmp_path):
     else:
         assert empty_database_url == f"sqlite:///{tmp_path}/holdfast.db"
         assert not (tmp_path / "holdfast.db").exists()
+
+
+@pytest.mark.parametrize("turn", ["first", "second"])
+def test_a_server_to_hurt_knows_nothing_of_what_was_done_to_it_before(postgres_server, turn):
+    with psycopg.connect(postgres_server.url) as connection:
+        found = connection.execute("select count(*) from pg_database").fetchone()
+        memory = connection.execute("show work_mem").fetchone()
+
+    postgres_server.create_database(f"of the {turn}")
+    postgres_server.set(work_mem="7MB")
+    postgres_server.restart("immediate")
+
+    assert (found, memory) == ((3,), ("4MB",))
