@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect, sync_playwright
@@ -37,8 +36,9 @@ document.addEventListener("securitypolicyviolation", (event) => {
 
 
 def chromium() -> str | None:
-    """Where the browser is, if there is one."""
-    names = (os.environ.get("HOLDFAST_TEST_CHROMIUM"), "chromium", "chromium-browser")
+    """Where the browser is, if there is one; one without windows takes half the time."""
+    asked = os.environ.get("HOLDFAST_TEST_CHROMIUM")
+    names = (asked, "chromium-headless-shell", "chromium", "chromium-browser")
     return next((found for name in names if name and (found := shutil.which(name))), None)
 
 
@@ -57,9 +57,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+def stage(sqlite_url: str) -> Iterator[Stage]:
     """A console over a real socket, and an application behind it."""
-    made = Stage(f"sqlite:///{tmp_path / 'stage.db'}")
+    made = Stage(sqlite_url)
     yield made
     made.close()
 
