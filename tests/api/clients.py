@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from anyio.from_thread import BlockingPortal
 from fastapi import FastAPI
 from starlette.testclient import TestClient
+
+
+def on_loop(client: TestClient, loop: BlockingPortal) -> TestClient:
+    """Have a client use an event loop that is there, instead of a new one for every request."""
+    client.portal = loop
+    return client
 
 
 def client_of(api: FastAPI, *, token: str | None = None, host: str = "127.0.0.1") -> TestClient:

@@ -1,13 +1,14 @@
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from contextlib import ExitStack, closing
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
 
 from holdfast import Holdfast, Pipeline, Retry
 from holdfast.api import ApiOptions, create_api
 from holdfast.testing import ManualClock, Script
-from tests.api.clients import client_of
+from tests.api.clients import client_of, on_loop
 
 
 @pytest.fixture
@@ -31,10 +32,9 @@ def app(database_url: str, pipeline: Pipeline, clock: ManualClock) -> Iterator[H
 
 
 @pytest.fixture
-def small_app(tmp_path: Path, pipeline: Pipeline, clock: ManualClock) -> Iterator[Holdfast]:
+def small_app(sqlite_url: str, pipeline: Pipeline, clock: ManualClock) -> Iterator[Holdfast]:
     """The same on SQLite alone, for what no database has a part in."""
-    url = f"sqlite:///{tmp_path / 'small.db'}"
-    with Holdfast(url, pipelines=[pipeline], clock=clock) as made:
+    with Holdfast(sqlite_url, pipelines=[pipeline], clock=clock) as made:
         yield made
 
 
@@ -57,16 +57,13 @@ def steady_client(steady_app: Holdfast) -> TestClient:
 @pytest.fixture
 def serve() -> Iterator[Callable[..., TestClient]]:
     """Serves an application inside the test, as if on loopback, and returns a client of it."""
-    clients: list[TestClient] = []
 
     def make(app: Holdfast, *, token: str | None = None, **options: object) -> TestClient:
         api = create_api(app, options=ApiOptions(**{"host": "127.0.0.1", **options}))
-        clients.append(client_of(api, token=token))
-        return clients[-1]
+        return on_loop(clients.enter_context(closing(client_of(api, token=token))), loop)
 
-    yield make
-    for client in clients:
-        client.close()
+    with start_blocking_portal() as loop, ExitStack() as clients:
+        yield make
 
 
 @pytest.fixture

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from anyio.from_thread import start_blocking_portal
 from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.testclient import TestClient
 
@@ -16,6 +18,7 @@ from holdfast.core.breaker import Observed, decide_breaker
 from holdfast.core.job import WorkerId
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import ManualClock, drain
+from tests.api.clients import on_loop
 from tests.engine.mailbox import NEITHER, OPTIONS, Mailbox
 
 HTML = {"Accept": "text/html"}
@@ -95,6 +98,8 @@ class Site:
         )
         self.api = create_api(self.app, options=ApiOptions(host="127.0.0.1"))
         mount_console(self.api, self.app)
+        self._closing = ExitStack()
+        self._loop = self._closing.enter_context(start_blocking_portal())
 
     def _pipeline(self) -> Pipeline:
         made = Pipeline("p", queue="work")
@@ -133,13 +138,14 @@ class Site:
         return self.app.tokens.create(name, role=role, owner=owner, by="test")[1]
 
     def _client(self) -> TestClient:
-        return TestClient(
+        made = TestClient(
             self.api,
             base_url="http://127.0.0.1",
             client=("127.0.0.1", 50_000),
             headers=HTML,
             follow_redirects=False,
         )
+        return on_loop(made, self._loop)
 
     def fill(self, owner: str = "") -> Filled:
         """Make something for every page."""
@@ -190,6 +196,7 @@ class Site:
         ]
 
     def close(self) -> None:
+        self._closing.close()
         self.api.state.replays.stop()
         self.app.close()
 

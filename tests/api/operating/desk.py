@@ -1,12 +1,15 @@
 """An API that operators use, with something of everything behind it."""
 
+from contextlib import ExitStack
 from typing import Any
 
+from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
 
 from holdfast import Breaker, GiveUp, Holdfast, Pipeline, Upstream
 from holdfast.api import ApiOptions, create_api
 from holdfast.testing import ManualClock, drain
+from tests.api.clients import on_loop
 from tests.engine.mailbox import BOTH, OPTIONS, Mailbox
 
 NOBODY = "0190aaaa-0000-7000-8000-000000000000"
@@ -28,6 +31,8 @@ class Desk:
         served = ApiOptions(host="127.0.0.1", hosts=("testserver",), **(api or {}))
         self.api = create_api(self.app, options=served)
         self._clients: dict[tuple[str, str | None], TestClient] = {}
+        self._closing = ExitStack()
+        self._loop = self._closing.enter_context(start_blocking_portal())
         self.token("root")
 
     def _pipeline(self) -> Pipeline:
@@ -47,7 +52,8 @@ class Desk:
 
     def visitor(self, secret: str | None) -> TestClient:
         headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
-        return TestClient(self.api, base_url="http://127.0.0.1", headers=headers)
+        made = TestClient(self.api, base_url="http://127.0.0.1", headers=headers)
+        return on_loop(made, self._loop)
 
     def __call__(self, role: str = "operator", owner: str | None = None) -> TestClient:
         """Whoever has that role, and sees the rows of that owner; None for every owner's."""
@@ -73,5 +79,6 @@ class Desk:
         return view.id
 
     def close(self) -> None:
+        self._closing.close()
         self.api.state.replays.stop()
         self.app.close()

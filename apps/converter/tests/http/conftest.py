@@ -2,12 +2,14 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
 
 from apps.converter.tests.system.stand_in import Converter, make_converter
 from converter.codes import CODES, FORBIDDEN
 from converter.http.routes import Served, routes_of
 from holdfast.api import ApiOptions, create_api
+from tests.api.clients import on_loop
 
 MAX_BYTES = 10_000
 ATTEMPTS = 3
@@ -50,7 +52,8 @@ def visit(
 
     def one(token: str | None = None) -> TestClient:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return TestClient(api, base_url="http://127.0.0.1", headers=headers)
+        return on_loop(TestClient(api, base_url="http://127.0.0.1", headers=headers), loop)
 
-    yield one
+    with start_blocking_portal() as loop:
+        yield one
     api.state.replays.stop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -39,6 +39,7 @@ class Site:
     mail: MailServer
     closing: ExitStack
     processes: list[Process]
+    _clients: dict[str, httpx2.Client] = field(default_factory=dict)
 
     @property
     def surroundings(self) -> dict[str, str]:
@@ -72,13 +73,16 @@ class Site:
     @property
     def http(self) -> httpx2.Client:
         """A client of the newest process, with the operator's token."""
-        return self.closing.enter_context(
-            httpx2.Client(
-                base_url=self.processes[-1].address,
-                headers={"Authorization": f"Bearer {OPERATOR}"},
-                timeout=PATIENCE_S,
+        address = self.processes[-1].address
+        if address not in self._clients:
+            self._clients[address] = self.closing.enter_context(
+                httpx2.Client(
+                    base_url=address,
+                    headers={"Authorization": f"Bearer {OPERATOR}"},
+                    timeout=PATIENCE_S,
+                )
             )
-        )
+        return self._clients[address]
 
     def ask(self, **changed: Any) -> httpx2.Response:
         """Ask for a review of a change that is there."""

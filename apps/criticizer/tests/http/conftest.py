@@ -1,11 +1,13 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 from starlette.testclient import TestClient
 
 from apps.criticizer.tests.scripted import Criticizer
 from criticizer.http.routes import routes_of
 from holdfast.api import ApiOptions, create_api
+from tests.api.clients import on_loop
 
 OWN_TOKEN = "an-operators-own-token-of-enough-length"
 
@@ -18,7 +20,8 @@ def visit(criticizer: Criticizer) -> Iterator[Callable[..., TestClient]]:
 
     def one(token: str | None = OWN_TOKEN) -> TestClient:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return TestClient(api, base_url="http://127.0.0.1", headers=headers)
+        return on_loop(TestClient(api, base_url="http://127.0.0.1", headers=headers), loop)
 
-    yield one
+    with start_blocking_portal() as loop:
+        yield one
     api.state.replays.stop()
