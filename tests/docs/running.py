@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
+from tests.warm import process as warm
+
 PAGE = b"<title>Example Domain</title>"
 
 
@@ -50,12 +52,11 @@ def run(
     program: Path, *arguments: str, folder: Path, timeout_s: float = 50, **variables: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a Python program to its end; warnings are errors, as in the tests themselves."""
-    return subprocess.run(
+    return warm.run(
         [sys.executable, "-W", "error", str(program), *arguments],
         cwd=folder,
-        env={**without_settings(), **variables},
+        env={**without_settings(), "TMPDIR": str(folder), **variables},
         capture_output=True,
         text=True,
         timeout=timeout_s,
-        check=False,
     )

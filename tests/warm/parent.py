@@ -17,6 +17,7 @@ import socket
 import sys
 import time
 import types
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,9 @@ def run(arguments: list[str]) -> None:
     sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     # What reads its environment when it is imported.
     importlib.reload(sys.modules["holdfast.runtime.failpoint"])
+    if arguments[0] == "-W":
+        warnings.simplefilter(arguments[1])
+        arguments = arguments[2:]
     match arguments:
         case ["-m", module, *_]:
             sys.argv = arguments[1:]

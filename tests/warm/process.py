@@ -26,7 +26,10 @@ UNKNOWN_STATUS = 255 << 8
 
 
 class WarmProcess(subprocess.Popen):
-    """As `subprocess.Popen` of `[sys.executable, …]`: a script, `-m module` or `-c text`."""
+    """As `subprocess.Popen` of `[sys.executable, …]`: a script, `-m module` or `-c text`.
+
+    Before that may stand `-W action`.
+    """
 
     def _execute_child(self, *given) -> None:
         asked = inspect.signature(subprocess.Popen._execute_child).bind(self, *given).arguments

@@ -71,6 +71,14 @@ def test_a_script_and_a_module_are_run_as_the_main_program(tmp_path):
     assert module == f"__main__ {tmp_path / 'module.py'} ['x'] found\n"
 
 
+def test_warnings_become_what_was_asked_for():
+    warns = ["-c", "import warnings; warnings.warn('odd')"]
+
+    assert run([sys.executable, *warns], stderr=subprocess.DEVNULL).returncode == 0
+    asked = run([sys.executable, "-W", "error", *warns], stderr=subprocess.DEVNULL)
+    assert asked.returncode == 1
+
+
 def test_modules_are_looked_for_where_the_environment_says(tmp_path):
     (tmp_path / "elsewhere.py").write_text("WORD = 'found'")
     asks = ["-c", "import elsewhere; print(elsewhere.WORD)"]
