@@ -227,7 +227,9 @@ def test_a_secret_in_the_name_of_a_file_or_function_is_in_no_frame():
 
 
 @pytest.mark.parametrize("limit", [MAX_MESSAGE_LENGTH, 500])
-@pytest.mark.parametrize("after", [800, 2_000, 50_000])
+@pytest.mark.parametrize(
+    "after", [800, *(pytest.param(length, marks=pytest.mark.slow) for length in (2_000, 50_000))]
+)
 def test_a_secret_across_a_limit_leaves_no_half(limit, after):
     # What is cut says so, which takes some of the room.
     for before in range(limit - len(KNOWN) - 40, limit + 2):

@@ -18,8 +18,12 @@ HURTS_A_BROKER = (
     "tests/crash/test_broker_restarts.py",
     "tests/crash/test_relays.py",
     "tests/crash/under_celery/test_outages.py",
+    "tests/testing/test_rabbitmq_server.py",
 )
-TAKES_LONG = ("tests/crash/", "tests/cli/", "tests/console/browser/", "tests/docs/", "apps/")
+TAKES_LONG = (
+    *("tests/crash/", "tests/docs/", "apps/"),
+    *("tests/api/", "tests/bridges/", "tests/cli/", "tests/console/", "tests/testing/"),
+)
 MANY = 150
 
 

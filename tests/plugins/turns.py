@@ -1,6 +1,7 @@
 """Which of its databases a test that takes long runs on in `make test`.
 
-What starts processes, or a browser, takes a second or more. Such tests take turns: of one and the
+What starts processes, servers or a browser takes long, and what is served, said and sent there
+comes from the engine, whose own tests run on both databases. Such tests take turns: of one and the
 same test on both databases, one is marked `slow`. Which one follows from its name, so that about
 half of them run on each. In `make test-slow`, and where no mark is asked for, both run.
 """
@@ -12,14 +13,21 @@ from zlib import crc32
 
 import pytest
 
-TAKES_TURNS = re.compile(r"tests/crash/|apps/\w+/tests/acceptance/")
+TAKES_TURNS = re.compile(
+    r"tests/(?:alerts|api|bridges|cli|console|crash|lab|metrics|tracing)/"
+    r"|apps/\w+/tests/(?:acceptance|http|system)/"
+)
 _DATABASE = re.compile(r"(?<=[\[-])(?:sqlite|postgres)(?=[\]-])")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark before the marks are looked at."""
-    found = [item for item in items if TAKES_TURNS.match(item.nodeid)]
+    found = [
+        item
+        for item in items
+        if TAKES_TURNS.match(item.nodeid) and item.get_closest_marker("slow") is None
+    ]
     waiting = whose_turn_it_is_not([item.nodeid for item in found])
     for item in found:
         if item.nodeid in waiting:

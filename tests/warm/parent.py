@@ -35,6 +35,7 @@ IMPORTED = (
     "criticizer.cli",
     "criticizer.http.routes",
     "criticizer.pages.pages",
+    "criticizer.reviewers.openai",
     "criticizer.system",
     "holdfast.api.server",
     "holdfast.bridges.file",
