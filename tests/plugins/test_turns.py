@@ -43,6 +43,12 @@ def test_a_test_that_asks_for_one_database_twice_over_is_told_from_its_twin():
     assert len(whose_turn_it_is_not(names)) == 1
 
 
-def test_only_what_starts_processes_takes_turns():
+def test_of_a_file_for_two_engines_one_waits():
+    names = [f"apps/a/tests/test_x.py::test_y[{engine}-odd]" for engine in ("poppler", "pdfminer")]
+
+    assert len(whose_turn_it_is_not(names)) == 1
+
+
+def test_only_what_starts_processes_and_servers_takes_turns():
     assert TAKES_TURNS.match("apps/converter/tests/acceptance/test_page.py::test_drop")
     assert not TAKES_TURNS.match("tests/store/test_conformance.py::test_claim")

@@ -1,9 +1,10 @@
-"""Which of its databases a test that takes long runs on in `make test`.
+"""Which of its databases, or engines, a test that takes long runs on in `make test`.
 
 What starts processes, servers or a browser takes long, and what is served, said and sent there
 comes from the engine, whose own tests run on both databases. Such tests take turns: of one and the
 same test on both databases, one is marked `slow`. Which one follows from its name, so that about
-half of them run on each. In `make test-slow`, and where no mark is asked for, both run.
+half of them run on each. In `make test-slow`, and where no mark is asked for, both run. Files from
+strangers take such turns on the two engines of the converter's gateway.
 """
 
 import re
@@ -16,8 +17,9 @@ import pytest
 TAKES_TURNS = re.compile(
     r"tests/(?:alerts|api|bridges|cli|console|crash|lab|metrics|tracing)/"
     r"|apps/\w+/tests/(?:acceptance|http|system)/"
+    r"|apps/converter/tests/gateway/test_hostile_files"
 )
-_DATABASE = re.compile(r"(?<=[\[-])(?:sqlite|postgres)(?=[\]-])")
+_EITHER = re.compile(r"(?<=[\[-])(?:sqlite|postgres|poppler|pdfminer)(?=[\]-])")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -35,10 +37,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def whose_turn_it_is_not(names: Iterable[str]) -> set[str]:
-    """Return the tests that run on one database now, by their names on the other."""
+    """Return the names of tests whose twins, on the other database or engine, run now."""
     twins: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        twins[_DATABASE.sub("database", name, count=1)].append(name)
+        twins[_EITHER.sub("database", name, count=1)].append(name)
     return {
         twin
         for shared, alike in twins.items()

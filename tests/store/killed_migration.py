@@ -1,7 +1,7 @@
 """Run as a script: migrates a database again and again, killed before each statement in turn.
 
 Every try is a forked process that really dies by SIGKILL. The next one goes on with what it left
-behind, and dies one statement later, until one comes to the end; then the schema is checked.
+behind, and dies some statements later, until one comes to the end; then the schema is checked.
 """
 
 import os
@@ -68,15 +68,15 @@ def tables_of_postgres(url: str) -> int:
         ).fetchone()[0]
 
 
-def main(url: str) -> None:
+def main(url: str, step: int) -> None:
     sqlite = url.startswith("sqlite:")
     run = migrate_sqlite if sqlite else migrate_postgres
     tables = tables_of_sqlite if sqlite else tables_of_postgres
     store = SqliteStore(url) if sqlite else PostgresStore(url)
     pending = store.pending_migrations()
-    statement = 0
+    statement = 1 - step
     while True:
-        statement += 1
+        statement += step
         child = os.fork()
         if child == 0:
             run(url, DyingAt(statement))
@@ -89,7 +89,7 @@ def main(url: str) -> None:
         print(statement, tables(url), ",".join(name for name, _ in pending) or "nothing")
         if len(pending) < left:
             # One more is there for good, and the next try begins behind it.
-            statement = 0
+            statement = 1 - step
     assert store.migrate() == []
     store.check_schema()
     assert store.verify(now=0) == []
@@ -97,4 +97,4 @@ def main(url: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]))

@@ -3,6 +3,7 @@
 Pictures of every page are left in build/screenshots for people to look at.
 """
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,10 @@ def fill(stage: Stage) -> dict[str, str]:
 
 
 @pytest.mark.timeout(180)
-def test_every_page_fits_and_can_be_read(stage: Stage, look):
+@pytest.mark.parametrize("ways", [1, pytest.param(len(WAYS), marks=pytest.mark.slow)])
+def test_every_page_fits_and_can_be_read(stage: Stage, look, ways: int):
+    """In `make test` each page is looked at in one way, the next page in the next."""
+    turns = itertools.cycle(WAYS.items())
     pages = fill(stage)
     page = look()
     SHOTS.mkdir(parents=True, exist_ok=True)
@@ -116,7 +120,7 @@ def test_every_page_fits_and_can_be_read(stage: Stage, look):
         expect(page.locator("h1")).to_be_visible()
         if page.evaluate(OUTLINE) != {"main": 1, "h1": 1, "unnamed": 0, "language": "en"}:
             odd.append(name)
-        for way, (scheme, size) in WAYS.items():
+        for way, (scheme, size) in itertools.islice(turns, ways):
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size(size)
             page.screenshot(path=SHOTS / f"{name.replace(' ', '-')}-{way}.png", full_page=True)
