@@ -1,12 +1,13 @@
 """Which tests run on the same worker, and which begin.
 
 The tests of a file stay together, so that what they share is made once. So do all that hurt a
-broker, whose start takes longer than most of them. What waits for processes and real time begins,
-then come the largest files: no worker is left alone with one of them at the end.
+broker, whose start takes longer than most of them: they begin. Files that wait for processes and
+real time alternate with files that compute, so that no processor waits with them. What takes
+longest comes first on either side: no worker is left alone with it at the end.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+import itertools
+from collections.abc import Mapping
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
@@ -20,10 +21,8 @@ HURTS_A_BROKER = (
     "tests/crash/under_celery/test_outages.py",
     "tests/testing/test_rabbitmq_server.py",
 )
-TAKES_LONG = (
-    *("tests/crash/", "tests/docs/", "apps/"),
-    *("tests/api/", "tests/bridges/", "tests/cli/", "tests/console/", "tests/testing/"),
-)
+WAITS_LONG = ("tests/crash/", "tests/docs/", "apps/")
+WAITS = ("tests/api/", "tests/bridges/", "tests/cli/", "tests/console/", "tests/testing/")
 MANY = 150
 
 
@@ -42,21 +41,26 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log) -> LoadFileSchedulin
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put what takes long first; within that the order stays random."""
+    """Put the files in order; what the order leaves open stays random."""
     if hasattr(config, "workerinput"):
-        items[:] = long_ones_first(items)
+        found: dict[str, list[pytest.Item]] = {}
+        for item in items:
+            found.setdefault(item.nodeid.partition("::")[0], []).append(item)
+        sizes = {file: len(tests) for file, tests in found.items()}
+        items[:] = [item for file in in_order(sizes) for item in found[file]]
 
 
-def long_ones_first(items: Sequence[pytest.Item]) -> list[pytest.Item]:
-    files = [item.nodeid.partition("::")[0] for item in items]
-    many = {file for file, count in Counter(files).items() if count >= MANY}
-
-    def rank(file: str) -> int:
+def in_order(sizes: Mapping[str, int]) -> list[str]:
+    """Return the files, given how many tests each has, as workers shall take them."""
+    hurting, waiting, computing = [], [], []
+    for file in sizes:
         if file in HURTS_A_BROKER:
-            return 0
-        if file.startswith(TAKES_LONG):
-            return 1
-        return 2 if file in many else 3
-
-    ranked = sorted(range(len(items)), key=lambda place: rank(files[place]))
-    return [items[place] for place in ranked]
+            hurting.append(file)
+        elif file.startswith(WAITS_LONG + WAITS):
+            waiting.append(file)
+        else:
+            computing.append(file)
+    waiting.sort(key=lambda file: not file.startswith(WAITS_LONG))
+    computing.sort(key=lambda file: sizes[file] < MANY)
+    alternating = itertools.chain.from_iterable(itertools.zip_longest(waiting, computing))
+    return [*hurting, *filter(None, alternating)]
