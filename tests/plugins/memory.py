@@ -14,7 +14,7 @@ import pytest
 VARIABLE = "TMPDIR"
 MEMORY = Path("/dev/shm")
 LEAST_FREE_BYTES = 4 * 1024**3
-"""All servers, databases and files of a whole run at their largest, and as much again."""
+"""What has to be free before memory is used; a run that needs more finds no space left."""
 
 
 @pytest.hookimpl(tryfirst=True)
