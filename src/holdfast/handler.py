@@ -25,6 +25,8 @@ from holdfast.runtime.notify import Notify
 PAYLOAD: Final = "payload"
 _NEVER_STORED: Final = (Wait, Notify, typing.NoReturn, typing.Never)
 _PLAIN: Final = (dict, list, tuple, str, int, float, bool, type(None))
+_AS_THEY_ARE: Final = frozenset({str, int, bool, type(None)})
+"""What JSON has, so that nothing has to be made of it."""
 _KINDS: Final = (
     inspect.Parameter.POSITIONAL_ONLY,
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -169,7 +171,9 @@ class PayloadCheck:
                 checked = parameter.adapter.validate_python(document[name])
             except ValidationError as error:
                 raise invalid(error, what=PAYLOAD, path=f"/{name}") from error
-            document[name] = parameter.adapter.dump_python(checked, mode="json")
+            if type(checked) not in _AS_THEY_ARE:
+                checked = parameter.adapter.dump_python(checked, mode="json")
+            document[name] = checked
 
 
 def _checked_whole(adapter: TypeAdapter[Any], payload: object) -> Any:  # noqa: ANN401

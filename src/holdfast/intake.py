@@ -54,19 +54,20 @@ class Intake(JobVerbs):
         found = self._pipeline(pipeline)
         self._open()
         with tracing.submitting(found.name, trace) as context:
+            # By position, in the order of its fields: keywords cost as much again.
             submit = Submit(
-                payload=payload,
-                key=key,
-                key_alone=key_alone,
-                owner=owner,
-                version=version,
-                rerun=rerun,
-                queue=queue,
-                priority=priority,
-                delay=delay,
-                run_at=run_at,
-                deadline=deadline,
-                trace=context,
+                payload,
+                key,
+                key_alone,
+                owner,
+                version,
+                rerun,
+                queue,
+                priority,
+                delay,
+                run_at,
+                deadline,
+                context,
             )
             job_id, created = self._submitter.one(found, submit, connection=connection)
         return JobHandle(job_id, created=created, read=self.job)

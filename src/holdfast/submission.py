@@ -68,27 +68,30 @@ class RowMaker:
         bound = pipeline.bound()
         plan = bound.plan
         check = pipeline.payload_check
-        document = check.document(submit.payload)
+        given, key, _, owner, version, _, queue, priority, delay, run_at, deadline, trace = submit
+        document = check.document(given)
         payload = check.encode(document)
         self._check(submit)
+        is_due = delay is None and run_at is None
+        has_deadline = deadline is not None or plan.deadline_us is not None
         # By position: this runs for every job of a bulk submission.
         return NewJob(
             self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
             pipeline.name,
             plan.digest,
-            bound.queue if submit.queue is None else checked_name(submit.queue, what="queue"),
-            submit.priority,
-            submit.owner,
-            submit.key,
-            submit.version,
+            bound.queue if queue is None else checked_name(queue, what="queue"),
+            priority,
+            owner,
+            key,
+            version,
             None,
             payload,
-            None if submit.key is None else fingerprint(document),
-            submit.trace,
+            None if key is None else fingerprint(document),
+            trace,
             now,
             plan.stages[0].name,
-            _run_at(submit, now),
-            _deadline_at(submit, plan.deadline_us, now),
+            now if is_due else _run_at(submit, now),
+            _deadline_at(submit, plan.deadline_us, now) if has_deadline else None,
         )
 
     @staticmethod
@@ -159,8 +162,6 @@ def checked_text(owner: str, *, field: str, text: object) -> str:
 
 
 def _run_at(submit: Submit, now: Instant) -> Instant:
-    if submit.run_at is None and submit.delay is None:
-        return now
     if submit.run_at is not None and submit.delay is not None:
         raise InvalidValue(
             "submit", field="run_at", value=submit.run_at, limit="left out: delay is given"
@@ -173,8 +174,6 @@ def _run_at(submit: Submit, now: Instant) -> Instant:
 
 
 def _deadline_at(submit: Submit, plan_us: int | None, now: Instant) -> Instant | None:
-    if submit.deadline is None and plan_us is None:
-        return None
     if isinstance(submit.deadline, datetime):
         return _instant("deadline", submit.deadline)
     span = span_us(submit.deadline, owner="submit", field="deadline")

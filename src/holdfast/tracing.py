@@ -23,6 +23,7 @@ except ModuleNotFoundError:  # pragma: no cover - the extra `otel`, or FastAPI, 
 else:
     HAS_API = True
     _PROPAGATOR: Final = TraceContextTextMapPropagator()
+    _RECORD_NOTHING: Final = (otel.ProxyTracerProvider, otel.NoOpTracerProvider)
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -44,12 +45,17 @@ def enabled() -> bool:
     """Tell whether spans are recorded: whether somebody has configured an SDK."""
     if not HAS_API:
         return False
-    return not isinstance(_provider(), otel.ProxyTracerProvider | otel.NoOpTracerProvider)
+    return not isinstance(_provider(), _RECORD_NOTHING)
 
 
 def current() -> str | None:
     """Return the context of whatever is under way here, in the form that is stored."""
-    if HAS_API and otel.get_current_span().get_span_context().is_valid:
+    # Mostly there is nothing in the context at all, and this is asked for every job.
+    if (
+        HAS_API
+        and otel_context.get_current()
+        and otel.get_current_span().get_span_context().is_valid
+    ):
         carrier: dict[str, str] = {}
         _PROPAGATOR.inject(carrier)
         context = from_headers(carrier)

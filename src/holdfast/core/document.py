@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import Final, NoReturn, TypeAlias
 
 from holdfast.core.json_flaws import (
@@ -33,6 +34,7 @@ DEFAULT_LIMITS: Final = Limits()
 _WIDEST: Final = Limits(max_bytes=MAX_BYTES, max_depth=MAX_DEPTH)
 
 _SCALARS: Final = frozenset({type(None), bool, int, float, str})
+_TEXTS: Final = frozenset({str})
 _SCALAR_BASES: Final = (str, int, float)
 _CONTAINER_BASES: Final = (dict, list, tuple)
 _LONG_DIGITS: Final = re.compile(rf"[0-9]{{{MAX_INTEGER_DIGITS + 1}}}")
@@ -41,17 +43,35 @@ _SUSPECT: Final = re.compile(
     r"\\u(?:0000|[dD][89a-fA-F])|[eE]\+?0*[1-9][0-9][0-9]|[0-9]{309}", re.ASCII
 )
 
-# Cycles cannot reach the encoders: depth is checked first.
-_compact: Final = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
-).encode
-_canonical: Final = json.JSONEncoder(
-    ensure_ascii=False,
-    allow_nan=False,
-    check_circular=False,
-    separators=(",", ":"),
-    sort_keys=True,
-).encode
+
+def _encoder(*, sort_keys: bool) -> Callable[[object], str]:
+    """Return what writes compact JSON, made once: the library would make it for every document."""
+    # Cycles cannot reach it: depth is checked first.
+    encoder = json.JSONEncoder(
+        ensure_ascii=False,
+        allow_nan=False,
+        check_circular=False,
+        separators=(",", ":"),
+        sort_keys=sort_keys,
+    )
+    if c_make_encoder is None:  # pragma: no cover - an interpreter without json's accelerator
+        return encoder.encode
+    write = c_make_encoder(
+        markers=None,
+        default=encoder.default,
+        encoder=encode_basestring,
+        indent=None,
+        key_separator=":",
+        item_separator=",",
+        sort_keys=sort_keys,
+        skipkeys=False,
+        allow_nan=False,
+    )
+    return lambda value: "".join(write(value, 0))
+
+
+_compact: Final = _encoder(sort_keys=False)
+_canonical: Final = _encoder(sort_keys=True)
 
 
 def encode(value: object, *, what: str, limits: Limits = DEFAULT_LIMITS) -> str:
@@ -146,16 +166,22 @@ def _is_plain(root: object, limits: Limits) -> bool:
             room -= len(item)
             if room < 0:
                 return False
+            # By sets of types: most documents are flat, and this is done for every one of them.
             if isinstance(item, dict):
-                for key in item:
-                    if not isinstance(key, str):
-                        return False
-                below += item.values()
+                if not _TEXTS.issuperset(map(type, item)) and not _are_texts(item):
+                    return False
+                entries: Iterable[object] = item.values()
             else:
-                below += item
+                entries = item
+            if not _SCALARS.issuperset(map(type, entries)):
+                below += entries
         level = below
         levels_left -= 1
     return True
+
+
+def _are_texts(keys: Iterable[object]) -> bool:
+    return all(isinstance(key, str) for key in keys)
 
 
 def _decoded(text: str | bytes, *, what: str, limits: Limits) -> str:

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
 
 JobId = NewType("JobId", str)
 
-_TAIL_BITS = 62
+_TAIL = (1 << 62) - 1
+_VARIANT = 0b10 << 62
+_VERSION = 7 << 12
 _TICKS_PER_MILLISECOND = 4096
 
 
@@ -34,6 +36,7 @@ def id_before(instant: Instant) -> JobId:
 def job_id_at(*, tick: int, chance: int) -> JobId:
     """Return the version 7 UUID of a tick, which is 1/4096 of a millisecond."""
     millisecond, fraction = divmod(tick, _TICKS_PER_MILLISECOND)
-    tail = (0b10 << _TAIL_BITS) | (chance & ((1 << _TAIL_BITS) - 1))
-    text = f"{millisecond:012x}7{fraction:03x}{tail:016x}"
+    head = millisecond << 16 | _VERSION | fraction
+    # As bytes: to format each part takes twice as long, and an id is made for every job.
+    text = (head << 64 | _VARIANT | chance & _TAIL).to_bytes(16).hex()
     return JobId(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")

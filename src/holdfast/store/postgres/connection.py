@@ -153,7 +153,11 @@ class Connections:
 
     def _idle_one(self, *, bound_s: float | None = None) -> BoundedConnection | None:
         """Return one that nobody uses, rather one whose statements are bounded like that."""
-        for kept in [self._idle.get(bound_s, []), *self._idle.copy().values()]:
+        alike = self._idle.get(bound_s)
+        if alike:
+            with suppress(IndexError):
+                return alike.pop()
+        for kept in self._idle.copy().values():
             with suppress(IndexError):
                 return kept.pop()
         return None
