@@ -6,6 +6,8 @@ import gc
 import sys
 from typing import Final
 
+from holdfast.core.redaction.tokens import shapes
+
 TURN_S: Final = 0.0005
 """After how long a thread that computes hands over to one that waits. Python's own 5 ms are as long
 as a claim takes: a thread that has its answer from the database would wait as long again."""
@@ -13,6 +15,8 @@ as a claim takes: a thread that has its answer from the database would wait as l
 
 def settle_in() -> None:
     """Make this process one that works for long; call it once everything is built."""
+    # Else the first failure has its patterns of secrets compiled, and all handlers of a loop wait.
+    shapes()
     # What is there by now stays: looking through it for garbage again and again takes a tenth of
     # the time of a worker with short jobs.
     gc.freeze()
