@@ -4,7 +4,6 @@ Started as `VERB OPTIONS` like the programs of `bench/systems`; it answers in th
 
     idle    {url, seconds}        measured  percent of one core that an idle worker takes
     submit  {url, calls}          measured  took_ns of every single submission
-    fill    {url, jobs}           measured  the jobs that `memory` works off are stored
     memory  {url, jobs, limit_s}  measured  runs, samples [[runs, resident bytes, live blocks]…],
                                             and how many descriptors and threads more there are
                                             in the end, with the stopped worker still at hand
@@ -34,6 +33,7 @@ from holdfast.runtime.own_process import settle_in
 CONCURRENCY = 24
 SETTLE_S = 2.0
 SAMPLE_EVERY_RUNS = 500
+FED_AT_ONCE = 2_000
 END_LIMIT_S = 60.0
 CALL_S = 0.1
 PROCESS = Path("/proc/self")
@@ -64,6 +64,18 @@ class HalfFail:
     def wait(self, limit_s: float) -> None:
         if not self._all_ran.wait(limit_s):
             raise SystemExit(f"{self.runs} of {self._runs_to_come} runs after {limit_s:g} s")
+
+    def feed(self, app: Holdfast, jobs: int, *, limit_s: float) -> None:
+        """Submit jobs as they are worked off, so that first attempts and others stay mixed.
+
+        Were all there from the start, second attempts, which end in dead letters, would come last.
+        """
+        give_up_at = time.monotonic() + limit_s
+        for start in range(0, jobs, FED_AT_ONCE):
+            while self.runs < 1.5 * (start - FED_AT_ONCE) and time.monotonic() < give_up_at:
+                time.sleep(0.01)
+            batch = range(start, min(start + FED_AT_ONCE, jobs))
+            app.submit_many(self.pipeline, (Submit(payload={"n": n}) for n in batch))
 
 
 def resident_bytes() -> int:
@@ -102,19 +114,13 @@ def submit(*, url: str, calls: int) -> None:
     say("measured", took_ns=took_ns[WARM_UP_SUBMISSIONS:])
 
 
-def fill(*, url: str, jobs: int) -> None:
-    chosen = HalfFail(0).pipeline
-    with Holdfast(url, pipelines=[chosen]) as app:
-        app.submit_many(chosen, (Submit(payload={"n": n}) for n in range(jobs)))
-    say("measured")
-
-
 def memory(*, url: str, jobs: int, limit_s: float) -> None:
     before = held()
     load = HalfFail(jobs)
     with Holdfast(url, pipelines=[load.pipeline]) as app:
         worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
         worker.start()
+        load.feed(app, jobs, limit_s=limit_s)
         load.wait(limit_s)
         _wait_until_empty(app)
         worker.request_stop()
@@ -203,7 +209,6 @@ def _wait_until_empty(app: Holdfast) -> None:
 VERBS: dict[str, Any] = {
     "idle": idle,
     "submit": submit,
-    "fill": fill,
     "memory": memory,
     "drain": drain,
     "serve": serve,

@@ -24,8 +24,6 @@ def what_stays(conditions: Conditions) -> Iterator[Measured]:
     jobs = QUICK_JOBS if conditions.quick else JOBS
     for name, place in conditions.places.items():
         with place.fresh() as database:
-            probed("fill", url=database.url, jobs=jobs, within_s=LIMIT_S)
-            database.settle()
             said = probed(
                 "memory", url=database.url, jobs=jobs, limit_s=LIMIT_S, within_s=LIMIT_S + 90
             )
