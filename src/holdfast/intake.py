@@ -8,14 +8,16 @@ from typing import Any
 
 from holdfast import tracing
 from holdfast.admission import Admission
+from holdfast.classify import classify
 from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY
 from holdfast.deliveries import Deliveries
 from holdfast.delivery_view import DeliveryView
-from holdfast.errors import UnknownPipeline
+from holdfast.errors import GiveUp, UnknownPipeline
 from holdfast.handle import JobHandle
 from holdfast.job_verbs import JobVerbs
 from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, Span
+from holdfast.runtime.announce import Announcer
 from holdfast.runtime.notify import Recipient
 from holdfast.submission import Submit, Submitted
 from holdfast.submitter import Submitter
@@ -24,6 +26,7 @@ from holdfast.submitter import Submitter
 class Intake(JobVerbs):
     """Submit, deliver and publish: the part of `Holdfast` that makes what there is to do."""
 
+    announcer: Announcer
     deliveries: Deliveries
     outbox: Outbox
     _submitter: Submitter
@@ -71,6 +74,43 @@ class Intake(JobVerbs):
             )
             job_id, created = self._submitter.one(found, submit, connection=connection)
         return JobHandle(job_id, created=created, read=self.job)
+
+    def refuse(
+        self,
+        pipeline: Pipeline | str,
+        payload: Any,  # noqa: ANN401 - as above
+        because: GiveUp,
+        *,
+        key: str | None = None,
+        key_alone: bool = False,
+        owner: str = DEFAULT_OWNER,
+        version: int = 1,
+        rerun: bool = False,
+        trace: str | None = None,
+    ) -> JobHandle:
+        """Keep a job that is turned away: it has failed as it comes, and none of it is run.
+
+        Its history says why, it is counted and told of as failed, and there is no dead letter:
+        nobody could do anything about it. A key means what it means to `submit`, so that a job
+        which the key already names stays as it is.
+        """
+        found = self._pipeline(pipeline)
+        self._open()
+        failure = classify(because, (), now=self.clock.now())
+        with tracing.submitting(found.name, trace) as context:
+            submit = Submit(
+                payload=payload,
+                key=key,
+                key_alone=key_alone,
+                owner=owner,
+                version=version,
+                rerun=rerun,
+                trace=context,
+            )
+            job_id, applied = self._submitter.refused(found, submit, failure)
+        if applied is not None:
+            self.announcer.announce([applied])
+        return JobHandle(job_id, created=applied is not None, read=self.job)
 
     def deliver(
         self,

@@ -8,7 +8,11 @@ from contextlib import suppress
 from typing import Final, Self
 
 from holdfast.admission import Admission
+from holdfast.core.decision import Ignored
+from holdfast.core.event import Refused
+from holdfast.core.failure import Failure
 from holdfast.core.ids import JobId
+from holdfast.core.lifecycle import decide
 from holdfast.errors import (
     ConflictError,
     QueueFull,
@@ -18,9 +22,11 @@ from holdfast.errors import (
     VersionConflict,
 )
 from holdfast.pipeline import Pipeline
+from holdfast.runtime.announce import Applied
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.plans import PlanCache
 from holdfast.store.contract import NewJob, Store, Twin
+from holdfast.store.rows import as_stored
 from holdfast.submission import RowMaker, Submit, Submitted, resolve
 
 BULK: Final = 500
@@ -44,6 +50,7 @@ class Submitter:
         self._store = store
         self._plans = plans
         self._clock = clock
+        self._chance = chance
         self._rows = RowMaker(chance)
         self._created = created
 
@@ -55,6 +62,27 @@ class Submitter:
             return self._known_or_refused(row, submit, connection)
         self._plans.save(pipeline.bound().plan, now=now, connection=connection)
         return self._insert_one(row, submit, connection)
+
+    def refused(
+        self, pipeline: Pipeline, submit: Submit, failure: Failure
+    ) -> tuple[JobId, Applied | None]:
+        """Return the job of a submission that is turned away, and what was decided of a new one.
+
+        It takes nobody's place in a queue, so that no queue is too full for it.
+        """
+        now = self._clock.now()
+        row = self._rows.row(pipeline, submit, now=now)
+        plan = pipeline.bound().plan
+        self._plans.save(plan, now=now)
+        job = as_stored(row)
+        decision = decide(job, Refused(failure), plan, now, self._chance.roll())
+        if isinstance(decision, Ignored):
+            raise AssertionError(decision.why)  # noqa: TRY004 - a new job can always be refused
+        with self._store.transaction() as connection:
+            job_id, created = self._insert_one(row, submit, connection)
+            if created:
+                self._store.apply([decision], connection=connection)
+        return job_id, Applied(job, decision) if created else None
 
     def many(
         self, pipeline: Pipeline, submits: Iterable[Submit], *, connection: object

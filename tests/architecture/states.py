@@ -18,7 +18,9 @@ MEANINGS = {
     JobState.PROCESSING: "a worker runs its stage under a lease",
     JobState.WAITING: "its stage is done when somebody answers",
     JobState.COMPLETE: "the last stage returned; the result is kept",
-    JobState.FAILED: "no attempt is left, none can succeed, or the time is up; the error is kept",
+    JobState.FAILED: (
+        "no attempt is left, none can succeed, the time is up, or it was refused; the error is kept"
+    ),
     JobState.CANCELLED: "somebody ended it",
 }
 EVENT_MEANINGS = {
@@ -33,6 +35,7 @@ EVENT_MEANINGS = {
     "WaitExpired": "nobody answered in time",
     "CancelRequested": "somebody asked that the job end",
     "DeadlinePassed": "the job's time is up",
+    "Refused": "the job is turned away as it comes",
     "RetryRequested": "somebody sends the job back",
 }
 

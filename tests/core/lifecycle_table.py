@@ -16,6 +16,7 @@ from holdfast.core.event import (
     Held,
     Interrupted,
     LeaseExpired,
+    Refused,
     RetryRequested,
     Snoozed,
     Suspended,
@@ -46,6 +47,7 @@ EVENTS = {
     "WaitExpired": WaitExpired(),
     "CancelRequested": CancelRequested("ada"),
     "DeadlinePassed": DeadlinePassed(),
+    "Refused": Refused(UNREACHABLE),
     "RetryRequested": RetryRequested("ada"),
 }
 PLAIN = """
@@ -62,6 +64,7 @@ queued     Answered        | ignored
 queued     WaitExpired     | ignored
 queued     CancelRequested | cancelled   cancelled  two   1       4     -     -      -    -
 queued     DeadlinePassed  | ignored
+queued     Refused         | ignored
 queued     RetryRequested  | ignored
 
 processing Done            | advanced    queued     three 0       4     -     -      -    -
@@ -75,6 +78,7 @@ processing Answered        | advanced    queued     three 0       4     -     - 
 processing WaitExpired     | ignored
 processing CancelRequested | cancelled   cancelled  two   1       4     -     -      -    -
 processing DeadlinePassed  | ignored
+processing Refused         | ignored
 processing RetryRequested  | ignored
 
 waiting    Done            | ignored
@@ -88,6 +92,7 @@ waiting    Answered        | advanced    queued     three 0       4     -     - 
 waiting    WaitExpired     | retried     queued     two   1       4     -     -      -    -
 waiting    CancelRequested | cancelled   cancelled  two   1       4     -     -      -    -
 waiting    DeadlinePassed  | ignored
+waiting    Refused         | ignored
 waiting    RetryRequested  | ignored
 
 complete   Done            | ignored
@@ -101,6 +106,7 @@ complete   Answered        | ignored
 complete   WaitExpired     | ignored
 complete   CancelRequested | ignored
 complete   DeadlinePassed  | ignored
+complete   Refused         | ignored
 complete   RetryRequested  | ignored
 
 failed     Done            | ignored
@@ -114,6 +120,7 @@ failed     Answered        | ignored
 failed     WaitExpired     | ignored
 failed     CancelRequested | ignored
 failed     DeadlinePassed  | ignored
+failed     Refused         | ignored
 failed     RetryRequested  | revived     queued     two   0       4     -     -      -    -
 
 cancelled  Done            | late        cancelled  two   1       4     -     -      -    -
@@ -127,6 +134,7 @@ cancelled  Answered        | late        cancelled  two   1       4     -     - 
 cancelled  WaitExpired     | ignored
 cancelled  CancelRequested | ignored
 cancelled  DeadlinePassed  | ignored
+cancelled  Refused         | ignored
 cancelled  RetryRequested  | ignored
 """
 
@@ -214,6 +222,9 @@ waiting    Failed          | failed      failed     two   1       4     -     - 
 processing Failed          | failed      failed     two   1       4     -     -      -    NETWORK
 waiting    Failed          | failed      failed     two   1       4     -     -      -    NETWORK
 """,
+    "before anything has happened to it": """
+queued     Refused         | refused     failed     two   1       4     -     -      -    NETWORK
+""",
     "sent back to the start": """
 failed     RetryRequested  | revived     queued     one   0       4     -     -      -    -
 """,
@@ -270,6 +281,7 @@ SITUATIONS = {
             )
         },
     ),
+    "before anything has happened to it": Situation({"revision": 0}, {}),
     "sent back to the start": Situation(
         {}, {"RetryRequested": RetryRequested("ada", from_start=True)}
     ),

@@ -16,6 +16,7 @@ from holdfast.core.event import (
     Held,
     Interrupted,
     LeaseExpired,
+    Refused,
     RetryRequested,
     Snoozed,
     Suspended,
@@ -57,6 +58,7 @@ events: st.SearchStrategy[Event] = st.one_of(
     st.just(WaitExpired()),
     st.builds(CancelRequested, st.just("ada")),
     st.just(DeadlinePassed()),
+    st.builds(Refused, failures),
     st.builds(RetryRequested, st.just("ada"), from_start=st.booleans()),
 )
 stages = st.builds(
@@ -190,11 +192,13 @@ def test_every_decision_raises_the_revision_by_one_and_no_counter_falls(plan, li
 
 
 @given(plans, lives, deadlines)
-def test_after_the_deadline_a_job_ends_only_by_timeout_or_cancel(plan, life, deadline):
+def test_after_the_deadline_a_job_that_was_let_in_ends_only_by_timeout_or_cancel(
+    plan, life, deadline
+):
     for before, _, decision, after in live(plan, life, deadline):
         was_active = before.state not in ENDED
         past = before.deadline_at is not None and decision.entry.at > before.deadline_at
-        if was_active and past and after.state in ENDED:
+        if was_active and past and after.state in ENDED and decision.entry.kind is not Kind.REFUSED:
             assert after.error_class == "TIMEOUT" or after.state is JobState.CANCELLED
 
 

@@ -109,6 +109,18 @@ def test_a_missed_deadline_is_counted_as_a_failure_and_by_itself(open_app, scrap
     assert found["jobs_failed_total"] == {("TIMEOUT", "p"): 1}
 
 
+def test_a_job_that_is_refused_is_counted_as_a_failure_and_leaves_no_letter(open_app, scrapes):
+    app = open_app(pipeline_of(Script(then=1)))
+    counted = scrapes(app)
+    app.refuse("p", None, GiveUp("NOT_PDF"))
+
+    found = counted.samples(Scope.FLEET)
+    assert found["jobs_failed_total"] == {("NOT_PDF", "p"): 1}
+    assert found["holdfast_jobs_created_total"] == {("p",): 1}
+    assert found.get("holdfast_dead_letters_total", {}) == {}
+    assert found.get("holdfast_attempts_total", {}) == {}
+
+
 def test_breakers_are_told_with_the_time_they_were_open(open_app, scrapes, clock):
     app = open_app(pipeline_of(Script(then=1), calls=Upstream("gateway")))
     counted = scrapes(app)

@@ -3,7 +3,8 @@
 from holdfast.core.instant import Instant, later
 from holdfast.core.plan import Route
 from holdfast.runtime.shares import KEPT, REST_US, Share, Shares, is_shared
-from holdfast.testing.conformance.samples import as_stored, new_job
+from holdfast.store.rows import as_stored
+from holdfast.testing.conformance.samples import new_job
 
 SLOW = Route("default", "slow", "one")
 FAST = Route("default", "fast", "one")

@@ -12,7 +12,8 @@ import pytest
 from holdfast.core.job import JobState
 from holdfast.errors import StoreUnavailable, UsageError
 from holdfast.store.contract import Store, Twin
-from holdfast.testing.conformance.samples import as_stored, claim, new_job, read, submitted
+from holdfast.store.rows import as_stored
+from holdfast.testing.conformance.samples import claim, new_job, read, submitted
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 from holdfast.core.plan import Route
 from holdfast.store.postgres.lanes import HEADS_FROM, Lanes
-from holdfast.testing.conformance.samples import as_stored, new_job
+from holdfast.store.rows import as_stored
+from holdfast.testing.conformance.samples import new_job
 
 ONE = Route("default", "one", "first")
 TWO = Route("default", "two", "first")

@@ -20,6 +20,7 @@ from holdfast.core.event import (
     Failed,
     Interrupted,
     LeaseExpired,
+    Refused,
     RetryRequested,
     Snoozed,
     Suspended,
@@ -36,9 +37,9 @@ from holdfast.core.retry import Retry
 from holdfast.store.contract import JobFilter, LedgerEntry, NewJob, Store
 from holdfast.store.letters import LetterFilter
 from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.rows import as_stored
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.conformance.letter_model import letter_after
-from holdfast.testing.conformance.samples import as_stored
 from tests.store.conftest import TABLES
 
 # Its own: ids only rise, and time passes here, which it does not in other tests.
@@ -88,6 +89,7 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         CancelRequested, st.just("ada"), st.sampled_from([None, "why, {not}?"])
     ),
     DeadlinePassed: st.just(DeadlinePassed()),
+    Refused: st.builds(Refused, failures),
     RetryRequested: st.builds(RetryRequested, st.just("ada"), from_start=st.booleans()),
 }
 

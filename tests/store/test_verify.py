@@ -11,6 +11,7 @@ from holdfast.core.event import (
     DeadlinePassed,
     Done,
     Failed,
+    Refused,
     RetryRequested,
     Snoozed,
     Suspended,
@@ -50,6 +51,11 @@ def complete(store: Store) -> str:
 
 def failed(store: Store) -> str:
     return after_event(store, started(store), Failed(LASTING_FAILURE)).id
+
+
+def refused(store: Store) -> str:
+    (job_id,) = submitted(store)
+    return after_event(store, store.get([job_id])[job_id], Refused(LASTING_FAILURE)).id
 
 
 def revived(store: Store) -> str:
@@ -143,6 +149,7 @@ BREAKS: list[tuple[str, MAKES, str, str]] = [
     ("rerun_follows_first", rerun, JOB, "owner = 'ada'"),
     ("rerun_follows_first", rerun, JOB, "key = null"),
     ("failed_has_its_letter", failed, NO_LETTER, "delete"),
+    ("failed_has_its_letter", refused, LEDGER, "kind = 'failed'"),
     ("failed_has_its_letter", failed, LETTER, "state = 'replayed'"),
     ("letter_waits_while_failed", revived, LETTER, "state = 'open'"),
     ("letter_waits_while_failed", revived, LETTER, "state = 'triaged'"),
@@ -298,6 +305,12 @@ def test_every_path_of_a_job_keeps_the_invariants(audited: Store) -> None:
     job = checked(after_event(audited, job, DeadlinePassed(), now=after(1001)))
     job = checked(after_event(audited, job, Done('"late"'), now=after(1002)))
     checked(after_event(audited, job, RetryRequested("ada"), now=after(1003)))
+    (job_id,) = submitted(audited)
+    job = audited.get([job_id])[job_id]
+    job = checked(after_event(audited, job, Refused(LASTING_FAILURE), now=after(1)))
+    job = checked(after_event(audited, job, RetryRequested("ada"), now=after(1)))
+    (job,) = claim(audited, now=after(1))
+    checked(after_event(audited, job, Failed(LASTING_FAILURE), now=after(1)))
 
 
 def test_an_index_that_was_never_finished_is_found(

@@ -63,5 +63,6 @@ _EVENT_STYLES: Final = {
     "retried": "yellow",
     "failed": "red",
     "expired": "red",
+    "refused": "red",
     "late": "red",
 }

@@ -23,7 +23,7 @@ WIDTH: Final = 720
 HEIGHT: Final = 56
 _CAME: Final = frozenset({SUBMITTED, Kind.REVIVED.value})
 _WENT: Final = frozenset(
-    kind.value for kind in (Kind.COMPLETED, Kind.FAILED, Kind.EXPIRED, Kind.CANCELLED)
+    kind.value for kind in (Kind.COMPLETED, Kind.FAILED, Kind.EXPIRED, Kind.REFUSED, Kind.CANCELLED)
 )
 
 

@@ -45,6 +45,7 @@ TONES: Final = {
     "interrupted": WARN,
     "suspended": WAIT,
     "expired": BAD,
+    "refused": BAD,
     "late": WARN,
     "revived": BUSY,
     # dead letters

@@ -20,6 +20,7 @@ class Kind(StrEnum):
     COMPLETED = "completed"
     RETRIED = "retried"
     FAILED = "failed"
+    REFUSED = "refused"
     SNOOZED = "snoozed"
     INTERRUPTED = "interrupted"
     HELD = "held"
@@ -78,14 +79,16 @@ class Decision(NamedTuple):
     checkpoint: str | None = None
     """The result of the stage that `entry` names, kept for the stages after it."""
     failure: Failure | None = None
-    """Why the attempt failed, or the job; of a job that ends by it, its dead letter is written."""
+    """Why the attempt failed, or the job; of a job that ends by it, its dead letter is written,
+    unless it was refused: nothing about it waits for a person."""
     messages: tuple[NewMessage, ...] = ()
     """What is to be published if and only if this is applied."""
 
     @property
     def buries(self) -> bool:
         """Whether the job has failed for good, and leaves a dead letter."""
-        return self.failure is not None and self.entry.kind is not Kind.RETRIED
+        kind = self.entry.kind
+        return self.failure is not None and kind is not Kind.RETRIED and kind is not Kind.REFUSED
 
 
 class Ignored(NamedTuple):

@@ -102,6 +102,13 @@ class DeadlinePassed:
 
 
 @dataclass(frozen=True, slots=True)
+class Refused:
+    """The job was turned away as it came: it is kept as failed, and none of it is ever run."""
+
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
 class RetryRequested:
     """A person sends a failed job back, to the failed stage or to the start."""
 
@@ -122,5 +129,6 @@ Event: TypeAlias = (
     | WaitExpired
     | CancelRequested
     | DeadlinePassed
+    | Refused
     | RetryRequested
 )

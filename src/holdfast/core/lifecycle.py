@@ -22,6 +22,7 @@ from holdfast.core.event import (
     Held,
     Interrupted,
     LeaseExpired,
+    Refused,
     RetryRequested,
     Snoozed,
     Suspended,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from holdfast.core.retry import Retry
 
 ACCEPTS: Final[Mapping[JobState, frozenset[type[Event]]]] = {
-    JobState.QUEUED: frozenset({CancelRequested, DeadlinePassed}),
+    JobState.QUEUED: frozenset({CancelRequested, DeadlinePassed, Refused}),
     JobState.PROCESSING: frozenset(
         {
             Done,
@@ -110,6 +111,10 @@ def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
             if not deadline.passed(job, now):
                 return _ignored(job, event, "the deadline has not passed")
             return _expire(job, now)
+        case Refused():
+            if job.revision:
+                return _ignored(job, event, "it was let in")
+            return _fail(job, event.failure, now, kind=Kind.REFUSED)
         case RetryRequested():
             return _revive(job, plan, event, now)
     assert_never(event)
@@ -205,9 +210,16 @@ def _is_spent(job: Job, retry: Retry, failure: Failure, alike: int | None) -> bo
     return job.attempt >= retry.attempts and (limit is None or not failure.own_budget)
 
 
-def _fail(job: Job, failure: Failure, now: Instant, remark: Remark | None = None) -> Decision:
+def _fail(
+    job: Job,
+    failure: Failure,
+    now: Instant,
+    remark: Remark | None = None,
+    *,
+    kind: Kind = Kind.FAILED,
+) -> Decision:
     change = ended(job, JobState.FAILED, now, error=failure.text, error_class=failure.error_class)
-    noted = entry(job, Kind.FAILED, now, failure, remark)
+    noted = entry(job, kind, now, failure, remark)
     return Decision(job.id, job.revision, change, noted, None, failure)
 
 

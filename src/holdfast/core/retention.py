@@ -50,7 +50,7 @@ class Retention:
     cancelled: float | None = 7 * DAY_S
     """Since the job was cancelled."""
     failed: float | None = 30 * DAY_S
-    """Since the dead letter of the job was resolved."""
+    """Since the dead letter of the job was resolved; of a job that was refused, since it was."""
     audit: float | None = 365 * DAY_S
     """Since somebody did what the record tells of."""
     replays: float | None = 90 * DAY_S

@@ -20,7 +20,8 @@ from holdfast.runtime.tally import SUBMITTED
 
 LOOK_BACK_US: Final = 180 * SECOND_US
 """Minutes that ended longer ago are not added to any more."""
-_FAILED: Final = frozenset({Kind.FAILED.value, Kind.EXPIRED.value})
+_BURIED: Final = frozenset({Kind.FAILED.value, Kind.EXPIRED.value})
+_FAILED: Final = _BURIED | {Kind.REFUSED.value}
 _ATTEMPTED: Final = frozenset(
     kind.value
     for kind in (
@@ -125,7 +126,7 @@ def _counted(
     """Yield what something that happened counts for."""
     if event in _ATTEMPTED:
         yield names.ATTEMPTS, (pipeline, stage, event, error_class)
-    if event in _FAILED:
+    if event in _BURIED:
         yield names.DEAD_LETTERS_TOTAL, ("job",)
     if error_class == ErrorClass.WORKER_LOST.value:
         yield names.LEASES_EXPIRED, (pipeline, stage)

@@ -26,6 +26,7 @@ _LEVELS: Final = {
     Kind.HELD: logging.INFO,
     Kind.CANCELLED: logging.INFO,
     Kind.REVIVED: logging.INFO,
+    Kind.REFUSED: logging.INFO,
     Kind.LATE: logging.WARNING,
     Kind.EXPIRED: logging.ERROR,
     Kind.FAILED: logging.ERROR,

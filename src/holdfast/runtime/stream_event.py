@@ -18,6 +18,7 @@ NAMES: Final = {kind: kind.value for kind in Kind} | {
     Kind.COMPLETED: "complete",
     Kind.RETRIED: "retry",
     Kind.SUSPENDED: "waiting",
+    Kind.REFUSED: "failed",
 }
 """What the event of an entry is called: the word for the state it leads to, where it has one."""
 QUEUED: Final = "queued"

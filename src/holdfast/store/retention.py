@@ -126,7 +126,7 @@ class RetentionRows:
 
     def _jobs(self, asked: _Asked) -> Batch:
         cutoffs, place, limit, dry_run = asked
-        latest = max(cutoffs.complete, cutoffs.cancelled)
+        latest = max(cutoffs.complete, cutoffs.cancelled, cutoffs.failed)
         values = {
             "after": place.after,
             "below": id_before(Instant(latest + _SLACK_US)),
@@ -142,7 +142,7 @@ class RetentionRows:
             and finished_at <= _cutoff_of(state, cutoffs)
         ]
         removed = self._remove(
-            lambda steps: _ToGo(jobs=_jobs_to_go(steps, old, _ENDED_WELL)),
+            lambda steps: _ToGo(jobs=_without_letters(steps, _jobs_to_go(steps, old, _ENDED))),
             wanted=bool(old),
             dry_run=dry_run,
         )
@@ -291,15 +291,18 @@ class RetentionRows:
         )
 
 
-_ENDED_WELL: Final = (JobState.COMPLETE, JobState.CANCELLED)
+_ENDED: Final = (JobState.COMPLETE, JobState.CANCELLED, JobState.FAILED)
 _DELIVERY_ENDED: Final = (DeliveryState.SENT, DeliveryState.FAILED)
 _SECTIONS: Final = tuple(Section)
 
 
 def _cutoff_of(state: str, cutoffs: Cutoffs) -> Instant:
+    """Return until when a job without a dead letter must have ended to go."""
     if state == JobState.COMPLETE:
         return cutoffs.complete
-    return cutoffs.cancelled if state == JobState.CANCELLED else NOTHING
+    if state == JobState.CANCELLED:
+        return cutoffs.cancelled
+    return cutoffs.failed if state == JobState.FAILED else NOTHING
 
 
 def _jobs_to_go(steps: Steps, job_ids: Collection[str], states: Collection[JobState]) -> list[str]:
@@ -311,6 +314,12 @@ def _jobs_to_go(steps: Steps, job_ids: Collection[str], states: Collection[JobSt
     # Read after the locks: from here on nobody can make a rerun of them.
     firsts = {row[0] for row in steps.rows("firsts", {"ids": json.dumps(locked)})}
     return [job_id for job_id in locked if job_id not in firsts]
+
+
+def _without_letters(steps: Steps, locked: Sequence[str]) -> list[str]:
+    """Return those that have no dead letter: one that was sent back may have got one since."""
+    letters = {row[0] for row in steps.rows("with_letters", {"ids": json.dumps(locked)})}
+    return [job_id for job_id in locked if job_id not in letters]
 
 
 def _letters_to_go(

@@ -9,7 +9,7 @@ from holdfast.core.decision import Entry, Kind
 from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant
 from holdfast.core.job import Job, JobState, WorkerId
-from holdfast.store.contract import LedgerEntry, Twin
+from holdfast.store.contract import LedgerEntry, NewJob, Twin
 
 _STATES: Final = {state.value: state for state in JobState}
 _KINDS: Final = {kind.value: kind for kind in Kind}
@@ -19,6 +19,45 @@ _STATE: Final = Job._fields.index("state")
 def job_from_row(row: Sequence[Any]) -> Job:
     """Return the job of a row that holds the fields of `Job` in their order."""
     return Job._make((*row[:_STATE], _STATES[row[_STATE]], *row[_STATE + 1 :]))
+
+
+def as_stored(new: NewJob) -> Job:
+    """Return the row that a new job becomes."""
+    return Job(
+        id=new.id,
+        pipeline=new.pipeline,
+        plan=new.plan,
+        queue=new.queue,
+        priority=new.priority,
+        owner=new.owner,
+        key=new.key,
+        version=new.version,
+        rerun_of=new.rerun_of,
+        payload=new.payload,
+        trace=new.trace,
+        created_at=new.created_at,
+        state=JobState.QUEUED,
+        stage=new.stage,
+        run=1,
+        attempt=0,
+        token=0,
+        revision=0,
+        run_at=new.run_at,
+        deadline_at=new.deadline_at,
+        holder=None,
+        lease_until=None,
+        started_at=None,
+        attempt_at=None,
+        finished_at=None,
+        updated_at=new.created_at,
+        snoozes=0,
+        interruptions=0,
+        retries=0,
+        result=None,
+        error=None,
+        error_class=None,
+        late_result=None,
+    )
 
 
 def claimed_jobs(

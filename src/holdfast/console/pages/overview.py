@@ -36,7 +36,7 @@ SERIES: Final = (
     charts.Series("retried", "warn"),
     charts.Series("failed for good", "bad"),
 )
-_EVENTS: Final = {"completed": 0, "retried": 1, "failed": 2, "expired": 2}
+_EVENTS: Final = {"completed": 0, "retried": 1, "failed": 2, "expired": 2, "refused": 2}
 
 
 class Verdict(NamedTuple):

@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from holdfast.core.dead_letter import Cause, DeadLetter, LetterState
-from holdfast.core.event import CancelRequested, DeadlinePassed, Done, Failed, RetryRequested
+from holdfast.core.decision import Kind
+from holdfast.core.event import (
+    CancelRequested,
+    DeadlinePassed,
+    Done,
+    Failed,
+    Refused,
+    RetryRequested,
+)
 from holdfast.core.failure import Category, Failure, Severity
 from holdfast.core.job import Job, JobState
 from holdfast.store.audit import AuditEntry
@@ -67,6 +75,34 @@ def triaged(letter: DeadLetter) -> DeadLetter:
 
 class BuryConformance:
     """What `apply` writes of dead letters, and what `Store.letters` promises."""
+
+    def test_a_job_that_is_refused_has_failed_and_leaves_no_letter(self, store: Store) -> None:
+        (job_id,) = submitted(store)
+
+        refused = after_event(store, read(store, job_id), Refused(LASTING_FAILURE), now=after(2))
+
+        assert read(store, job_id) == refused
+        assert (refused.state, refused.error_class) == (JobState.FAILED, "INVALID")
+        assert [line.entry.kind for line in store.ledger(job_id)] == [Kind.REFUSED]
+        assert store.letters.get(job_id) is None
+        assert claim(store, now=after(10**6)) == []
+
+    def test_a_refused_job_that_was_sent_back_leaves_a_letter_when_it_fails(
+        self, store: Store
+    ) -> None:
+        (job_id,) = submitted(store)
+        refused = after_event(store, read(store, job_id), Refused(LASTING_FAILURE), now=after(2))
+        after_event(store, refused, RetryRequested("ada"), now=after(3))
+        (running,) = claim(store, now=after(4))
+
+        failed = after_event(store, running, Failed(PASSING_FAILURE), now=after(5))
+        while failed.state is JobState.QUEUED:
+            (running,) = claim(store, now=failed.run_at)
+            failed = after_event(store, running, Failed(PASSING_FAILURE), now=failed.run_at)
+
+        letter = letter_of(store, failed)
+        assert (letter.error_class, letter.deaths, letter.attempts) == ("NETWORK", 1, 3)
+        assert letter.first_failure_at == after(5)
 
     @pytest.mark.parametrize("failure", [LASTING_FAILURE, ODD_FAILURE], ids=["plain", "odd"])
     def test_a_job_that_fails_for_good_leaves_a_letter(

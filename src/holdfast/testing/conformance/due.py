@@ -7,6 +7,7 @@ from holdfast.core.job import Job, WorkerId
 from holdfast.core.lease import claimed
 from holdfast.core.plan import Route
 from holdfast.store.contract import Store
+from holdfast.store.rows import as_stored
 from holdfast.testing.conformance.samples import (
     DRAFT,
     LEASE_US,
@@ -16,7 +17,6 @@ from holdfast.testing.conformance.samples import (
     WORKER,
     after,
     after_event,
-    as_stored,
     claim,
     new_job,
     next_id,

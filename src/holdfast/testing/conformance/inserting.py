@@ -6,12 +6,12 @@ from holdfast.core.event import Done
 from holdfast.core.job import JobState
 from holdfast.errors import UnknownJob
 from holdfast.store.contract import Store, Twin
+from holdfast.store.rows import as_stored
 from holdfast.testing.conformance.samples import (
     NOW,
     PLAN,
     after,
     after_event,
-    as_stored,
     claim,
     new_job,
     read,

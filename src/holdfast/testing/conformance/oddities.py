@@ -12,13 +12,13 @@ from holdfast.core.lease import lease_of
 from holdfast.core.lifecycle import evolve
 from holdfast.core.plan import Plan, Route, StagePlan
 from holdfast.store.contract import Checkpoint, JobFilter, LedgerEntry, Store, Twin, WorkerRow
+from holdfast.store.rows import as_stored
 from holdfast.testing.conformance.samples import (
     LEASE_US,
     NOW,
     RETRY,
     after,
     after_event,
-    as_stored,
     claim,
     decided,
     new_job,

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from holdfast.core.dead_letter import DeadLetter, Resolved, decide_letter
-from holdfast.core.event import CancelRequested, Done, Failed
+from holdfast.core.event import CancelRequested, Done, Failed, Refused
 from holdfast.core.ids import IdSequence, JobId
 from holdfast.core.instant import Instant
 from holdfast.core.job import Job, JobState
@@ -23,6 +23,7 @@ from holdfast.testing.conformance.samples import (
     claim,
     next_id,
     started,
+    submitted,
 )
 
 KEEP_S = 100.0
@@ -82,6 +83,12 @@ def cancelled(store: Store) -> Job:
 def failed(store: Store) -> Job:
     """A job that failed for good at `NOW`."""
     return after_event(store, started(store, id=id_made_now()), Failed(LASTING_FAILURE))
+
+
+def refused(store: Store) -> Job:
+    """A job that was turned away at `NOW`."""
+    (job_id,) = submitted(store, id=id_made_now())
+    return after_event(store, store.get([job_id])[job_id], Refused(LASTING_FAILURE))
 
 
 def resolve(store: Store, job: Job, *, now: Instant) -> None:

@@ -25,6 +25,7 @@ from holdfast.testing.conformance.purge_samples import (
     id_made_now,
     left_of,
     purged,
+    refused,
     replays,
     resolve,
 )
@@ -47,8 +48,8 @@ class PurgeConformance:
 
     @pytest.mark.parametrize(
         ("end", "keep_s"),
-        [(complete, KEEP_S), (cancelled, 2 * KEEP_S)],
-        ids=["complete", "cancelled"],
+        [(complete, KEEP_S), (cancelled, 2 * KEEP_S), (refused, 3 * KEEP_S)],
+        ids=["complete", "cancelled", "refused"],
     )
     def test_a_job_goes_at_the_instant_its_time_is_over_and_not_before(
         self, store: Store, end: Any, keep_s: float
@@ -77,12 +78,12 @@ class PurgeConformance:
         assert set(store.get([running.id, queued])) == {running.id, queued}
 
     def test_what_is_kept_for_ever_never_goes(self, store: Store) -> None:
-        jobs = [complete(store), cancelled(store), failed(store)]
+        jobs = [complete(store), cancelled(store), refused(store), failed(store)]
         resolve(store, jobs[-1], now=NOW)
         for_ever = Retention(complete=None, cancelled=None, failed=None, audit=None, replays=None)
 
         assert purged(store, now=after(10**9), keep=for_ever) == {}
-        assert len(store.get([job.id for job in jobs])) == 3
+        assert len(store.get([job.id for job in jobs])) == len(jobs)
 
     def test_each_state_has_its_own_time(self, store: Store) -> None:
         kept, gone = cancelled(store), complete(store)

@@ -10,7 +10,7 @@ from holdfast.core.event import Event
 from holdfast.core.failure import Category, Failure
 from holdfast.core.ids import IdSequence, JobId
 from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import MOST_URGENT, Job, JobState, WorkerId
+from holdfast.core.job import MOST_URGENT, Job, WorkerId
 from holdfast.core.lifecycle import decide, evolve
 from holdfast.core.plan import Plan, Route, StagePlan
 from holdfast.core.retry import Retry
@@ -68,45 +68,6 @@ def new_job(**changes: Any) -> NewJob:
         deadline_at=None,
     )
     return job._replace(**changes)
-
-
-def as_stored(new: NewJob) -> Job:
-    """The row that a new job becomes."""
-    return Job(
-        id=new.id,
-        pipeline=new.pipeline,
-        plan=new.plan,
-        queue=new.queue,
-        priority=new.priority,
-        owner=new.owner,
-        key=new.key,
-        version=new.version,
-        rerun_of=new.rerun_of,
-        payload=new.payload,
-        trace=new.trace,
-        created_at=new.created_at,
-        state=JobState.QUEUED,
-        stage=new.stage,
-        run=1,
-        attempt=0,
-        token=0,
-        revision=0,
-        run_at=new.run_at,
-        deadline_at=new.deadline_at,
-        holder=None,
-        lease_until=None,
-        started_at=None,
-        attempt_at=None,
-        finished_at=None,
-        updated_at=new.created_at,
-        snoozes=0,
-        interruptions=0,
-        retries=0,
-        result=None,
-        error=None,
-        error_class=None,
-        late_result=None,
-    )
 
 
 def submitted(store: Store, count: int = 1, **changes: Any) -> list[JobId]:
