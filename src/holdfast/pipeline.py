@@ -165,6 +165,7 @@ class Pipeline:
         runs: Literal["auto", "process"] = "auto",
         rules: Sequence[Rule] = (),
         max_snoozes: int = MAX_SNOOZES,
+        retired: bool = False,
     ) -> Callable[[Handler], Handler]: ...
 
     def stage(
@@ -179,11 +180,13 @@ class Pipeline:
         runs: Literal["auto", "process"] = "auto",
         rules: Sequence[Rule] = (),
         max_snoozes: int = MAX_SNOOZES,
+        retired: bool = False,
     ) -> Any:
         """Make a function the next stage of this pipeline; the function stays as it is.
 
         `async def` runs on an event loop, a plain function in a thread, and with
-        `runs="process"` in a child process that is killed when its time is up.
+        `runs="process"` in a child process that is killed when its time is up. A `retired` stage
+        is none of new jobs; those that were made with it before are still run by it.
         """
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -197,7 +200,8 @@ class Pipeline:
                 max_snoozes=_checked_snoozes(max_snoozes, stage=stage_name),
             )
             every_rule = (*rules, *(calls.rules if calls else ()))
-            self._add(plan, function, runs, every_rule, calls.terms() if calls else None)
+            upstream = calls.terms() if calls else None
+            self._add(plan, function, runs, every_rule, upstream, retired=retired)
             return function
 
         return register if handler is None else register(handler)
@@ -209,15 +213,16 @@ class Pipeline:
         runs: str,
         rules: Sequence[Rule],
         upstream: UpstreamTerms | None,
+        *,
+        retired: bool,
     ) -> None:
         if self._bound is not None:
             raise UsageError(
                 f"pipeline {self.name!r} is in use; declare stage {plan.name!r} before that"
             )
-        earlier = [stage.name for stage in self._plans]
-        if plan.name in earlier:
+        if any(stage.name == plan.name for stage in self._stages):
             raise UsageError(f"pipeline {self.name!r} already has a stage {plan.name!r}")
-        parameters = parameters_of(function, earlier=earlier)
+        parameters = parameters_of(function, earlier=[stage.name for stage in self._plans])
         lane = _lane_of(function, runs)
         stage = BoundStage(
             pipeline=self.name,
@@ -231,9 +236,10 @@ class Pipeline:
         )
         if lane is LaneKind.PROCESS:
             _mark(function, stage)
-        self._plans.append(plan)
         self._stages.append(stage)
-        self._parameters.extend(parameters)
+        if not retired:
+            self._plans.append(plan)
+            self._parameters.extend(parameters)
 
     def bound(self) -> BoundPipeline:
         """Return the finished declaration; from here on no stage can be added."""
