@@ -1,6 +1,6 @@
 import pytest
 
-from converter.codes import CODES, GW_4XX, told_of, too_large
+from converter.codes import CODES, GW_4XX, TOO_LARGE, told_of, told_of_refused
 from holdfast.classify import classify
 from holdfast.errors import GiveUp
 
@@ -91,7 +91,7 @@ def test_what_cannot_be_read_is_told_as_unknown(error):
     ],
 )
 def test_the_line_about_a_large_file_names_the_limit_in_force(limit_bytes, line):
-    told = too_large(limit_bytes)
+    told = told_of_refused(TOO_LARGE, limit_bytes=limit_bytes)
 
     assert (told.code, told.message, told.http_status) == ("TOO_LARGE", line, 413)
     assert told_of(error_of("TOO_LARGE", line)).message == line

@@ -87,8 +87,13 @@ def _may_be_shown(code: PublicCode, said: str) -> bool:
     return code.code == GW_4XX and said.startswith(f"{code.message} ") and said.isprintable()
 
 
-def too_large(limit_bytes: int) -> PublicCode:
-    """Return the code for a file over the limit, whose line names the limit that is in force."""
+def told_of_refused(code: str, *, limit_bytes: int) -> PublicCode:
+    """Return what the sender of a file that was not taken is told.
+
+    The line about one that is too large names the limit that is in force.
+    """
+    if code != TOO_LARGE:
+        return CODES.codes[code]
     megabytes = limit_bytes / _MEGABYTE
     size = f"{megabytes:.0f}" if megabytes >= 1 else f"{megabytes:.2g}"
     return replace(CODES.codes[TOO_LARGE], message=f"File exceeds {size} MB limit.")

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from converter.codes import IO_ERROR, NOT_PDF, TOO_LARGE
+from converter.codes import IO_ERROR, NOT_PDF, TOO_LARGE, told_of_refused
 from converter.kept_files import KeptFiles, kept_files
 from converter.limits import Quota, TooLarge, limited
 from converter.payload import Upload, plain_filename
@@ -23,7 +23,7 @@ from converter.sending import Sending
 from converter.storage.contract import Reading, Storage, Stored
 from converter.storage.errors import StorageError
 from converter.storage.names import PDF, new_name
-from holdfast import Holdfast, JobFilter, JobState, JobView
+from holdfast import GiveUp, Holdfast, JobFilter, JobState, JobView
 from holdfast.errors import StoreUnavailable, UnknownJob, VersionConflict
 
 LOGGER: Final = logging.getLogger("converter")
@@ -146,9 +146,10 @@ class Conversions:
             LOGGER.error("a file cannot be kept: %s", error, extra={"event": "upload_failed"})  # noqa: TRY400 - no secret of a path is worth a stack
             code = IO_ERROR
         # The mapping may come after the file, of which the rest is not read.
-        told = replace(upload, mapping=sending.mapping, refused=code)
-        job = self._app.submit(PIPELINE, told, owner=owner)
-        raise NotTaken(code, job_id=job.id, limit_bytes=self._max_bytes)
+        sent = replace(upload, mapping=sending.mapping)
+        told = told_of_refused(code, limit_bytes=self._max_bytes)
+        job = self._app.refuse(PIPELINE, sent, GiveUp(code, told.message), owner=owner)
+        raise NotTaken(told, job_id=job.id)
 
     def _submit(self, upload: Upload, owner: str) -> Taken:
         """Make a job, unless one of the same file and mapping is under way or has its result."""

@@ -15,7 +15,8 @@ _UNPRINTABLE: Final = re.compile(r"[^\w\-. ()\[\]+,;=@#&'!]")
 class Upload:
     """A PDF that somebody sent: where it is kept, and what it is to become.
 
-    `refused` is the public code for a file that was not taken; then there is nothing to convert.
+    `refused` is the public code for a file that was not taken, in jobs of the plan that had a stage
+    to say so.
     """
 
     source: str

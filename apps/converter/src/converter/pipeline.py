@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from converter.codes import CODES, EXPIRED, IO_ERROR, TOO_LARGE, too_large
+from converter.codes import CODES, EXPIRED, IO_ERROR, told_of_refused
 from converter.payload import Converted, Upload
 from converter.storage.awaited import AwaitedDraft, AwaitedReading
 from converter.storage.contract import Storage
@@ -82,13 +82,12 @@ def conversion_pipeline(
     crew = Crew()
     is_near = uploads.is_near and results.is_near
 
-    @pipeline.stage
+    @pipeline.stage(retired=True)
     async def accept(_job: JobContext, payload: Upload) -> None:
-        # Apart from the gateway, so that a refusal does not wait for it to recover.
+        # Jobs that were made before refused files stayed out of the queue begin here.
         refused = payload.refused
         if refused is not None:
-            told = too_large(max_bytes) if refused == TOO_LARGE else CODES.codes[refused]
-            raise GiveUp(refused, told.message)
+            raise GiveUp(refused, told_of_refused(refused, limit_bytes=max_bytes).message)
 
     @pipeline.stage(calls=upstream)
     async def convert(job: JobContext, payload: Upload) -> Converted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from converter.codes import CODES, EXPIRED, FORBIDDEN, NOT_READY, TOO_LARGE, too_large
+from converter.codes import CODES, EXPIRED, FORBIDDEN, NOT_READY
 from holdfast.classify import PublicCode
 
 
@@ -19,9 +19,9 @@ class Refusal(Exception):
 class NotTaken(Refusal):
     """A file was not taken; `job_id` is the failed job that tells of it."""
 
-    def __init__(self, code: str, *, job_id: str, limit_bytes: int) -> None:
+    def __init__(self, told: PublicCode, *, job_id: str) -> None:
         self.job_id = job_id
-        super().__init__(too_large(limit_bytes) if code == TOO_LARGE else CODES.codes[code])
+        super().__init__(told)
 
 
 class _Plain(Refusal):

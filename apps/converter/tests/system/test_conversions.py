@@ -4,22 +4,28 @@ import threading
 
 import pytest
 
-from apps.converter.tests.system.stand_in import PDF_BYTES, make_converter
+from apps.converter.tests.system.stand_in import PDF_BYTES, QUICK, make_converter
 from converter.codes import CODES
 from converter.conversions import upload_of
 from converter.limits import Quota
-from converter.pipeline import result_name
+from converter.payload import Upload
+from converter.pipeline import PIPELINE, result_name
 from converter.refusals import Expired, Forbidden, NotReady, NotTaken, QuotaReached
 from converter.storage.awaited import GATHERED_BYTES
 from converter.storage.errors import StorageFailed, StorageFull
-from holdfast import JobState
+from holdfast import Holdfast, JobContext, JobState, Pipeline
 from holdfast.errors import UnknownJob, WrongState
-from holdfast.testing import drain
+from holdfast.testing import ManualClock, drain
 
 
 def read(conversions, job_id, owner="ada"):
     with conversions.result(job_id, owner=owner) as reading:
         return b"".join(reading)
+
+
+def upload(**changes):
+    facts = {"source": "b.pdf", "filename": "a.pdf", "mapping": "text", "size": 9, "sha256": "0"}
+    return Upload(**(facts | changes))
 
 
 def code_of(converter, job_id):
@@ -113,7 +119,6 @@ class TestNotTaken:
     ):
         with pytest.raises(NotTaken) as refused:
             converter.take(body)
-        converter.run()
 
         assert refused.value.told.code == code
         view = converter.app.job(refused.value.job_id)
@@ -129,10 +134,54 @@ class TestNotTaken:
 
         with pytest.raises(NotTaken) as refused:
             converter.take()
-        converter.run()
 
         assert refused.value.told.code == "IO_ERROR"
         assert code_of(converter, refused.value.job_id) == "IO_ERROR"
+
+    def test_nobody_has_to_see_to_what_was_not_taken(self, converter):
+        with pytest.raises(NotTaken):
+            converter.take(b"<svg/>")
+
+        assert converter.app.dead.find() == []
+        assert converter.app.verify() == []
+
+
+class TestJobsOfTheTwoStages:
+    """Jobs that were stored while refused files went through the queue."""
+
+    @pytest.fixture
+    def before(self, database_url, uploads, results):
+        """A converter of that time, on the same database."""
+        pipeline = Pipeline(PIPELINE, payload=Upload, retry=QUICK, public_codes=CODES)
+
+        @pipeline.stage
+        async def accept(_job: JobContext, payload: Upload) -> None:
+            raise AssertionError("another version runs it")
+
+        @pipeline.stage
+        async def convert(_job: JobContext, payload: Upload) -> None:
+            raise AssertionError("another version runs it")
+
+        with Holdfast(database_url, pipelines=[pipeline], clock=ManualClock()) as app:
+            yield app
+
+    def test_one_that_waits_to_be_accepted_is_converted(self, converter, before):
+        converter.uploads.put("a" * 32 + ".pdf", [PDF_BYTES])
+        sent = upload(source="a" * 32 + ".pdf")
+        job = before.submit(PIPELINE, sent, owner="ada")
+
+        drain(converter.app)
+
+        assert converter.app.job(job.id).state is JobState.COMPLETE
+        assert read(converter.conversions, job.id) == b"<document/>"
+
+    def test_one_that_was_refused_fails_with_its_code(self, converter, before):
+        job = before.submit(PIPELINE, upload(refused="TOO_LARGE"), owner="ada")
+
+        drain(converter.app)
+
+        assert code_of(converter, job.id) == "TOO_LARGE"
+        assert converter.gateway.calls == []
 
 
 class TestQuota:
