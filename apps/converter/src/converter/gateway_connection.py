@@ -1,7 +1,7 @@
 """A connection to the gateway, for coroutines, within limits that the other side cannot stretch.
 
-It belongs to no event loop, so that it can be kept from one call to the next wherever they are
-made. The time for a whole call counts from its start, whatever trickles in meanwhile.
+It can be kept from one call to the next. The time for a whole call counts from its start, whatever
+trickles in meanwhile.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import asyncio
 import socket
 import ssl
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -51,21 +52,33 @@ class EarlyAnswer(Exception):
 
 
 class Connection:
-    """One connection; whoever uses it is its only user. Raises `OSError`, of which a timeout is."""
+    """One connection; whoever uses it is its only user. Raises `OSError`, of which a timeout is.
+
+    An event loop that has waited for bytes here goes on listening, because it mostly will again
+    for the next call. Nobody else may then use it until that loop has ended.
+    """
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
         self._secured = isinstance(connected, ssl.SSLSocket)
+        self._listens: asyncio.AbstractEventLoop | None = None
+        self._awaited: asyncio.Future[bytes] | None = None
         self.idle_since_s = time.monotonic()
 
     async def receive(self, patience: Patience, *, working: bool = False) -> bytes:
         """Return what comes next; nothing once the other side has ended."""
+        # While it works nothing can have come, but for what TLS has read already.
+        looks = self._secured or not working
         while True:
             left_s = patience.left_s(working=working)
-            try:
-                return self._socket.recv(READ_BYTES)
-            except _LATER as want:
-                await self._ready(want, left_s, reading=True)
+            if looks:
+                try:
+                    return self._socket.recv(READ_BYTES)
+                except _LATER as want:
+                    if self._secured:
+                        await self._ready(want, left_s, reading=True)
+                        continue
+            return await self._next(left_s)
 
     async def send(self, content: bytes, patience: Patience) -> None:
         """Send all of it, or raise `EarlyAnswer`."""
@@ -77,6 +90,10 @@ class Connection:
             except _LATER as want:
                 if await self._ready(want, left_s, reading=False):
                     raise EarlyAnswer from None
+
+    def may_be_used_by(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Tell whether no other event loop listens here."""
+        return self._listens is None or self._listens is loop or self._listens.is_closed()
 
     def is_fresh(self) -> bool:
         """Tell whether nothing has come while nobody used it, not even its end."""
@@ -92,6 +109,13 @@ class Connection:
 
     def close(self) -> None:
         """End it; nothing is sent or read any more."""
+        listens = self._listens
+        if listens is not None and not listens.is_closed() and listens is not _running_loop():
+            # It would take the next connection of the same number for this one.
+            with suppress(RuntimeError):  # it has ended since
+                listens.call_soon_threadsafe(self.close)
+                return
+        self._stop_listening()
         self._socket.close()
 
     def _says_nothing(self) -> bool:
@@ -103,6 +127,40 @@ class Connection:
         except OSError:
             return False
         return False
+
+    async def _next(self, left_s: float) -> bytes:
+        """Return the bytes that come within so many seconds."""
+        loop = asyncio.get_running_loop()
+        if self._listens is not loop:
+            loop.add_reader(self._socket.fileno(), self._take)
+            self._listens = loop
+        awaited: asyncio.Future[bytes] = loop.create_future()
+        self._awaited = awaited
+        timer = loop.call_later(left_s, _give_up, awaited, left_s)
+        try:
+            return await awaited
+        finally:
+            timer.cancel()
+            self._awaited = None
+
+    def _take(self) -> None:
+        """Hand what has come to whoever waits for it."""
+        awaited = self._awaited
+        if awaited is None or awaited.done():
+            # It lies there until somebody looks, and must not be told of again and again.
+            self._stop_listening()
+            return
+        try:
+            awaited.set_result(self._socket.recv(READ_BYTES))
+        except BlockingIOError:
+            return
+        except OSError as error:
+            awaited.set_exception(error)
+
+    def _stop_listening(self) -> None:
+        listens, self._listens = self._listens, None
+        if listens is not None and not listens.is_closed():
+            listens.remove_reader(self._socket.fileno())
 
     async def _ready(self, want: OSError, left_s: float, *, reading: bool) -> bool:
         """Wait until a step can go on; return whether something came while one wants to send.
@@ -116,6 +174,7 @@ class Connection:
             reads, writes = False, True
         else:
             reads, writes = True, not reading
+        self._stop_listening()
         came = await _awaited(self._socket.fileno(), left_s, reads=reads, writes=writes)
         return came and not reading and not self._secured
 
@@ -217,6 +276,13 @@ def _tell(ready: asyncio.Future[bool], came: bool) -> None:  # noqa: FBT001 - ca
         ready.set_result(came)
 
 
-def _give_up(ready: asyncio.Future[bool], waited_s: float) -> None:
+def _give_up(ready: asyncio.Future[Any], waited_s: float) -> None:
     if not ready.done():
         ready.set_exception(TimeoutError(f"nothing went on for {waited_s:g} s"))
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None

@@ -11,8 +11,8 @@ import asyncio
 import ssl
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 from weakref import finalize
@@ -134,8 +134,7 @@ class Wire:
         self._sweeps: asyncio.AbstractEventLoop | None = None
         finalize(self, _close_all, self._kept)
 
-    @asynccontextmanager
-    async def call(
+    def call(
         self,
         method: str,
         target: str,
@@ -143,50 +142,20 @@ class Wire:
         headers: Mapping[str, str],
         patience: Patience,
         content: Content | None = None,
-    ) -> AsyncIterator[Answer]:
-        """Make one call and yield its answer.
+    ) -> AbstractAsyncContextManager[Answer]:
+        """Make one call, as long as a block lasts that gets its answer.
 
         Raises `TimeoutError`, another `OSError` or `BadAnswer`, and whatever taking the content
         raises.
         """
-        connection = self._taken() or await connect(self._host, self._port, patience, tls=self._tls)
-        answer: Answer | None = None
-        taken = False
-        try:
-            head = self._head(method, target, headers)
-            taken = await _sent(connection, head, content, patience)
-            answer = await _answer(connection, patience)
-            yield answer
-        finally:
-            if taken and answer is not None and answer.is_clean:
-                self._keep(connection)
-            else:
-                connection.close()
+        return _Call(self, self._head(method, target, headers), content, patience)
 
-    def close(self) -> None:
-        """End the connections that are kept."""
-        _close_all(self._kept)
+    async def connected(self, patience: Patience) -> Connection:
+        """Return a connection that was kept, or a new one."""
+        return self._taken() or await connect(self._host, self._port, patience, tls=self._tls)
 
-    def _head(self, method: str, target: str, headers: Mapping[str, str]) -> bytes:
-        sent = {"host": self._netloc, **_SENT, **headers}
-        lines = [f"{method} {self._path}{target} HTTP/1.1", *(f"{n}: {v}" for n, v in sent.items())]
-        if any("\r" in line or "\n" in line for line in lines):
-            raise ValueError("a header must not have more than one line")
-        return "\r\n".join((*lines, "\r\n")).encode("latin-1")
-
-    def _taken(self) -> Connection | None:
-        """Return a connection that was kept and is as good as new."""
-        while self._kept:
-            try:
-                connection = self._kept.pop()
-            except IndexError:  # another loop was faster
-                return None
-            if time.monotonic() - connection.idle_since_s < KEPT_S and connection.is_fresh():
-                return connection
-            connection.close()
-        return None
-
-    def _keep(self, connection: Connection) -> None:
+    def keep(self, connection: Connection) -> None:
+        """Keep a connection that may be used again."""
         if len(self._kept) >= MOST_KEPT:
             connection.close()
             return
@@ -197,6 +166,34 @@ class Wire:
             self._sweeps = loop
             loop.call_later(KEPT_S, self._sweep)
 
+    def close(self) -> None:
+        """End the connections that are kept."""
+        _close_all(self._kept)
+
+    def _head(self, method: str, target: str, headers: Mapping[str, str]) -> bytes:
+        sent = {"host": self._netloc, **_SENT, **headers}
+        lines = [f"{method} {self._path}{target} HTTP/1.1", *map(": ".join, sent.items()), "", ""]
+        head = "\r\n".join(lines)
+        if not head.count("\r") == head.count("\n") == len(lines) - 1:
+            raise ValueError("a header must not have more than one line")
+        return head.encode("latin-1")
+
+    def _taken(self) -> Connection | None:
+        """Return a connection that was kept and is as good as new."""
+        loop = asyncio.get_running_loop()
+        for _ in range(len(self._kept)):
+            try:
+                connection = self._kept.pop()
+            except IndexError:  # another loop was faster
+                return None
+            if not connection.may_be_used_by(loop):
+                self._kept.appendleft(connection)
+                continue
+            if time.monotonic() - connection.idle_since_s < KEPT_S and connection.is_fresh():
+                return connection
+            connection.close()
+        return None
+
     def _sweep(self) -> None:
         """Close what nobody has used for long, before the other side does."""
         self._sweeps = None
@@ -206,6 +203,39 @@ class Wire:
         if self._kept:
             self._sweeps = asyncio.get_running_loop()
             self._sweeps.call_later(KEPT_S, self._sweep)
+
+
+class _Call:
+    """One call; as a class, because a generator would cost more than what is done here."""
+
+    __slots__ = ("_answer", "_connection", "_content", "_head", "_patience", "_taken", "_wire")
+
+    def __init__(
+        self, wire: Wire, head: bytes, content: Content | None, patience: Patience
+    ) -> None:
+        self._wire, self._head, self._content, self._patience = wire, head, content, patience
+        self._connection: Connection | None = None
+        self._answer: Answer | None = None
+        self._taken = False
+
+    async def __aenter__(self) -> Answer:
+        self._connection = connection = await self._wire.connected(self._patience)
+        try:
+            self._taken = await _sent(connection, self._head, self._content, self._patience)
+            self._answer = await _answer(connection, self._patience)
+        except BaseException:
+            connection.close()
+            raise
+        return self._answer
+
+    async def __aexit__(self, *_: object) -> None:
+        connection, answer = self._connection, self._answer
+        if connection is None or answer is None:
+            return
+        if self._taken and answer.is_clean:
+            self._wire.keep(connection)
+        else:
+            connection.close()
 
 
 async def _sent(
