@@ -92,6 +92,10 @@ class AwaitedDraft:
 
     async def commit(self) -> int:
         """Make it visible under its name, unless something is; return the size of what is there."""
+        if self._draft is None:
+            kept = await self._storage.keep(self._name, b"".join(self._gathered))
+            if kept is not None:
+                return kept
         size: int = await self._crew.run_told(self._keep)
         return size
 

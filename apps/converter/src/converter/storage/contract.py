@@ -189,6 +189,13 @@ class Storage(ABC):
                     return Stored(draft.size, draft.sha256)
         return self.describe(name)
 
+    async def keep(self, name: str, content: bytes) -> int | None:  # noqa: ARG002 - for who can
+        """Keep these few bytes under the name unless something is there, for a coroutine.
+
+        Returns the size of what is there then. None where it is of no use: write a draft.
+        """
+        return None
+
     def describe(self, name: str) -> Stored:
         """Read what is kept under the name and return its size and digest."""
         digest, size = hashlib.sha256(), 0

@@ -7,6 +7,7 @@ costs as much as some of them.
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import stat
@@ -16,7 +17,9 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final
+from weakref import WeakKeyDictionary
 
+from converter.storage.clerk import Clerk, ClerkBusy
 from converter.storage.contract import CHUNK_BYTES, Draft, Reading, Storage, missing
 from converter.storage.crew import Told
 from converter.storage.errors import BadName, StorageError, StorageFailed, StorageFull
@@ -64,15 +67,42 @@ class DiskStorage(Storage):
         self._names = FolderSync(resolved)
         self._nameless = nameless and has_nameless_files(self._folder)
         self.is_near = is_near(self._folder)
+        self._clerks: WeakKeyDictionary[asyncio.AbstractEventLoop, Clerk] = WeakKeyDictionary()
 
     def draft(self, name: str) -> Draft:
         """Begin to write; raises `StorageFull` at once where there is too little room."""
         path = self._path(name)
-        if time.monotonic() > self._room_until_s:
-            self.check_room()
+        self._check_room_lately()
         with _RaisedAsOurs(self.label, "begin the file"):
             file = NamelessFile(self._folder) if self._nameless else HiddenFile(path)
         return _DiskDraft(path, file, label=self.label, names=self._names)
+
+    async def keep(self, name: str, content: bytes) -> int | None:
+        """Keep these few bytes under the name unless something is there, by a process for it."""
+        checked_name(name, label=self.label)
+        clerk = self._clerk()
+        if clerk is None:
+            return None
+        self._check_room_lately()
+        with _RaisedAsOurs(self.label, "write the file"):
+            try:
+                made = await clerk.keep(name, content)
+            except ClerkBusy:
+                return None
+        return len(content) if made else self.size(name)
+
+    def _clerk(self) -> Clerk | None:
+        """Return the clerk of the running event loop, where there can be one."""
+        if not self._nameless:
+            return None
+        loop = asyncio.get_running_loop()
+        clerk = self._clerks.get(loop)
+        if clerk is None:
+            try:
+                clerk = self._clerks[loop] = Clerk(self._folder)
+            except OSError:
+                return None  # there may be too many processes; threads will do
+        return None if clerk.ended else clerk
 
     @contextmanager
     def open(self, name: str) -> Iterator[Reading]:
@@ -108,7 +138,7 @@ class DiskStorage(Storage):
         """How many bytes are kept under the name; None when there is nothing, but room for it."""
         size = self._size(name)
         if size is None:
-            self.check_room()
+            self._check_room_lately()
         return size
 
     def remove(self, name: str) -> bool:
@@ -152,6 +182,10 @@ class DiskStorage(Storage):
                 "free some space on the disk",
             )
         self._room_until_s = time.monotonic() + _ROOM_S
+
+    def _check_room_lately(self) -> None:
+        if time.monotonic() > self._room_until_s:
+            self.check_room()
 
     def _opened(self, name: str) -> int:
         path = self._path(name)

@@ -24,7 +24,7 @@ class FolderSync:
 
     def __init__(self, folder: Path, *, sync: Callable[[Path], None] | None = None) -> None:
         """`sync` has the system write the names of a folder; without it, as the system does."""
-        self._folder, self._sync = folder, sync or _sync
+        self._folder, self._sync = folder, sync or sync_folder
         self._waiting: queue.SimpleQueue[Synced] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._runs = False
@@ -75,7 +75,8 @@ class FolderSync:
         return None
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Have the system write the names of a folder to the disk."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
