@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import struct
 import threading
 from contextlib import ExitStack, suppress
 
@@ -53,6 +55,10 @@ async def reading(scope, receive, send):
         with suppress(Exception):
             await request.body()
         await PlainTextResponse("whatever")(scope, receive, send)
+    elif scope["path"] == "/late":
+        await request.body()
+        names = [name.decode() for name, _ in scope["headers"]]
+        await PlainTextResponse(" ".join(names))(scope, receive, send)
     elif scope["path"] == "/unread":
         await PlainTextResponse("unread")(scope, receive, send)
     elif scope["path"] == "/endless":
@@ -190,11 +196,104 @@ def test_what_is_not_http_is_answered_with_a_problem(api_server):
             assert problem_in(answered(connection)) == (400, "malformed_request")
 
 
-def test_a_head_that_is_too_large_is_refused(api_server):
+@pytest.mark.parametrize("ending", [b"", b"\r\n\r\n"], ids=["unfinished", "complete"])
+def test_a_head_that_is_too_large_is_refused(api_server, ending):
     with connected(api_server) as connection:
-        connection.sendall(head("GET", "/livez", X_Large="x" * 40_000).rstrip())
+        connection.sendall(head("GET", "/livez", X_Large="x" * 40_000).rstrip() + ending)
 
         assert problem_in(answered(connection)) == (431, "head_too_large")
+
+
+def test_many_headers_count_as_one_large_head(api_server):
+    more = {f"X_{number}": "x" * 1_000 for number in range(40)}
+    with connected(api_server) as connection:
+        for part in head("GET", "/livez", **more).split(b"x" * 1_000):
+            with suppress(ConnectionError):
+                connection.sendall(part + b"x" * 1_000)
+
+        assert problem_in(answered(connection)) == (431, "head_too_large")
+
+
+@pytest.mark.parametrize("endless", [b"0\r\nX-Late: ", b"5;"], ids=["trailer", "extension"])
+def test_what_is_no_part_of_a_body_is_not_taken_without_end(small, endless):
+    with connected(small) as connection:
+        connection.sendall(head("POST", "/", Transfer_Encoding="chunked") + endless)
+        with suppress(ConnectionError):
+            for _ in range(100):
+                connection.sendall(b"x" * 1_000)
+                sleep_s(0.001)
+
+        assert problem_in(answered(connection)) == (431, "head_too_large")
+
+
+def test_what_follows_a_body_is_no_header(small):
+    with connected(small) as connection:
+        connection.sendall(
+            head("POST", "/late", Transfer_Encoding="chunked", Connection="close")
+            + b"1\r\nx\r\n0\r\nAuthorization: Bearer x\r\n\r\n"
+        )
+
+        answer = answered(connection)
+
+    assert answer.endswith(b"host transfer-encoding connection")
+
+
+@pytest.mark.parametrize(
+    "twice", [{"Content_Length": "5", "Transfer_Encoding": "chunked"}, {"Content_Length": "5, 6"}]
+)
+def test_a_body_of_two_lengths_is_refused(small, twice):
+    with connected(small) as connection:
+        connection.sendall(head("POST", "/", **twice) + b"0\r\n\r\n")
+
+        assert problem_in(answered(connection)) == (400, "malformed_request")
+
+
+def test_nonsense_behind_a_request_does_not_take_its_answer_away(small):
+    with connected(small) as connection:
+        connection.sendall(head("GET", "/unread") + b"nonsense\r\n\r\n")
+
+        answer = answered(connection)
+
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert answer.endswith(b"unread")
+
+
+def test_a_wish_for_another_protocol_is_answered_as_if_there_were_none(small):
+    with connected(small) as connection:
+        connection.sendall(head("GET", "/unread", Connection="Upgrade", Upgrade="websocket"))
+
+        answer = answered(connection)
+
+    assert answer.startswith(b"HTTP/1.1 200")
+    assert answer.endswith(b"unread")
+
+
+def test_a_client_that_left_is_noticed_also_with_a_request_behind_the_one_that_is_answered():
+    begun, gone = threading.Event(), threading.Event()
+
+    async def watching(scope, receive, send):
+        if scope["type"] != "http":
+            await reading(scope, receive, send)
+            return
+        begun.set()
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    with served(watching) as server:
+        with connected(server) as connection:
+            connection.sendall(head("GET", "/one") + head("GET", "/two"))
+            assert begun.wait(PATIENCE_S)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+        assert gone.wait(PATIENCE_S)
+
+
+def test_head_and_body_of_a_small_answer_come_together(small):
+    with connected(small) as connection:
+        connection.sendall(head("GET", "/unread"))
+
+        assert connection.recv(65_536).endswith(b"unread")
 
 
 def test_five_hundred_half_open_requests_keep_nobody_from_an_answer(steady_app):

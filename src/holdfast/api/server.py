@@ -13,7 +13,7 @@ from uvicorn._types import ASGIApplication
 
 from holdfast.api.options import ApiOptions
 from holdfast.api.readiness import Readiness
-from holdfast.api.slow_clients import HEAD_BYTES, patient_http
+from holdfast.api.slow_clients import patient_http
 from holdfast.errors import UsageError
 
 GRACE_S: Final = 3
@@ -58,7 +58,6 @@ class Server:
                 server_header=False,
                 timeout_keep_alive=given.keep_alive_s,
                 timeout_graceful_shutdown=grace_s,
-                h11_max_incomplete_event_size=HEAD_BYTES,
                 backlog=_BACKLOG,
             )
         )
