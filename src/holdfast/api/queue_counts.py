@@ -6,6 +6,7 @@ told to whoever asks within a second of it; a short one is made anew each time.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -13,7 +14,7 @@ from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.engine import Holdfast
 from holdfast.store.contract import QueueCounts
 
-MANY: Final = 5_000
+MANY: Final = 1_000
 """From how many active jobs on a count is told again."""
 KEPT_US: Final = SECOND_US
 
@@ -30,13 +31,23 @@ class QueueCounting:
         self._engine = engine
         self._many = many
         self._kept: _Kept | None = None
+        self._counting = threading.Lock()
+        """Held while a long count is made anew; others are told the one before."""
 
     def read(self) -> Sequence[QueueCounts]:
-        """Return how every queue stands, now or a second ago."""
+        """Return how every queue stands, now or about a second ago."""
         kept = self._kept
         now = self._engine.clock.now()
-        if kept is not None and now < kept.until:
+        if kept is None:
+            return self._count(now)
+        if now < kept.until or not self._counting.acquire(blocking=False):
             return kept.counts
+        try:
+            return self._count(now)
+        finally:
+            self._counting.release()
+
+    def _count(self, now: Instant) -> Sequence[QueueCounts]:
         counts = self._engine.queues()
         is_long = sum(map(_active, counts)) >= self._many
         self._kept = _Kept(counts, later(now, KEPT_US)) if is_long else None

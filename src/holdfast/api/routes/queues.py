@@ -29,7 +29,7 @@ QueueName = Annotated[
 def list_queues(_who: ReaderOfAll, request: Request) -> Queues:
     """List every queue that has active jobs or is paused, by name.
 
-    Where thousands of jobs are active, the counts may be a second old.
+    Where a thousand jobs and more are active, the counts may be a second old.
     """
     return Queues(items=[Queue.of(counts) for counts in serving_of(request).queues.read()])
 
