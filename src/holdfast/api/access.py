@@ -1,4 +1,4 @@
-"""Who may do what: every route under `/api` demands a role, before it reads anything.
+"""Who may do what: every route under `/api` demands a role, before it looks at what was sent.
 
 A route says so with one of the parameters `Reader`, `Submitter`, `Operator`, `ReaderOfAll` or
 `OperatorOfAll`, which is then the `Principal`. A route that says nothing cannot be made.
@@ -8,6 +8,7 @@ credentials, where that is switched on; whatever they are let see or do has to n
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from functools import wraps
 from inspect import iscoroutinefunction
@@ -17,7 +18,6 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Depends
 from fastapi.params import Form
 from fastapi.routing import APIRoute, iter_route_contexts
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
@@ -31,6 +31,7 @@ from holdfast.api.problems import Problem
 from holdfast.api.repeated import check_repeated, lists_of
 from holdfast.api.serving import serving_of
 from holdfast.api.session import COOKIE, CSRF_FIELD, CSRF_HEADER, Session
+from holdfast.api.threads import in_thread, run_through
 from holdfast.errors import UsageError
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -62,6 +63,7 @@ def needs(
         return principal
 
     admitted.needs = demanded  # type: ignore[attr-defined]
+    admitted.never_waits = True  # type: ignore[attr-defined]
     return admitted
 
 
@@ -81,7 +83,7 @@ class GuardedRoute(APIRoute):
     """A route that lets nobody in before it knows their role; one without a role is refused."""
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401 - what APIRoute takes
-        super().__init__(path, in_one_thread(endpoint), **given)
+        super().__init__(path, in_a_thread(endpoint), **given)
         if needs_of(self) is None:
             raise UsageError(
                 f"the route {path} demands no role; give it a parameter such as "
@@ -94,36 +96,67 @@ class GuardedRoute(APIRoute):
         demanded = needs_of(self)
         lists = lists_of(self.dependant)
         body = self.body_field
-        takes_json = body is not None and not isinstance(body.field_info, Form)
+        takes_form = body is not None and isinstance(body.field_info, Form)
+        takes_json = body is not None and not takes_form
 
-        async def guarded(request: Request) -> Response:
+        async def admit(request: Request) -> None:
             if demanded is not None:
                 who = await principal_of(request, walk_ins=demanded.walk_ins)
                 check_role(who, demanded)
             if takes_json:
                 check_media_type(request)
+
+        async def guarded(request: Request) -> Response:
+            await admit(request)
             check_repeated(request, lists)
             response = await handle(request)
             keep_walk_in(request, response)
             return response
 
-        return guarded
+        async def guarded_in_a_thread(request: Request) -> Response:
+            if _is_form(request):
+                return await guarded(request)
+            if takes_json:
+                await _body_of_one_admitted(request, admit)
+            return await in_thread(lambda: run_through(guarded(request)))
+
+        waits_for_store_alone = (
+            hasattr(self.endpoint, "runs_in_a_thread")
+            and not takes_form
+            and all(hasattr(each.call, "never_waits") for each in self.dependant.dependencies)
+        )
+        return guarded_in_a_thread if waits_for_store_alone else guarded
 
 
-def in_one_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a plain function as one that is awaited while a thread runs it.
-
-    FastAPI would hand what it returns to a thread as well, and on a busy machine every change of
-    threads costs more than putting a page into JSON.
-    """
+def in_a_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a plain function as one that is awaited while a thread runs it."""
     if iscoroutinefunction(endpoint):
         return endpoint
 
     @wraps(endpoint)
     async def awaited(*args: Any, **given: Any) -> Any:  # noqa: ANN401 - as the endpoint has it
-        return await run_in_threadpool(endpoint, *args, **given)
+        return await in_thread(endpoint, *args, **given)
 
+    awaited.runs_in_a_thread = True  # type: ignore[attr-defined]
     return awaited
+
+
+async def _body_of_one_admitted(
+    request: Request, admit: Callable[[Request], Coroutine[Any, Any, None]]
+) -> None:
+    """Read the body; but unless it is here already, only of somebody who has the role."""
+    if "expect" in request.headers:
+        await admit(request)
+    reading = asyncio.ensure_future(request.body())
+    try:
+        await asyncio.sleep(0)
+        if not reading.done():
+            await admit(request)
+        await reading
+    finally:
+        if not reading.cancel() and not reading.cancelled():
+            # Looked at, also where somebody is refused for another reason.
+            reading.exception()
 
 
 def guarded_router(noun: str) -> APIRouter:
@@ -214,7 +247,7 @@ async def _identify(request: Request, *, walk_ins: bool) -> Visitor:
         scheme, _, secret = authorization.partition(" ")
         visitor = None
         if scheme.lower() == "bearer":
-            visitor = await run_in_threadpool(doors.bearer, secret.strip())
+            visitor = await in_thread(doors.bearer, secret.strip())
         if visitor is None:
             raise Problem(
                 "credentials_refused",
@@ -225,13 +258,13 @@ async def _identify(request: Request, *, walk_ins: bool) -> Visitor:
         return visitor
     cookie = request.cookies.get(COOKIE)
     if cookie is not None:
-        visitor = await run_in_threadpool(doors.guest, cookie)
+        visitor = await in_thread(doors.guest, cookie)
         if visitor is not None and visitor.session is not None:
             await _check_form(request, visitor.session)
             return visitor
-    visitor = await run_in_threadpool(doors.local, request)
+    visitor = await in_thread(doors.local, request)
     if visitor is None and walk_ins and serving_of(request).options.walk_ins:
-        visitor = await run_in_threadpool(_walk_in, request)
+        visitor = await in_thread(_walk_in, request)
     if visitor is None:
         raise Problem(
             "credentials_missing",
@@ -289,11 +322,15 @@ async def _token_in_form(request: Request) -> str | None:
     return field if isinstance(field, str) else None
 
 
+def _is_form(request: Request) -> bool:
+    return request.headers.get("content-type", "").startswith(_FORMS)
+
+
 def _is_small_form(request: Request) -> bool:
     """Tell whether a body is a form that says how long it is, and no longer than most may be."""
     length = request.headers.get("content-length", "")
     return (
-        request.headers.get("content-type", "").startswith(_FORMS)
+        _is_form(request)
         and "transfer-encoding" not in request.headers
         and length.isascii()
         and length.isdigit()

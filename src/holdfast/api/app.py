@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -55,6 +54,7 @@ from holdfast.api.routes import (
 )
 from holdfast.api.serving import Serving
 from holdfast.api.session import Sessions
+from holdfast.api.threads import in_thread
 from holdfast.api.walk_ins import WalkIns
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError
@@ -160,12 +160,12 @@ def create_api(app: Holdfast, *, options: ApiOptions | None = None) -> Api:
 async def _lifespan(api: FastAPI) -> AsyncIterator[None]:
     """Go on with what was handed over, as long as the API is served."""
     background, metering = background_of(api), metering_of(api)
-    await run_in_threadpool(background.look)
-    await run_in_threadpool(metering.exposition)
+    await in_thread(background.look)
+    await in_thread(metering.exposition)
     try:
         yield
     finally:
-        await run_in_threadpool(background.stop)
+        await in_thread(background.stop)
         metering.stop()
 
 

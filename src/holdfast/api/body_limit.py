@@ -78,10 +78,8 @@ class _Body:
             return {"type": "http.disconnect"}
         if self._complete:
             return await self._receive()
-        left_s = self._until_s + self._got / SLOWEST_BYTES_PER_S - monotonic_s()
-        try:
-            message = await asyncio.wait_for(self._receive(), max(0.0, left_s))
-        except TimeoutError:
+        message = await self._next_part()
+        if message is None:
             self._problem = Problem(
                 "body_too_slow",
                 "the body did not arrive in time; send it again over a better connection",
@@ -95,6 +93,17 @@ class _Body:
                 self._problem = too_large(self._limit)
                 return {"type": "http.disconnect"}
         return message
+
+    async def _next_part(self) -> Message | None:
+        """Return the next part, None when it does not come in time."""
+        left_s = self._until_s + self._got / SLOWEST_BYTES_PER_S - monotonic_s()
+        if left_s <= 0:
+            return None
+        try:
+            async with asyncio.timeout(left_s):
+                return await self._receive()
+        except TimeoutError:
+            return None
 
     async def send(self, message: Message) -> None:
         """Pass the answer on, unless the body has become a problem before it began."""

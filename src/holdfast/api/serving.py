@@ -40,5 +40,6 @@ async def _engine_of(request: HTTPConnection) -> Holdfast:
     return serving_of(request).engine
 
 
+_engine_of.never_waits = True  # type: ignore[attr-defined]
 Engine = Annotated[Holdfast, Depends(_engine_of)]
 """A parameter of a route that is the engine."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,6 +10,7 @@ from holdfast.api.doors import Visitor
 from holdfast.api.problems import Problem
 from holdfast.api.serving import serving_of
 from holdfast.api.session import clear_cookie, set_cookie
+from holdfast.api.threads import in_thread
 
 
 async def sign_in(request: Request, response: Response, secret: str) -> Visitor:
@@ -20,7 +20,7 @@ async def sign_in(request: Request, response: Response, secret: str) -> Visitor:
     """
     check_site(request)
     serving = serving_of(request)
-    opened = await run_in_threadpool(serving.doors.login, secret)
+    opened = await in_thread(serving.doors.login, secret)
     if opened is None:
         raise Problem(
             "credentials_refused",
@@ -44,7 +44,7 @@ async def sign_out(request: Request, response: Response) -> None:
     serving = serving_of(request)
     session = (await visitor_of(request)).session
     if session is not None:
-        await run_in_threadpool(serving.doors.logout, session)
+        await in_thread(serving.doors.logout, session)
     https = serving.options.https
     clear_cookie(response, path=request.scope.get("root_path", ""), https=https)
 

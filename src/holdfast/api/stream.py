@@ -7,9 +7,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from starlette.concurrency import run_in_threadpool
-
 from holdfast.api import sse
+from holdfast.api.threads import in_thread
 from holdfast.core.instant import SECOND_US
 from holdfast.errors import InvalidValue, UnavailableError
 from holdfast.runtime.stream_event import StreamEvent
@@ -176,7 +175,7 @@ class Stream:
                 self._sent = self._cursor
                 yield sse.heartbeat(self._sent)
             else:
-                await self._wait(beat_at - self.loop.time())
+                await self._wait(beat_at)
         yield sse.event("bye", {"reason": self._bye or ""}, cursor=self._sent)
 
     def _next(self) -> bytes:
@@ -194,14 +193,17 @@ class Stream:
         after, self._sent = self._sent, cursor
         return sse.event("gap", {"reason": reason, "after": after}, cursor=cursor)
 
-    async def _wait(self, seconds: float) -> None:
+    async def _wait(self, until: float) -> None:
+        """Wait for news, or until a time of the loop."""
         self._news.clear()
         if self._queue or self._overflowed is not None or self._bye is not None:
             return
+        # Not `wait_for`, which would make a task for every turn of every stream.
+        timer = self.loop.call_at(until, self._news.set)
         try:
-            await asyncio.wait_for(self._news.wait(), max(seconds, 0.0))
-        except TimeoutError:
-            return
+            await self._news.wait()
+        finally:
+            timer.cancel()
 
     async def _missed(self, cursor: Cursor | None, joined: Joined) -> AsyncIterator[bytes]:
         """Yield what happened between the cursor that the client came with and now.
@@ -230,7 +232,7 @@ class Stream:
             if self._overflowed is None:
                 return
             cursor = joined.cursor
-            joined = await run_in_threadpool(self._hub.join, self)
+            joined = await in_thread(self._hub.join, self)
             self._drop_until(joined.turn)
 
     def _drop_until(self, turn: int) -> None:
@@ -242,7 +244,7 @@ class Stream:
     async def _read(self, tail: Tail, until: Cursor) -> Page | None:
         try:
             async with self._hub.readers:
-                return await run_in_threadpool(tail.page, until=until.since)
+                return await in_thread(tail.page, until=until.since)
         except UnavailableError:
             return None
 

@@ -6,7 +6,6 @@ from typing import Annotated, Final
 
 from fastapi import Header, Query
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -18,6 +17,7 @@ from holdfast.api.models.texts import Plain
 from holdfast.api.principal import Principal
 from holdfast.api.problems import Problem
 from holdfast.api.stream import Joined, Stream, Wanted
+from holdfast.api.threads import in_thread
 from holdfast.runtime.tail_cursor import LONGEST
 
 ROUTER: Final = guarded_router("stream")
@@ -103,7 +103,7 @@ async def stream_events(
         who=key,
         welcome=welcome,
     )
-    return EventStream(hub, stream, await run_in_threadpool(hub.join, stream))
+    return EventStream(hub, stream, await in_thread(hub.join, stream))
 
 
 async def _is_welcome(request: Request, who: Principal) -> bool:
