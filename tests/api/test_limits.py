@@ -289,13 +289,6 @@ def test_a_client_that_left_is_noticed_also_with_a_request_behind_the_one_that_i
         assert gone.wait(PATIENCE_S)
 
 
-def test_head_and_body_of_a_small_answer_come_together(small):
-    with connected(small) as connection:
-        connection.sendall(head("GET", "/unread"))
-
-        assert connection.recv(65_536).endswith(b"unread")
-
-
 def test_five_hundred_half_open_requests_keep_nobody_from_an_answer(steady_app):
     options = ApiOptions(host="127.0.0.1", header_s=60, max_connections=100)
     with (

@@ -49,3 +49,17 @@ def test_whoever_changes_something_is_told_how_it_is_now(small_app, serve):
 
     assert paused["paused_by"] == "local"
     assert resumed["paused_by"] is None
+
+
+def test_while_many_jobs_are_counted_anew_others_are_told_the_count_before(
+    small_app, counting, clock
+):
+    small_app.submit_many("p", [Submit(payload={})] * 2)
+    before = due(counting)
+    small_app.submit("p", {})
+    clock.advance(1)
+
+    with counting._counting:
+        meanwhile = due(counting)
+
+    assert (before, meanwhile, due(counting)) == ([2], [2], [3])
