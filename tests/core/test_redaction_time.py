@@ -30,10 +30,10 @@ def count():
         total += number
 
 
-def cpu_s(work, *, most, times=5):
+def cpu_s(work, *, most, times=15):
     """The CPU time that some work takes, on a machine as fast as the limits are meant for.
 
-    What else the machine does slows the work and the counting down alike. The least of a few times
+    What else the machine does slows the work and the counting down alike. The least of some times
     counts, and once it is below `most` there is no need of another.
     """
     took_s = counting_s = scaled_s = math.inf
