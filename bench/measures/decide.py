@@ -16,6 +16,7 @@ from holdfast.core.event import (
     Held,
     Interrupted,
     LeaseExpired,
+    Refused,
     RetryRequested,
     Snoozed,
     Suspended,
@@ -93,6 +94,7 @@ RUNNING = Job(
 FREE = RUNNING._replace(holder=None, lease_until=None)
 LAST = RUNNING._replace(stage="send")
 WAITING = FREE._replace(state=JobState.WAITING)
+NEW = FREE._replace(state=JobState.QUEUED, revision=0)
 TIMED = RUNNING._replace(deadline_at=later(NOW, SECOND_US))
 LOST = FREE._replace(
     state=JobState.FAILED, finished_at=NOW, error="{}", error_class="INVALID", attempt=5
@@ -116,6 +118,7 @@ CASES: dict[str, tuple[Job, Event]] = {
     "cancelled": (RUNNING, CancelRequested("somebody", "no longer needed")),
     "deadline-passed": (TIMED, DeadlinePassed()),
     "retry-requested": (LOST, RetryRequested("somebody", "the address is known now")),
+    "refused": (NEW, Refused(LASTING)),
     "ignored": (FREE._replace(state=JobState.COMPLETE), LeaseExpired()),
 }
 

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.inserts import insert_plain
-from holdfast.store.postgres.lean import ASLEEP
+from holdfast.store.postgres.lean import ASLEEP, MISSES
 from holdfast.testing.conformance.samples import new_job
 
 HELD_S = 0.3
@@ -35,17 +35,26 @@ def nobody_may_insert(url: str, *, held_s: float) -> Iterator[None]:
 def test_an_answer_that_takes_long_is_waited_for_asleep(connection, postgres_url):
     # What is not prepared yet waits for the lock while it is being prepared.
     insert_plain(connection, [new_job()])
-    connection.asleep = 0
+    connection.asleep, connection.misses = 0, MISSES - 1
     with nobody_may_insert(postgres_url, held_s=HELD_S):
         busy_s = time.thread_time()
         insert_plain(connection, [new_job()])
         busy_s = time.thread_time() - busy_s
 
     assert busy_s < HELD_S / 5
-    assert connection.asleep == ASLEEP
+    assert (connection.asleep, connection.misses) == (ASLEEP, 0)
     for _ in range(3):
         insert_plain(connection, [new_job()])
     assert connection.asleep == ASLEEP - 3
+
+
+def test_a_single_answer_that_takes_long_changes_nothing_for_the_next(connection, postgres_url):
+    insert_plain(connection, [new_job()])
+    connection.asleep = connection.misses = 0
+    with nobody_may_insert(postgres_url, held_s=HELD_S):
+        insert_plain(connection, [new_job()])
+
+    assert (connection.asleep, connection.misses) == (0, 1)
 
 
 def test_an_answer_that_never_comes_is_given_up(connection, postgres_url):

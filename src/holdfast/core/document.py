@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable
-from json.encoder import c_make_encoder, encode_basestring  # type: ignore[attr-defined]
 from typing import Final, NoReturn, TypeAlias
 
 from holdfast.core.json_flaws import (
@@ -54,12 +53,13 @@ def _encoder(*, sort_keys: bool) -> Callable[[object], str]:
         separators=(",", ":"),
         sort_keys=sort_keys,
     )
-    if c_make_encoder is None:  # pragma: no cover - an interpreter without json's accelerator
+    make = json.encoder.c_make_encoder  # type: ignore[attr-defined]
+    if make is None:  # pragma: no cover - an interpreter without json's accelerator
         return encoder.encode
-    write = c_make_encoder(
+    write = make(
         markers=None,
         default=encoder.default,
-        encoder=encode_basestring,
+        encoder=json.encoder.encode_basestring,
         indent=None,
         key_separator=":",
         item_separator=",",

@@ -27,6 +27,8 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
     """After how long the server breaks a statement off."""
     asleep: int = 0
     """How many of the next answers that are read past the driver are waited for asleep."""
+    misses: int = 0
+    """How many of them in a row were looked for in vain."""
 
     @cached_property
     def answers(self) -> select.poll:

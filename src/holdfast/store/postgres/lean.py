@@ -21,12 +21,13 @@ from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.statements import text
 
 _PLACEHOLDER: Final = re.compile(r"%\((\w+)\)s")
-LOOK_NS: Final = 200_000
+LOOK_NS: Final = 500_000
 """How long an answer is looked for before the thread sleeps until it comes: on a machine with time
 to spare, being woken takes longer than storing a row does."""
+MISSES: Final = 3
+"""After how many answers in a row that did not come so soon the server counts as busy or far."""
 ASLEEP: Final = 20
-"""How many answers are waited for asleep after one that did not come so soon: then the server is
-busy or far, and looking would only be in its way."""
+"""How many answers are then waited for asleep: looking would only be in the server's way."""
 _DONE: Final = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 
 
@@ -71,15 +72,21 @@ def _answer(connection: BoundedConnection) -> list[PGresult]:
             if looks_until_ns:
                 pgconn.consume_input()
                 if time.perf_counter_ns() > looks_until_ns:
-                    looks_until_ns, connection.asleep = 0, ASLEEP
+                    looks_until_ns = 0
+                    connection.misses += 1
                 continue
             if not connection.answers.poll(None if timeout_s is None else timeout_s * 1000):
                 connection.give_up(timeout_s or 0)
             pgconn.consume_input()
         result = pgconn.get_result()
         if result is None:
-            return results
+            break
         results.append(result)
+    if looks_until_ns:
+        connection.misses = 0
+    elif connection.misses == MISSES:
+        connection.misses, connection.asleep = 0, ASLEEP
+    return results
 
 
 def _check(results: list[PGresult]) -> None:
