@@ -36,6 +36,12 @@ from tests.core.delivery_table import PLAIN
 from tests.core.delivery_variations import SITUATIONS, VARIATIONS, Situation
 
 
+def test_a_delivery_is_made_for_one_recipient_of_one_version_of_a_subject():
+    delivery = a_delivery("sent")
+
+    assert delivery.key == (delivery.subject, delivery.recipient, delivery.version)
+
+
 def rows_of(table: str) -> dict[tuple[str, str], str]:
     rows = {}
     for line in table.splitlines():
