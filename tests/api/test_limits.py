@@ -190,6 +190,7 @@ def test_what_is_not_http_is_answered_with_a_problem(api_server):
     for sent in (
         b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
         b"nonsense\r\n\r\n",
+        head("DROP", "/livez"),
     ):
         with connected(api_server) as connection:
             connection.sendall(sent)
