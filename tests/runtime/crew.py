@@ -118,7 +118,7 @@ class HandLane:
         """Run handlers of waiting attempts, all of them unless told how many."""
         for _ in range(len(self.waiting) if count is None else count):
             attempt = self.waiting.popleft()
-            attempt.begin(self._clock.now())
+            attempt.begin(self._clock)
             value, error = None, None
             try:
                 if attempt.refusal is None:

@@ -111,7 +111,7 @@ def test_a_handler_can_be_stopped_from_outside(lane, desk):
 
 
 def test_a_handler_stopped_before_its_first_step_is_reported(lane, desk):
-    """The stop comes between the making of its task and the first step of it."""
+    """The stop comes after it was accepted and before it has begun."""
     attempts = [attempt_of(nothing) for _ in range(2)]
 
     def stop_both():
@@ -147,9 +147,16 @@ def test_a_handler_stopped_while_it_waits_for_a_place_never_runs(lane, desk):
 
 
 def test_waiting_attempts_are_handed_back(lane, desk):
-    blockers = [attempt_of(for_ever), attempt_of(for_ever)]
+    begun = threading.Semaphore(0)
+
+    async def begins(job):
+        begun.release()
+        await for_ever(job)
+
     waiting = [attempt_of(nothing) for _ in range(3)]
-    lane.start([*blockers, *waiting])
+    lane.start([attempt_of(begins), attempt_of(begins), *waiting])
+    for _ in range(2):
+        assert begun.acquire(timeout=PATIENCE_S)
     lane.release_pending()
 
     reported = desk.wait_for(3)

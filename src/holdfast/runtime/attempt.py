@@ -17,13 +17,13 @@ from holdfast.core.callback import Claim, sign
 from holdfast.core.document import decode
 from holdfast.core.event import Event
 from holdfast.core.failure import PAYLOAD_INVALID, RESULT_INVALID, Failure
-from holdfast.core.instant import SECOND_US, Instant, later, to_datetime
+from holdfast.core.instant import SECOND_US, later, to_datetime
 from holdfast.core.job import Job
 from holdfast.core.lease import Lease, lease_of
 from holdfast.core.outbox import NewMessage, new_message
 from holdfast.core.plan import Plan, StagePlan
 from holdfast.errors import GiveUp, InvalidDocument, InvalidValue, UsageError
-from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.clock import Clock, monotonic_s
 from holdfast.runtime.stage import BoundStage
 from holdfast.runtime.watch import Permit, Ticket, Watch
 
@@ -79,7 +79,6 @@ class Attempt:
         "plan",
         "refusal",
         "stage",
-        "task",
         "ticket",
         "watch",
     )
@@ -110,7 +109,6 @@ class Attempt:
         """Whether it is the job's deadline, and no timeout of the stage, that ends the attempt."""
         self.handle: Any = None
         """By which a lane stops the handler, once it runs."""
-        self.task: Any = None
         self.ended = False
         """Set by the lane when it reports the attempt, which it does once."""
         self.callback_key = callback_key
@@ -126,8 +124,12 @@ class Attempt:
         self.messages: list[NewMessage] | None = None
         """What the handler published so far, once it has."""
 
-    def begin(self, now: Instant) -> None:
+    def begin(self, clock: Clock) -> None:
         """Start the attempt's own time, unless its upstream lets nothing through."""
+        timed = self.stage.timeout_us is not None or self.job.deadline_at is not None
+        if self.watch is None and not timed:
+            return
+        now = clock.now()
         if self.watch is not None:
             entered = self.watch.enter(self.job.attempt, self.permit, now)
             if not isinstance(entered, Ticket):
@@ -135,7 +137,7 @@ class Attempt:
                 self.fate = self.fate or Fate.HELD
                 return
             self.ticket = entered
-        if self.stage.timeout_us is None and self.job.deadline_at is None:
+        if not timed:
             return
         ends_at = deadline.attempt_ends_at(self.job, timeout_us=self.stage.timeout_us, now=now)
         if ends_at is not None:

@@ -267,7 +267,7 @@ class _InlineLane:
             return False
         attempt = self._pending.popleft()
         began_at = self._clock.now()
-        attempt.begin(began_at)
+        attempt.begin(self._clock)
         value, error = None, None
         try:
             if attempt.refusal is None:

@@ -86,7 +86,7 @@ def test_an_answer_to_a_call_begun_before_the_opening_closes_nothing(open_app, g
     crew.breakers.tick(crew.clock.now())
     crew.claim()
     late = crew.lane.waiting.popleft()
-    late.begin(crew.clock.now())
+    late.begin(crew.clock)
     gateway.up = False
     crew.lane.run(5)
     crew.breakers.tick(crew.clock.now())
@@ -111,7 +111,7 @@ def test_a_failure_of_a_call_begun_before_the_opening_is_no_evidence_after_the_c
     crew.claim()
     late = [crew.lane.waiting.popleft() for _ in range(6)]
     for attempt in late:
-        attempt.begin(crew.clock.now())
+        attempt.begin(crew.clock)
     gateway.up = False
     crew.lane.run(5)
     crew.breakers.tick(crew.clock.now())

@@ -14,6 +14,7 @@ from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.runtime import failpoint
 from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report, ReportLate
 from holdfast.runtime.clock import Clock, monotonic_s
+from holdfast.runtime.lanes.stepped import Stepped
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
 CLOSE_TIMEOUT_S: Final = 1.0
@@ -21,6 +22,8 @@ TICK_US: Final = SECOND_US
 BLOCKED_S: Final = 5.0
 ABANDON_S: Final = 10.0
 """How long a handler may take to end after it was stopped."""
+TURN_S: Final = 0.002
+"""For how long handlers that do not wait may follow each other before those are seen to that do."""
 
 
 class AbandonedTask(TimeoutError):
@@ -55,6 +58,8 @@ class LoopLane:
         self._running: set[Attempt] = set()
         self._abandoned: set[Attempt] = set()
         self._aside: set[Attempt] = set()
+        self._runner: asyncio.Task[None] | None = None
+        """Which begins what waits for a place; a runner that has to wait is no longer it."""
         self._answered_s = monotonic_s()
         self._warned = False
         self._loop = _loop_factory()()
@@ -148,43 +153,92 @@ class LoopLane:
         self._fill()
 
     def _fill(self) -> None:
-        pending, running = self._pending, self._running
-        while pending and len(running) - len(self._aside) < self.limit:
-            attempt = pending.popleft()
-            if attempt.fate is not None:
-                self._end(attempt, None, asyncio.CancelledError())
-                continue
-            running.add(attempt)
-            # A context of its own, so that nothing in context variables reaches the next job.
-            attempt.task = self._loop.create_task(self._run(attempt), context=Context())
+        """See to it that what waits for a place is begun, as far as there are places."""
+        if self._runner is None and self._pending and self._has_place():
+            # Without variables of whoever fills the lane, which may be a handler.
+            self._runner = self._loop.create_task(self._run_pending(), context=Context())
 
-    async def _run(self, attempt: Attempt) -> None:
-        # Known from here on only: a task that is cancelled before it began would say nothing.
-        attempt.handle = attempt.task
-        attempt.place = self
-        attempt.begin(self._clock.now())
+    def _has_place(self) -> bool:
+        return len(self._running) - len(self._aside) < self.limit
+
+    def _next(self) -> Attempt | None:
+        """Return the attempt that is to begin now, if there is one, and a place for it."""
+        while self._pending and self._has_place():
+            attempt = self._pending.popleft()
+            if attempt.fate is None:
+                self._running.add(attempt)
+                return attempt
+            self._end(attempt, None, asyncio.CancelledError())
+        return None
+
+    async def _run_pending(self) -> None:
+        """Run attempts one after the other in this task, until one of them has to wait.
+
+        It keeps the task then, and another goes on with the rest: for handlers that do not wait,
+        a task for each would cost more than they do.
+        """
+        task = self._runner
+        if task is None:
+            raise AssertionError("a runner is known before it runs")
+        turn_ends_s = monotonic_s() + TURN_S
+        try:
+            while (attempt := self._next()) is not None:
+                waiting = self._begin(attempt, task)
+                if waiting is not None:
+                    self._runner = None
+                    self._fill()
+                    await self._see_through(attempt, waiting)
+                    return
+                # Whoever stops himself must not stop those who come after him.
+                if task.cancelling() or monotonic_s() > turn_ends_s:
+                    return
+        finally:
+            if self._runner is task:
+                self._runner = None
+            self._fill()
+
+    def _begin(self, attempt: Attempt, task: asyncio.Task[None]) -> Stepped | None:
+        """Run an attempt as far as it goes at once; return the rest of it where it has to wait."""
+        attempt.begin(self._clock)
+        value: Any = None
+        error: BaseException | None = None
+        if attempt.fate is None:
+            attempt.handle, attempt.place = task, self
+            stepped = Stepped(_called(attempt))
+            try:
+                if stepped.waits():
+                    return stepped
+                value = stepped.value
+            except BaseException as raised:  # noqa: BLE001 - whatever is raised ends an attempt
+                error = raised
+        else:
+            error = asyncio.CancelledError()
+        self._leave(attempt, value, error)
+        # What was raised holds this frame: without this only the cycle collector would free both.
+        error = None
+        return None
+
+    async def _see_through(self, attempt: Attempt, stepped: Stepped) -> None:
+        """Wait for the end of an attempt, or until its time is up."""
         timer = None
         if attempt.ends_at_s is not None:
             left_s = attempt.ends_at_s - monotonic_s()
             timer = self._loop.call_later(left_s, self._stop, attempt, Fate.TIMED_OUT)
         value: Any = None
-        error: BaseException | None = None if attempt.fate is None else asyncio.CancelledError()
+        error: BaseException | None = None
         try:
-            if error is None:
-                failpoint.reach("run.before")
-                value = await attempt.bound.call(JobContext(attempt))
-                failpoint.reach("run.after")
+            value = await stepped
         except BaseException as raised:  # noqa: BLE001 - also cancellation ends an attempt
             error = raised
         if timer is not None:
             timer.cancel()
-        # The task holds the attempt: without this only the cycle collector would free them.
-        attempt.handle = attempt.task = attempt.place = None
-        self._end(attempt, value, error)
-        # Likewise: what was raised holds this frame.
+        self._leave(attempt, value, error)
         error = None
-        if self._pending:
-            self._fill()
+
+    def _leave(self, attempt: Attempt, value: Any, error: BaseException | None) -> None:  # noqa: ANN401
+        # The task holds the attempt: without this only the cycle collector would free them.
+        attempt.handle = attempt.place = None
+        self._end(attempt, value, error)
 
     def _stop(self, attempt: Attempt, fate: Fate) -> None:
         attempt.fate = attempt.fate or fate
@@ -224,3 +278,10 @@ class LoopLane:
         if not attempt.ended:
             attempt.ended = True
             self._load -= 1
+
+
+async def _called(attempt: Attempt) -> Any:  # noqa: ANN401 - whatever the handler returns
+    failpoint.reach("run.before")
+    value = await attempt.bound.call(JobContext(attempt))
+    failpoint.reach("run.after")
+    return value

@@ -148,10 +148,10 @@ class ProcessLane:
             child.kill()
 
     def _run(self, child: _Child, attempt: Attempt) -> RemoteOutcome:
-        now = self._clock.now()
-        attempt.begin(now)
+        attempt.begin(self._clock)
         if attempt.refusal is not None:
             return RemoteOutcome(attempt.refusal)
+        now = self._clock.now()
         if not tracing.enabled():
             return self._ask(child, attempt, now)
         with attempt_span(attempt):

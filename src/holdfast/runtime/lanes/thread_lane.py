@@ -122,7 +122,7 @@ class ThreadLane:
         """Run one attempt; return False when this thread was given up meanwhile."""
         value: Any = None
         error: BaseException | None = None
-        attempt.begin(self._clock.now())
+        attempt.begin(self._clock)
         with self._lock:
             self._running.add(attempt)
         if attempt.ends_at_s is not None:
