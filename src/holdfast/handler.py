@@ -13,7 +13,7 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, Final, assert_never
+from typing import Any, Final
 
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
 
@@ -87,7 +87,17 @@ def caller_of(
     """Return what calls the handler with the job and everything it asks for."""
     if not parameters:
         return function
-    return lambda context: function(context, **_arguments(context, parameters))
+    readers = [(parameter.name, _reader(parameter)) for parameter in parameters]
+
+    def call(context: JobContext) -> Any:  # noqa: ANN401 - whatever the handler returns
+        arguments = {}
+        for name, read in readers:
+            value = read(context)
+            if value is not _ABSENT:
+                arguments[name] = value
+        return function(context, **arguments)
+
+    return call
 
 
 def encoder_of(function: Callable[..., Any], *, limits: Limits) -> Callable[[Any], str]:
@@ -192,37 +202,56 @@ def invalid(error: ValidationError, *, what: str, path: str) -> InvalidDocument:
     )
 
 
-def _arguments(context: JobContext, parameters: Sequence[Parameter]) -> dict[str, Any]:
-    arguments: dict[str, Any] = {}
-    for parameter in parameters:
-        name = parameter.name
-        match parameter.source:
-            case Source.RESULT:
-                if name not in context.results:
-                    if parameter.optional:
-                        continue
-                    raise GiveUp(
-                        "PAYLOAD_INVALID",
-                        f"there is no result of stage {name!r}: the plan of this job has none",
-                    )
-                value = context.results[name]
-            case Source.PAYLOAD:
-                value = context.payload
-            case Source.FIELD:
-                if not isinstance(context.payload, dict) or name not in context.payload:
-                    if parameter.optional:
-                        continue
-                    raise GiveUp("PAYLOAD_INVALID", f"the payload has no field {name!r}")
-                value = context.payload[name]
-            case _:
-                assert_never(parameter.source)
-        if parameter.adapter is not None:
-            try:
-                value = parameter.adapter.validate_python(value)
-            except ValidationError as error:
-                raise GiveUp("PAYLOAD_INVALID", str(invalid(error, what=name, path=""))) from error
-        arguments[name] = value
-    return arguments
+def _reader(parameter: Parameter) -> Callable[[JobContext], Any]:
+    """Return what finds a parameter's value, or `_ABSENT` where it is left to its default."""
+    find = _FINDERS[parameter.source](parameter.name)
+    adapter = parameter.adapter
+    # The adapter's own method prepares for options that nobody gives here.
+    validate = None if adapter is None else adapter.validator.validate_python
+
+    def read(context: JobContext) -> Any:  # noqa: ANN401 - whatever it is declared to be
+        value = find(context)
+        if value is _ABSENT:
+            if not parameter.optional:
+                raise GiveUp("PAYLOAD_INVALID", _MISSING[parameter.source].format(parameter.name))
+            return value
+        if validate is None:
+            return value
+        try:
+            return validate(value)
+        except ValidationError as error:
+            flaw = invalid(error, what=parameter.name, path="")
+            raise GiveUp("PAYLOAD_INVALID", str(flaw)) from error
+
+    return read
+
+
+def _result_finder(name: str) -> Callable[[JobContext], Any]:
+    return lambda context: context.results.get(name, _ABSENT)
+
+
+def _payload_finder(_: str) -> Callable[[JobContext], Any]:
+    return lambda context: context.payload
+
+
+def _field_finder(name: str) -> Callable[[JobContext], Any]:
+    def find(context: JobContext) -> Any:  # noqa: ANN401 - JSON of any shape
+        payload = context.payload
+        return payload.get(name, _ABSENT) if isinstance(payload, dict) else _ABSENT
+
+    return find
+
+
+_ABSENT: Final = object()
+_FINDERS: Final = {
+    Source.RESULT: _result_finder,
+    Source.PAYLOAD: _payload_finder,
+    Source.FIELD: _field_finder,
+}
+_MISSING: Final = {
+    Source.RESULT: "there is no result of stage {!r}: the plan of this job has none",
+    Source.FIELD: "the payload has no field {!r}",
+}
 
 
 def _hints(function: Callable[..., Any], name: str) -> Mapping[str, Any]:

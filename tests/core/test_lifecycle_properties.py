@@ -44,6 +44,7 @@ failures = st.builds(
     category=st.sampled_from(Category),
     retryable=st.booleans(),
     attempts=st.one_of(st.none(), st.integers(1, 3)),
+    own_budget=st.booleans(),
     retry_after_us=st.one_of(st.none(), st.integers(0, 10**12)),
 )
 events: st.SearchStrategy[Event] = st.one_of(
@@ -143,12 +144,20 @@ def test_lease_result_error_and_end_are_there_exactly_when_the_state_says_so(pla
 
 
 @given(plans, lives, deadlines)
-def test_no_stage_is_attempted_more_often_than_its_budget(plan, life, deadline):
+def test_no_stage_is_attempted_more_often_than_its_budget_or_that_of_a_failure(
+    plan, life, deadline
+):
+    own_budgets = [
+        step.event.failure.attempts or 0
+        for step in life
+        if isinstance(step.event, Failed) and step.event.failure.own_budget
+    ]
     for _, _, _, after in live(plan, life, deadline):
         stage = plan.stage(after.stage)
-        assert 0 <= after.attempt <= stage.retry.attempts
+        budget = max(stage.retry.attempts, *own_budgets, 0)
+        assert 0 <= after.attempt <= budget
         if after.state is JobState.QUEUED:
-            assert after.attempt < stage.retry.attempts
+            assert after.attempt < budget
         assert after.snoozes <= stage.max_snoozes
 
 

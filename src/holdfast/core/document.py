@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable
+from json.scanner import make_scanner
 from typing import Final, NoReturn, TypeAlias
 
 from holdfast.core.json_flaws import (
@@ -98,11 +99,10 @@ def decode(text: str) -> JsonValue:
     if text == "null":
         return None
     try:
-        value: JsonValue = _trusting.decode(text)
+        return _scanned(text)
     except (ValueError, RecursionError) as error:
         flaw = Flaw("", _described(error), "JSON text as holdfast writes it")
         _refuse(flaw, what="stored document")
-    return value
 
 
 def parse(text: str | bytes, *, what: str, limits: Limits = DEFAULT_LIMITS) -> JsonValue:
@@ -126,6 +126,16 @@ def parse(text: str | bytes, *, what: str, limits: Limits = DEFAULT_LIMITS) -> J
         if found is not None:
             _refuse(found, what=what)
     return value
+
+
+def _scanned(text: str) -> JsonValue:
+    """The value of JSON text, quickly where nothing surrounds it, which the library looks for."""
+    value: JsonValue
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        end = -1
+    return value if end == len(text) else _trusting.decode(text)
 
 
 def _written(value: object, encoder: Callable[[object], str], *, what: str, limits: Limits) -> str:
@@ -217,6 +227,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 _trusting: Final = json.JSONDecoder(parse_constant=_no_constant)
+_scan: Final = make_scanner(_trusting)  # type: ignore[arg-type] # the decoder, as the library does
 _strict: Final = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_unique)
 
 

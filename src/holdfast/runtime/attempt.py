@@ -72,7 +72,6 @@ class Attempt:
         "fate",
         "handle",
         "job",
-        "lease",
         "messages",
         "permit",
         "place",
@@ -102,7 +101,6 @@ class Attempt:
         self.stage: StagePlan = stage
         self.bound = bound
         self.checkpoints = checkpoints
-        self.lease: Lease = lease_of(job)
         self.fate: Fate | None = None
         self.ends_at_s: float | None = None
         self.ends_with_job = False
@@ -123,6 +121,11 @@ class Attempt:
         """What it takes up where it runs, on a lane that can do without it for a while."""
         self.messages: list[NewMessage] | None = None
         """What the handler published so far, once it has."""
+
+    @property
+    def lease(self) -> Lease:
+        """The lease under which it runs."""
+        return lease_of(self.job)
 
     def begin(self, clock: Clock) -> None:
         """Start the attempt's own time, unless its upstream lets nothing through."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from holdfast.core.decision import Entry, Kind
@@ -14,6 +15,8 @@ from holdfast.store.contract import LedgerEntry, NewJob, Twin
 _STATES: Final = {state.value: state for state in JobState}
 _KINDS: Final = {kind.value: kind for kind in Kind}
 _STATE: Final = Job._fields.index("state")
+_urgency: Final = itemgetter(4, 17, 0)
+"""Priority, instant and id of a row that a claim returns."""
 
 
 def job_from_row(row: Sequence[Any]) -> Job:
@@ -68,7 +71,7 @@ def claimed_jobs(
     The claim returns only what it did not itself set.
     """
     processing = JobState.PROCESSING
-    jobs = [
+    return [
         Job._make(
             (
                 *row[:12],
@@ -87,14 +90,8 @@ def claimed_jobs(
                 None,
             )
         )
-        for row in rows
+        for row in sorted(rows, key=_urgency)
     ]
-    jobs.sort(key=_urgency)
-    return jobs
-
-
-def _urgency(job: Job) -> tuple[int, Instant, JobId]:
-    return job.priority, job.run_at, job.id
 
 
 def ledger_entry_from_row(job_id: JobId, row: Sequence[Any]) -> LedgerEntry:

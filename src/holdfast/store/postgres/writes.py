@@ -10,7 +10,7 @@ from holdfast.core.ids import JobId
 from holdfast.store.burial import burials, concerns_letter, is_more_than_a_row, records, returns
 from holdfast.store.outbox import any_publishes, messages_of
 from holdfast.store.postgres.connection import Connection
-from holdfast.store.postgres.rows import arrays, plain_array, text_array
+from holdfast.store.postgres.rows import arrays, plain_array, text_array, text_column
 from holdfast.store.postgres.statements import fetch, text
 
 _PLAIN: Final = frozenset({Kind.COMPLETED, Kind.RETRIED})
@@ -19,12 +19,14 @@ _PLAIN: Final = frozenset({Kind.COMPLETED, Kind.RETRIED})
 
 def write(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
     """Write decisions; return the ids whose revision still matched."""
-    plain = [item for item in decisions if item.entry.kind in _PLAIN]
-    other = [item for item in decisions if item.entry.kind not in _PLAIN]
+    kinds = {item.entry.kind for item in decisions}
+    plain, other = decisions, []
+    if not kinds <= _PLAIN:
+        plain = [item for item in decisions if item.entry.kind in _PLAIN]
+        other = [item for item in decisions if item.entry.kind not in _PLAIN]
     applied: set[JobId] = set()
     if plain:
-        retried = any(item.entry.kind is Kind.RETRIED for item in plain)
-        applied.update((_retry if retried else _complete)(connection, plain))
+        applied = _write_plain(connection, plain, retried=Kind.RETRIED in kinds)
     if other:
         applied.update(_apply(connection, other))
         _move_letters(connection, [item for item in other if item.job_id in applied])
@@ -47,10 +49,12 @@ def write_unlocked(connection: Connection, decisions: Sequence[Decision]) -> set
 
 def is_atomic(decisions: Sequence[Decision]) -> bool:
     """Tell whether writing the decisions takes more than one statement."""
-    kinds = {decision.entry.kind in _PLAIN for decision in decisions}
+    kinds = {decision.entry.kind for decision in decisions}
+    if kinds <= _PLAIN:
+        return any_publishes(decisions)
     return (
-        len(kinds) > 1
-        or (False in kinds and any(is_more_than_a_row(decision) for decision in decisions))
+        not kinds.isdisjoint(_PLAIN)
+        or any(is_more_than_a_row(decision) for decision in decisions)
         or any_publishes(decisions)
     )
 
@@ -66,34 +70,39 @@ def _move_letters(connection: Connection, applied: Sequence[Decision]) -> None:
         connection.cursor().executemany(text("audit_record"), entries)
 
 
-def _complete(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:
-    return [row[0] for row in fetch(connection, "complete", _plain_values(decisions))]
+def _write_plain(
+    connection: Connection, decisions: Sequence[Decision], *, retried: bool
+) -> set[JobId]:
+    values = _plain_values(decisions)
+    if retried:
+        values.update(_retry_values(decisions))
+    [(applied,)] = fetch(connection, "retry" if retried else "complete", values)
+    # The ids are told only when some are missing: to send and read them takes as long as the rest.
+    return {decision.job_id for decision in decisions} if applied is None else set(applied)
 
 
-def _retry(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:
+def _retry_values(decisions: Sequence[Decision]) -> dict[str, str]:
     entries = [decision.entry for decision in decisions]
-    values = {
-        **_plain_values(decisions),
+    return {
         "kind": text_array(entry.kind for entry in entries),
         "run_at": plain_array(decision.change.run_at for decision in decisions),
         "error_class": text_array(entry.error_class for entry in entries),
         "http_status": plain_array(entry.http_status for entry in entries),
         "detail": text_array(entry.detail for entry in entries),
     }
-    return [row[0] for row in fetch(connection, "retry", values)]
 
 
 def _plain_values(decisions: Sequence[Decision]) -> dict[str, str]:
     entries = [decision.entry for decision in decisions]
     return {
-        "job_id": plain_array(decision.job_id for decision in decisions),
-        "expected": plain_array(decision.expected for decision in decisions),
-        "result": text_array(decision.change.result for decision in decisions),
-        "at": plain_array(entry.at for entry in entries),
-        "stage": text_array(entry.stage for entry in entries),
-        "attempt": plain_array(entry.attempt for entry in entries),
-        "holder": text_array(entry.holder for entry in entries),
-        "started_at": plain_array(entry.started_at for entry in entries),
+        "job_id": plain_array([decision.job_id for decision in decisions]),
+        "expected": plain_array([decision.expected for decision in decisions]),
+        "result": text_column([decision.change.result for decision in decisions]),
+        "at": plain_array([entry.at for entry in entries]),
+        "stage": text_column([entry.stage for entry in entries]),
+        "attempt": plain_array([entry.attempt for entry in entries]),
+        "holder": text_column([entry.holder for entry in entries]),
+        "started_at": plain_array([entry.started_at for entry in entries]),
     }
 
 

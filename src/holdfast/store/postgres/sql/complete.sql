@@ -20,9 +20,13 @@ with decided as (
               decided.holder as worker, decided.started_at as began_at
 ), entered as (
     insert into holdfast.ledger (
-        job_id, revision, kind, at, state, stage, attempt, holder, started_at
+        job_id, revision, kind, at, state, stage, attempt, holder, started_at, xact
     )
-    select id, expected + 1, 'completed', at, 'complete', stage, attempt, worker, began_at
+    select id, expected + 1, 'completed', at, 'complete', stage, attempt, worker, began_at,
+           (select pg_current_xact_id()::text::bigint)
       from applied
 )
-select id::text from applied
+select case when count(*) < cardinality(%(job_id)s::uuid[])
+            then coalesce(array_agg(id)::text[], '{}')
+       end
+  from applied

@@ -25,10 +25,13 @@ with decided as (
 ), entered as (
     insert into holdfast.ledger (
         job_id, revision, kind, at, state, stage, attempt, holder, started_at, error_class,
-        http_status, detail
+        http_status, detail, xact
     )
     select id, expected + 1, kind, at, state, stage, attempt, worker, began_at, error_class,
-           http_status, detail
+           http_status, detail, (select pg_current_xact_id()::text::bigint)
       from applied
 )
-select id::text from applied
+select case when count(*) < cardinality(%(job_id)s::uuid[])
+            then coalesce(array_agg(id)::text[], '{}')
+       end
+  from applied
