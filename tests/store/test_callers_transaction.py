@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from holdfast.core.ids import JobId
 from holdfast.core.job import JobState
 from holdfast.errors import StoreUnavailable, UsageError
 from holdfast.store.contract import Store, Twin
@@ -57,6 +58,29 @@ def test_a_job_is_seen_when_the_caller_commits(
     assert read(shared_store, new.id) == as_stored(new)
     assert [job.id for job in claim(shared_store)] == [new.id]
     assert _orders(callers_connection) == 1
+
+
+def test_a_table_that_the_caller_misses_is_not_taken_for_ours(shared_store: Store) -> None:
+    """Nor is the advice to migrate given, which would not help."""
+    missing = r"no such table: parcels|relation \"parcels\" does not exist"
+    with (
+        pytest.raises((sqlite3.Error, psycopg.Error), match=missing),
+        shared_store.transaction() as connection,
+    ):
+        connection.execute("select * from parcels")
+
+
+def test_a_schema_that_is_missing_is_named_with_what_makes_it(
+    shared_url: str, open_store: Callable[[str], Store]
+) -> None:
+    store = open_store(shared_url)
+    with closing(_connect(shared_url)) as connection:
+        in_sqlite = shared_url.startswith("sqlite:")
+        connection.execute(f"drop table {'holdfast_job' if in_sqlite else 'holdfast.job cascade'}")
+        connection.commit()
+
+    with pytest.raises(UsageError, match="has no holdfast schema; run: holdfast migrate"):
+        store.get([JobId("0190c3c0-0000-7000-8000-000000000000")])
 
 
 def test_a_job_goes_when_the_caller_rolls_back(

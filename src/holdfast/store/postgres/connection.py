@@ -185,7 +185,8 @@ class Connections:
             raise ReadTooSlow(limit_s=limit_s) from error
         if isinstance(error, _OUTAGES):
             raise StoreUnavailable(self.location, reason=_reason(error)) from error
-        if isinstance(error, _NO_SCHEMA):
+        # A caller's transaction may miss a table of its own: that is his to hear, as it is.
+        if isinstance(error, _NO_SCHEMA) and '"holdfast' in str(error):
             raise UsageError(
                 f"{self.location} has no holdfast schema; run: holdfast migrate"
             ) from error
