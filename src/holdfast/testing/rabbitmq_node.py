@@ -9,6 +9,7 @@ from pathlib import Path
 from holdfast.errors import UnavailableError
 from holdfast.testing.ports import LOOPBACK, free_port
 from holdfast.testing.rabbitmq_binaries import find_binaries
+from holdfast.testing.rabbitmq_home import make_home
 from holdfast.testing.rabbitmq_management import PLUGIN, comes_with
 from holdfast.testing.unprivileged import Account
 
@@ -53,7 +54,15 @@ class RabbitmqNode:
         self.port = free_port()
         is_managed = managed and comes_with(self._binaries)
         self.management_port = free_port() if is_managed else None
-        self._environment = self._make_environment(variables)
+        self._environment = {
+            **self._make_environment(variables),
+            **make_home(
+                self._root / "home",
+                binaries=self._binaries,
+                applications=("rabbit", PLUGIN) if is_managed else ("rabbit",),
+                owner=self._account,
+            ),
+        }
         self._watcher = subprocess.Popen(
             ["/bin/sh", "-c", _WATCHER, "holdfast-rabbitmq-watcher", self._root],
             cwd="/",
