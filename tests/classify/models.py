@@ -1,9 +1,6 @@
 """Language models as handlers call them: one request each, no retries of the SDK's own."""
 
-import anthropic
-import openai
-from google import genai
-from google.genai import types
+from tests.first_use import anthropic, genai, openai
 
 ASKED = [{"role": "user", "content": "hello"}]
 
@@ -21,7 +18,7 @@ def ask_anthropic(url, *, timeout=5.0, stream=False):
 
 
 def ask_gemini(url, *, timeout=5.0, stream=False):
-    options = types.HttpOptions(base_url=url, timeout=int(timeout * 1_000))
+    options = genai.types.HttpOptions(base_url=url, timeout=int(timeout * 1_000))
     client = genai.Client(api_key="k", http_options=options)
     try:
         if stream:

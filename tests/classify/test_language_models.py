@@ -2,13 +2,9 @@
 
 import asyncio
 
-import anthropic
 import httpx2
-import openai
 import pydantic
 import pytest
-from google import genai
-from google.genai import types
 
 from holdfast.classify import classify
 from holdfast.core.failure import Category
@@ -29,6 +25,7 @@ from tests.classify.servers import (
     untrusted_tls,
     unused_port,
 )
+from tests.first_use import anthropic, genai, openai
 
 SHORT_S = 0.2
 
@@ -344,7 +341,7 @@ def test_gemini_without_blocking_over_either_transport(transport, behave, row):
         options = {"base_url": url, "timeout": int(SHORT_S * 1_000)}
         own = httpx2.AsyncClient(timeout=SHORT_S) if transport == "httpx2" else None
         client = genai.Client(
-            api_key="k", http_options=types.HttpOptions(**options, httpx_async_client=own)
+            api_key="k", http_options=genai.types.HttpOptions(**options, httpx_async_client=own)
         )
         try:
             await client.aio.models.generate_content(model="m", contents="hello")

@@ -1,6 +1,5 @@
 """A model that would not answer says so in a success; it is found by the shape of the answer."""
 
-import openai
 import pytest
 
 from holdfast.classify.refusal import raise_if_refused, refusal_of
@@ -10,6 +9,7 @@ from tests.classify import rows
 from tests.classify.models import ask_anthropic, ask_gemini, ask_openai, completion
 from tests.classify.rows import row_of
 from tests.classify.servers import Server, http_answer
+from tests.first_use import openai
 
 REFUSALS = {
     "chat completion, filtered": (ask_openai, completion("", finish_reason="content_filter")),

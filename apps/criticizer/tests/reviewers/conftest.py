@@ -5,10 +5,12 @@ import pytest
 from apps.criticizer.tests.change_server import ROPE_DIFF
 from apps.criticizer.tests.llm_server import LlmServer
 from criticizer.change import Change
-from criticizer.reviewers.anthropic import AnthropicModel
 from criticizer.reviewers.contract import Reviewed
 from criticizer.reviewers.model import Limits, ModelReviewer, Prices
-from criticizer.reviewers.openai import OpenAIModel
+from tests.first_use import OnFirstUse
+
+through_anthropic = OnFirstUse("criticizer.reviewers.anthropic")
+through_openai = OnFirstUse("criticizer.reviewers.openai")
 
 KEY = "sk-t0k3n-t0k3n-t0k3n-t0k3n"
 
@@ -31,9 +33,9 @@ def made_reviewer(llm: LlmServer, dialect: str) -> Callable[..., ModelReviewer]:
     def made(*, limits: Limits | None = None, prices: Prices | None = None, **options):
         given = {"key": KEY, "prices": prices or Prices(), **options}
         if dialect == "openai":
-            model = OpenAIModel("test-model", url=llm.base_url, **given)
+            model = through_openai.OpenAIModel("test-model", url=llm.base_url, **given)
         else:
-            model = AnthropicModel("test-model", url=llm.url, **given)
+            model = through_anthropic.AnthropicModel("test-model", url=llm.url, **given)
         return ModelReviewer(model, limits=limits or Limits())
 
     return made

@@ -15,11 +15,10 @@ from apps.criticizer.tests.llm_server import (
     critique,
     finding,
 )
-from apps.criticizer.tests.reviewers.conftest import KEY
+from apps.criticizer.tests.reviewers.conftest import KEY, through_openai
 from criticizer.reviewers.answers import SCHEMA
 from criticizer.reviewers.errors import MalformedAnswer, Refused
 from criticizer.reviewers.model import Limits, ModelReviewer, Prices
-from criticizer.reviewers.openai import OpenAIModel
 from criticizer.reviewers.rules import REVIEWER_RULES
 from holdfast.classify import classify
 from tests.deployed.scripted_server import Reply
@@ -277,7 +276,7 @@ def test_findings_are_in_the_order_of_files_and_lines(reviewer, reviewed, llm):
 
 
 def test_an_openai_endpoint_may_take_less_strict_forms(llm, reviewed):
-    model = OpenAIModel(
+    model = through_openai.OpenAIModel(
         "m",
         url=llm.base_url,
         key=None,
