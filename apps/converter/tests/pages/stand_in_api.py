@@ -73,9 +73,12 @@ class StandInApi:
     most_at_once: int = 0
     reading: threading.Event = field(default_factory=threading.Event)
     """While it is not set, uploads are begun and not read to their end."""
+    answering_retries: threading.Event = field(default_factory=threading.Event)
+    """While it is not set, retries are made and not answered."""
 
     def __post_init__(self) -> None:
         self.reading.set()
+        self.answering_retries.set()
         self._at_once = 0
         self._streams: set[asyncio.Queue[str]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -117,6 +120,7 @@ class StandInApi:
 
     def close(self) -> None:
         self.reading.set()
+        self.answering_retries.set()
         self._server.request_stop()
         self._server.wait(10)
 
@@ -187,6 +191,7 @@ class StandInApi:
         row = self._row(request)
         row |= {"state": "queued", "says": WORDS["queued"], "attempt": 0, "finished_at": None}
         row |= {"error_code": None, "error_message": None, "can_retry": False}
+        await asyncio.to_thread(self.answering_retries.wait)
         return JSONResponse(row)
 
     async def _remove(self, request: Request) -> Response:

@@ -155,6 +155,20 @@ def test_a_retry_that_comes_too_late_says_so_in_its_row(api, look):
     expect(row(page, "a.pdf").locator(".line")).to_have_text("The file is being converted already.")
 
 
+def test_a_file_can_be_removed_while_the_answer_to_its_retry_is_on_its_way(api, look):
+    api.add("a.pdf", "failed")
+    api.answering_retries.clear()
+    page = look()
+    page.get_by_role("button", name="Retry a.pdf").click()
+    api.until(lambda: bool(api.asked))
+    api.tell("queued")
+    expect(row(page, "a.pdf")).to_contain_text("Waiting")
+
+    page.get_by_role("button", name="Remove a.pdf").click()
+
+    expect(page.get_by_role("button", name="Keep it")).to_be_focused()
+
+
 def test_a_file_is_removed_once_that_is_confirmed(api, look):
     api.add("a.pdf", "complete")
     api.add("b.pdf", "complete")

@@ -78,7 +78,8 @@ export class Queue {
 
 class Row {
   #trouble = null;
-  #busy = false;
+  // By action: a retry shows before its answer is here, and must not swallow what is pressed next.
+  #underWay = new Set();
 
   constructor(template, { retry, remove }) {
     this.item = null;
@@ -154,15 +155,15 @@ class Row {
   }
 
   async #do(action) {
-    if (this.#busy) return;
-    this.#busy = true;
+    if (this.#underWay.has(action)) return;
+    this.#underWay.add(action);
     this.#trouble = null;
     try {
       await action(this.item);
     } catch (error) {
       this.#trouble = error.message;
     } finally {
-      this.#busy = false;
+      this.#underWay.delete(action);
       this.#showState();
     }
   }
