@@ -1,5 +1,6 @@
 """Decisions become rows, all of them or nothing, and only from the revision they were made."""
 
+import json
 from contextlib import suppress
 
 import pytest
@@ -201,6 +202,68 @@ class ApplyConformance:
             (line,) = store.ledger(job.id)
             assert line.entry == decisions[job].entry
             assert (line.revision, line.state) == (job.revision + 1, decisions[job].change.state)
+
+    def test_many_completions_and_retries_do_exactly_what_the_model_says(
+        self, store: Store
+    ) -> None:
+        submitted(store, 90, stage="send")
+        texts = ["007", "3.0", "null", "naïve 🙂 \u2028", 'a "quoted" \\u0041', "", "x" * 5_000]
+        decisions = {
+            job: decided(
+                job,
+                Done(json.dumps(texts[number % len(texts)], ensure_ascii=False))
+                if number % 3
+                else Failed(PASSING_FAILURE._replace(message=texts[number % len(texts)])),
+                now=after(number),
+            )
+            for number, job in enumerate(claim(store, limit=90))
+        }
+
+        assert store.apply([*decisions.values()]) == {job.id for job in decisions}
+
+        assert store.get([job.id for job in decisions]) == {
+            job.id: evolve(job, decision) for job, decision in decisions.items()
+        }
+        for job, decision in decisions.items():
+            (line,) = store.ledger(job.id)
+            assert line.entry == decision.entry
+            assert (line.revision, line.state) == (job.revision + 1, decision.change.state)
+
+    @pytest.mark.parametrize("stale", [[0], [20], [49], [3, 40]])
+    def test_one_stale_among_many_does_not_hold_up_the_others(
+        self, store: Store, stale: list[int]
+    ) -> None:
+        submitted(store, 50, stage="send")
+        jobs = claim(store, limit=50)
+        decisions = [
+            decided(job, Done('"sent"') if number < 35 else Failed(PASSING_FAILURE), now=after(2))
+            for number, job in enumerate(jobs)
+        ]
+        moved_on = {jobs[number].id for number in stale}
+        for number in stale:
+            after_event(store, jobs[number], Interrupted(), now=after(1))
+
+        assert store.apply(decisions) == {job.id for job in jobs} - moved_on
+
+        for job, decision in zip(jobs, decisions, strict=True):
+            (line,) = store.ledger(job.id)
+            assert (line.entry == decision.entry) == (job.id not in moved_on)
+            assert (read(store, job.id) == evolve(job, decision)) == (job.id not in moved_on)
+
+    def test_two_decisions_about_one_job_of_a_large_batch_are_applied_in_their_order(
+        self, store: Store
+    ) -> None:
+        submitted(store, 40, stage="send")
+        jobs = claim(store, limit=40)
+        first = decided(jobs[0], Failed(PASSING_FAILURE), now=after(1))
+        second = decided(evolve(jobs[0], first), CancelRequested("ada"), now=after(2))
+        others = [decided(job, Done('"sent"'), now=after(1)) for job in jobs[1:]]
+
+        assert store.apply([first, *others, second]) == {job.id for job in jobs}
+
+        assert read(store, jobs[0].id).state is JobState.CANCELLED
+        kinds = [line.entry.kind for line in store.ledger(jobs[0].id)]
+        assert kinds == [Kind.RETRIED, Kind.CANCELLED]
 
     def test_the_ledger_tells_the_whole_story_in_order(self, store: Store) -> None:
         job = started(store)
