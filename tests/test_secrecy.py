@@ -65,14 +65,24 @@ def test_of_very_many_values_those_named_longest_ago_are_forgotten():
     assert "filler-0-k9Zx3Q" not in secrecy.values
 
 
+def test_a_known_value_made_of_words_and_numbers_is_found_among_texts_with_other_numbers():
+    secrecy = Secrecy()
+    secrecy.keep(["gate 48 opens at 29"])
+
+    for number in (47, 48, 49):
+        shown = secrecy.safe_text(f"the gate {number} opens at 29 today", MAX_MESSAGE_LENGTH)
+
+        assert ("[redacted:" in shown) == (number == 48)
+
+
 def test_knowing_a_value_again_keeps_what_was_remembered():
     secrecy = Secrecy()
     secrecy.keep([OLD, NEW])
-    current = secrecy._current
+    state = secrecy.state
 
     secrecy.keep([OLD])
 
-    assert secrecy._current is current
+    assert secrecy.state is state
 
 
 @pytest.mark.parametrize("values", [NEW, NEW.encode(), [7], [NEW, NEW.encode()], [None]])

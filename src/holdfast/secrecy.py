@@ -35,28 +35,26 @@ class _Current(NamedTuple):
     redactor: Redactor
     remember: Callable[[str], str]
     remember_safe: Callable[[str, int], str]
-    remember_name: Callable[[str, int], str]
+    stays: Callable[[bytes, int], bool]
+    """Whether all texts of this shape are shown as they are."""
 
     @classmethod
     def of(cls, redactor: Redactor) -> _Current:
         def safe(text: str, limit: int) -> str:
             return clean_text(redactor.text(text, limit=limit), limit)
 
+        def stays(shape: bytes, limit: int) -> bool:
+            zeroed = text_of(shape)
+            alike = with_other_numbers(zeroed)
+            return (
+                alike is not None
+                and remember_safe(alike, limit) == alike
+                and not redactor.may_know(zeroed)
+            )
+
         remembering = lru_cache(_REMEMBERED_TEXTS)
         remember_safe = remembering(safe)
-
-        @remembering
-        def stays(shape: bytes, limit: int) -> bool:
-            """Whether texts of this shape are shown as they are, but for known values."""
-            alike = with_other_numbers(text_of(shape))
-            return alike is not None and remember_safe(alike, limit) == alike
-
-        def safe_but_for_numbers(text: str, limit: int) -> str:
-            if stays(shape_of(text), limit) and not redactor.knows(text):
-                return text
-            return remember_safe(text, limit)
-
-        return cls(redactor, remembering(redactor.text), safe_but_for_numbers, remember_safe)
+        return cls(redactor, remembering(redactor.text), remember_safe, remembering(stays))
 
 
 class Secrecy:
@@ -66,7 +64,8 @@ class Secrecy:
         self._lock = threading.Lock()
         self._values: dict[str, None] = {}
         self._names: frozenset[str] = frozenset()
-        self._current = _Current.of(Redactor())
+        self.state = _Current.of(Redactor())
+        """What is secret now: another object after every change of it."""
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -77,11 +76,6 @@ class Secrecy:
     def names(self) -> tuple[str, ...]:
         """The names whose values are secret, besides those that always are."""
         return tuple(sorted(self._names))
-
-    @property
-    def state(self) -> object:
-        """What is secret now: another object after every change of it."""
-        return self._current
 
     def keep(self, values: Iterable[str], *, names: Iterable[str] = ()) -> int:
         """Hide these values from now on, and what stands under these names.
@@ -98,7 +92,7 @@ class Secrecy:
             latest = dict.fromkeys(list(known)[-MAX_VALUES:])
             all_names = self._names.union(more_names)
             if latest.keys() != self._values.keys() or all_names != self._names:
-                self._current = _Current.of(
+                self.state = _Current.of(
                     Redactor(known_values=latest, extra_keys=sorted(all_names))
                 )
             self._values, self._names = latest, all_names
@@ -110,7 +104,7 @@ class Secrecy:
             plain = str.__str__(text)
         except TypeError:
             return _UNREADABLE
-        current = self._current
+        current = self.state
         if len(plain) <= _MAX_REMEMBERED_LENGTH:
             return current.remember(plain)
         return current.redactor.text(plain, limit=limit)
@@ -121,20 +115,22 @@ class Secrecy:
             plain = str.__str__(text)
         except TypeError:
             return _UNREADABLE
-        current = self._current
-        if len(plain) <= _MAX_REMEMBERED_LENGTH:
-            return current.remember_safe(plain, limit)
-        return clean_text(current.redactor.text(plain, limit=limit), limit)
+        current = self.state
+        if len(plain) > _MAX_REMEMBERED_LENGTH:
+            return clean_text(current.redactor.text(plain, limit=limit), limit)
+        if current.stays(shape_of(plain), limit):
+            return plain
+        return current.remember_safe(plain, limit)
 
     def safe_name(self, name: str, limit: int) -> str:
         """As `safe_text`, for names: there are few of them, and none is like another."""
         if len(name) > _MAX_REMEMBERED_LENGTH:
             return self.safe_text(name, limit)
-        return self._current.remember_name(name, limit)
+        return self.state.remember_safe(name, limit)
 
     def value(self, value: object) -> Any:  # noqa: ANN401 - of the shape of what came in
         """The value without its secrets: names first, then the texts inside."""
-        current = self._current
+        current = self.state
         return current.redactor.value(value, text=current.remember)
 
 

@@ -1,14 +1,19 @@
 """How rules are matched, in which order, and what happens when none is."""
 
+import asyncio
 import gc
 import weakref
+from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from holdfast.classify import Rule, classify
+from holdfast.classify import Rule, classify, failure_of
 from holdfast.classify.table import Table, classify_by
-from holdfast.core.failure import Category, Severity
-from holdfast.errors import GiveUp, InvalidPolicy
+from holdfast.classify.verdicts import INVALID
+from holdfast.core.failure import Category, Failure, Severity
+from holdfast.errors import GiveUp, InvalidPolicy, RetryLater
 from tests.classify.library import NOW, RETRY, STOP, LibraryError, LibraryTimeout, from_module
 
 
@@ -71,6 +76,48 @@ def test_a_rule_that_raises_is_passed_over_and_noted():
 
     assert failure.error_class == "MY_STOP"
     assert failure.stack.startswith("a rule raised ZeroDivisionError: oops\n")
+
+
+def test_a_rule_that_reads_answers_is_asked_only_where_there_may_be_one():
+    asked = []
+
+    def judge(error, now):
+        asked.append(error)
+
+    table = Table([Rule(Exception, judge, reads_answer=True), Rule(Exception, INVALID)])
+    bare, with_answer, derived = OSError("x"), OSError("x"), LibraryError("x")
+    with_answer.response = object()
+
+    for error in (bare, with_answer, derived):
+        assert classify_by(error, [], table=table, now=NOW).error_class == "INVALID"
+        assert table.verdict_on(error, now=NOW) is INVALID
+        assert classify(error, table.rules, now=NOW).error_class == "INVALID"
+
+    assert asked == [with_answer] * 3 + [derived] * 3
+
+
+@pytest.mark.parametrize(
+    "error", [asyncio.CancelledError(), KeyboardInterrupt(), RetryLater(after=1)]
+)
+def test_what_is_no_failure_becomes_none(error):
+    assert failure_of(error, now=NOW) is None
+    with pytest.raises(type(error)):
+        classify(error, now=NOW)
+
+
+@given(
+    message=st.text(st.characters(exclude_categories=[])),
+    kind=st.sampled_from([ValueError, TimeoutError, KeyError, LibraryError]),
+    told=st.none() | st.text(st.characters(exclude_categories=[])),
+)
+def test_a_classified_failure_is_as_safe_as_one_that_was_checked(message, kind, told):
+    def judge(error, now):
+        return replace(RETRY, message=told, retry_after_us=5)
+
+    for rules in ([], [Rule(Exception, judge)]):
+        failure = classify(kind(message), rules, now=NOW)
+
+        assert Failure(**failure._asdict()) == failure
 
 
 def test_what_no_rule_knows_is_a_bug_and_not_retried():

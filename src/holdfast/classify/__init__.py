@@ -1,6 +1,6 @@
 """What an exception means for the job whose handler raised it."""
 
-from holdfast.classify.everywhere import EVERYWHERE, classify, usual_verdict
+from holdfast.classify.everywhere import EVERYWHERE, classify, failure_of, usual_verdict
 from holdfast.classify.http_status import not_found_yet
 from holdfast.classify.libraries import LIBRARIES
 from holdfast.classify.provider import ProviderError
@@ -23,6 +23,7 @@ __all__ = [
     "answer_rules",
     "classify",
     "exit_code_rule",
+    "failure_of",
     "is_failure",
     "not_found_yet",
     "raise_if_refused",

@@ -49,11 +49,19 @@ def describe(exception: BaseException) -> Description:
     causes and the members of exception groups.
     """
     kind, message = type_name(exception), message_of(exception)
-    stack = "\n".join(_stack_lines(exception, f"{kind}: {_inner(message)}"))
-    if len(stack) > MAX_STACK_LENGTH:
-        # All it is made of is safe by now, so that only its length has to be seen to.
-        stack = clean_text(stack, MAX_STACK_LENGTH)
-    return Description(kind, message or kind, stack)
+    return Description(kind, message or kind, stack_of(exception, kind, message))
+
+
+def stack_of(exception: BaseException, kind: str, message: str) -> str:
+    """The exception's stack, below its type and message as they were found before."""
+    lines = [_headline(kind, message), *_frame_lines(exception.__traceback__)]
+    if isinstance(exception, BaseExceptionGroup):
+        lines += _member_lines(exception)
+    if exception.__cause__ is not None or exception.__context__ is not None:
+        lines += _cause_lines(exception)
+    stack = "\n".join(lines)
+    # All it is made of is safe by now, so that only its length has to be seen to.
+    return stack if len(stack) <= MAX_STACK_LENGTH else clean_text(stack, MAX_STACK_LENGTH)
 
 
 def type_name(exception: BaseException) -> str:
@@ -70,16 +78,21 @@ def type_name(exception: BaseException) -> str:
 def message_of(exception: BaseException, limit: int = MAX_MESSAGE_LENGTH) -> str:
     """What the exception says of itself, or why it cannot."""
     try:
-        text = complaints_of(exception) or str(exception)
+        said = None
+        if type(exception).__name__ == "ValidationError":
+            said = complaints_of(exception)
+        text = said or str(exception)
     except Exception as error:  # noqa: BLE001 - an exception's own str may raise anything
         text = f"<str() of this exception raised {type_name(error)}>"
     return safe_text(text, limit)
 
 
 def complaints_of(exception: BaseException) -> str | None:
-    """What pydantic found wrong, without the values: it shows the ends of long ones itself."""
-    kind = type(exception)
-    if kind.__name__ != "ValidationError" or not kind.__module__.startswith("pydantic"):
+    """What pydantic found wrong, if this is its `ValidationError`, without the values.
+
+    It shows the ends of long ones itself.
+    """
+    if not type(exception).__module__.startswith("pydantic"):
         return None
     found = exception.errors(include_url=False, include_input=False)  # type: ignore[attr-defined]
     lines = [
@@ -121,28 +134,29 @@ def _leaves_of(group: BaseException) -> Iterator[BaseException]:
             yield exception
 
 
-def _stack_lines(exception: BaseException, headline: str) -> list[str]:
-    lines = [headline]
-    for cause in causes_of(exception):
-        if cause is not exception:
-            lines.append(f"caused by {_headline(cause)}")
+def _cause_lines(exception: BaseException) -> list[str]:
+    lines: list[str] = []
+    for cause in causes_of(exception)[1:]:
+        lines.append(f"caused by {_headline(type_name(cause), message_of(cause))}")
         lines += _frame_lines(cause.__traceback__)
         if isinstance(cause, BaseExceptionGroup):
-            for member in islice(leaves_of(cause), _SHOWN_MEMBERS):
-                lines.append(f"member {_headline(member)}")
-                lines += _frame_lines(member.__traceback__)
+            lines += _member_lines(cause)
     return lines
 
 
-def _headline(exception: BaseException) -> str:
-    return f"{type_name(exception)}: {_inner(message_of(exception))}"
+def _member_lines(group: BaseException) -> list[str]:
+    lines: list[str] = []
+    for member in islice(leaves_of(group), _SHOWN_MEMBERS):
+        lines.append(f"member {_headline(type_name(member), message_of(member))}")
+        lines += _frame_lines(member.__traceback__)
+    return lines
 
 
-def _inner(message: str) -> str:
-    """A message inside a stack, where it is one among several."""
-    if len(message) <= _INNER_MESSAGE_LENGTH:
-        return message
-    return clean_text(message, _INNER_MESSAGE_LENGTH)
+def _headline(kind: str, message: str) -> str:
+    """What an exception says inside a stack, where its message is one among several."""
+    if len(message) > _INNER_MESSAGE_LENGTH:
+        message = clean_text(message, _INNER_MESSAGE_LENGTH)
+    return f"{kind}: {message}"
 
 
 def _frame_lines(traceback: TracebackType | None) -> list[str]:

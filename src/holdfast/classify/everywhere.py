@@ -8,7 +8,7 @@ from typing import Final
 from holdfast.classify.libraries import LIBRARIES
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.standard import GIVE_UP, STANDARD
-from holdfast.classify.table import Table, classify_by
+from holdfast.classify.table import Table, failure_by
 from holdfast.core.failure import Failure
 from holdfast.core.instant import Instant
 
@@ -22,9 +22,19 @@ def classify(exception: BaseException, rules: Sequence[Rule] = (), *, now: Insta
     `rules` come first, then those that hold everywhere; `now` dates a Retry-After. What is no
     failure (a cancellation, a signal, an exit, a postponement) is raised again as it came.
     """
+    failure = failure_of(exception, rules, now=now)
+    if failure is None:
+        raise exception
+    return failure
+
+
+def failure_of(
+    exception: BaseException, rules: Sequence[Rule] = (), *, now: Instant
+) -> Failure | None:
+    """As `classify`; None for what is no failure."""
     # A handler that gives up knows better than any rule.
     first = (GIVE_UP, *rules) if rules else ()
-    return classify_by(exception, first, table=EVERYWHERE, now=now)
+    return failure_by(exception, first, table=EVERYWHERE, now=now)
 
 
 def usual_verdict(exception: BaseException, *, now: Instant) -> Verdict | None:

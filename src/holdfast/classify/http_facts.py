@@ -60,14 +60,14 @@ def read(found: object, path: tuple[str, ...]) -> object:
     return found
 
 
-def carries_nothing(exception: BaseException) -> bool:
-    """Whether it is one of Python's own exceptions as it was raised: most that have no answer."""
-    return not type(exception).__flags__ & _DEFINED_IN_PYTHON and not exception.__dict__
+def may_carry_answer(exception: BaseException) -> bool:
+    """Whether it is more than one of Python's own exceptions as it was raised: those never do."""
+    return bool(type(exception).__flags__ & _DEFINED_IN_PYTHON or exception.__dict__)
 
 
 def status_of(exception: BaseException) -> int | None:
     """The HTTP status the exception carries, if it is a plain integer from 100 to 599."""
-    if carries_nothing(exception):
+    if not may_carry_answer(exception):
         return None
     for name, inner in _STATUS_PATHS:
         try:
@@ -84,7 +84,7 @@ def status_of(exception: BaseException) -> int | None:
 
 def headers_of(exception: BaseException) -> dict[str, str]:
     """The response headers the exception carries, by lower-case name; empty when there are none."""
-    if carries_nothing(exception):
+    if not may_carry_answer(exception):
         return {}
     for name, inner in _HEADER_PATHS:
         try:

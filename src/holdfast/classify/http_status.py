@@ -83,7 +83,7 @@ def not_found_yet(*, attempts: int = 3) -> Rule:
     def judge(exception: BaseException, _now: Instant) -> Verdict | None:
         return verdict if status_of(exception) == _NOT_FOUND_STATUS else None
 
-    return Rule(Exception, judge)
+    return Rule(Exception, judge, reads_answer=True)
 
 
 def _quota_is_spent(exception: BaseException) -> bool:

@@ -42,7 +42,9 @@ class _Places:
 
     def along(self, traceback: TracebackType | None, *, most: int) -> list[str]:
         """Return file, line and function of each place that a traceback leads through."""
-        names = self._current()
+        names, secrecy = self._names, OF_THIS_PROCESS.state
+        if names.secrecy is not secrecy:
+            names = self._names = _Names(secrecy)
         by_code = names.by_code
         places: list[str] = []
         while traceback is not None and len(places) < most:
@@ -50,14 +52,11 @@ class _Places:
                 places.append(by_code[id(traceback.tb_frame.f_code)][traceback.tb_lineno])
             except KeyError:
                 places.append(names.add(traceback))
+                if names.is_full():
+                    names = self._names = _Names(secrecy)
+                    by_code = names.by_code
             traceback = traceback.tb_next
         return places
-
-    def _current(self) -> _Names:
-        names, secrecy = self._names, OF_THIS_PROCESS.state
-        if names.secrecy is not secrecy or names.is_full():
-            names = self._names = _Names(secrecy)
-        return names
 
 
 places_along: Final = _Places().along

@@ -100,11 +100,14 @@ class Rule:
     `verdict` may be a function of the exception and the current instant; its None means that the
     rule does not apply, and the search goes on.
     `speaks_http=False` says that a `code` or `status` of the exception is of another protocol.
+    `reads_answer=True` says that the rule goes by the HTTP response that the exception carries, and
+    need not be asked about one that carries none.
     """
 
     match: type[BaseException] | str | tuple[type[BaseException] | str, ...]
     verdict: Verdict | Judge
     speaks_http: bool = True
+    reads_answer: bool = False
 
     def __post_init__(self) -> None:
         _check_match(self.match)

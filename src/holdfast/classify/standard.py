@@ -112,7 +112,7 @@ STANDARD: Final[tuple[Rule, ...]] = (
     Rule(UnavailableError, replace(NETWORK, blames_upstream=False)),
     Rule(StaleRevision, CONFLICT),
     Rule(ConflictError, CONFLICT_FINAL),
-    Rule(Exception, verdict_of_response),
+    Rule(Exception, verdict_of_response, reads_answer=True),
     Rule(ssl.SSLCertVerificationError, AUTH),
     Rule(ssl.SSLError, NETWORK),
     Rule(TimeoutError, TIMEOUT),

@@ -5,19 +5,26 @@ from __future__ import annotations
 from asyncio import CancelledError
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Final, TypeAlias
 from weakref import ref
 
 from holdfast.classify.describe import (
     causes_of,
-    describe,
     leaves_of,
     message_of,
+    stack_of,
     type_name,
 )
-from holdfast.classify.http_facts import retry_after_us_of, status_of
+from holdfast.classify.http_facts import may_carry_answer, retry_after_us_of, status_of
 from holdfast.classify.rule import Judge, Rule, Verdict
-from holdfast.core.failure import BUG, MAX_MESSAGE_LENGTH, Category, Failure
+from holdfast.core.failure import (
+    BUG,
+    MAX_MESSAGE_LENGTH,
+    MAX_STACK_LENGTH,
+    Category,
+    Failure,
+    clean_text,
+)
 from holdfast.core.instant import Instant
 from holdfast.core.retry import MAX_ATTEMPTS
 from holdfast.errors import RetryLater
@@ -29,6 +36,11 @@ MAX_EXCEPTIONS: Final = 256
 """How many exceptions one classification looks at, causes and members together."""
 
 _NOT_FAILURES: Final = (CancelledError, KeyboardInterrupt, SystemExit, GeneratorExit, RetryLater)
+_SELDOM_FAILURES: Final = (*_NOT_FAILURES, BaseExceptionGroup)
+
+_Finding: TypeAlias = tuple[Verdict, int | None, int | None, bool]
+"""A verdict, with the HTTP status and the Retry-After that the judged exception carried, and
+whether it blames the upstream."""
 
 
 class Table:
@@ -52,7 +64,10 @@ class Table:
 
     def verdict_on(self, exception: BaseException, *, now: Instant) -> Verdict | None:
         """What the first rule with something to say says; None when none has, or can."""
+        has_answer = may_carry_answer(exception)
         for rule in self.rules_for(type(exception)):
+            if rule.reads_answer and not has_answer:
+                continue
             # Reading a foreign exception may run foreign code, and that may raise anything.
             with suppress(Exception):
                 verdict = rule.judge(exception, now)
@@ -85,49 +100,62 @@ def classify_by(
     group, the gravest member decides. What nothing matches is a bug, which is not retried.
     What is no failure (see `is_failure`) is raised again as it came.
     """
-    if not is_failure(exception):
+    failure = failure_by(exception, rules, table=table, now=now)
+    if failure is None:
         raise exception
-    search = _Search(rules, table, now)
-    found = search.finding_on(exception)
-    described = describe(exception)
-    verdict = found.verdict
-    stack = described.stack
-    told = verdict.message
-    return Failure(
-        error_class=verdict.error_class,
-        message=safe_text(told, MAX_MESSAGE_LENGTH) if told else described.message,
-        category=verdict.effective_category,
-        retryable=verdict.retryable,
-        severity=verdict.effective_severity,
-        outcome_known=verdict.outcome_known,
-        http_status=found.http_status,
-        retry_after_us=found.retry_after_us,
-        attempts=verdict.attempts,
-        own_budget=verdict.own_budget,
-        blames_upstream=found.blames_upstream,
-        exception_type=described.exception_type,
-        stack="\n".join((*search.troubles, stack)) if search.troubles else stack,
+    return failure
+
+
+def failure_by(
+    exception: BaseException, rules: Sequence[Rule], *, table: Table, now: Instant
+) -> Failure | None:
+    """As `classify_by`; None for what is no failure."""
+    if isinstance(exception, _SELDOM_FAILURES) and not is_failure(exception):
+        return None
+    troubles: list[str] = []
+    if (
+        exception.__cause__ is not None
+        or exception.__context__ is not None
+        or isinstance(exception, BaseExceptionGroup)
+    ):
+        found = _Search(rules, table, now, troubles).finding_on(exception)
+    else:
+        found = _found_on(exception, rules, table, now, troubles) or _bug(exception, table, now)
+    verdict, http_status, retry_after_us, blames_upstream = found
+    kind, message = type_name(exception), message_of(exception)
+    stack = stack_of(exception, kind, message)
+    if verdict.message:
+        message = safe_text(verdict.message, MAX_MESSAGE_LENGTH)
+    if troubles:
+        stack = clean_text("\n".join((*troubles, stack)), MAX_STACK_LENGTH)
+    return Failure.of_safe(
+        (
+            verdict.error_class,
+            message or kind or verdict.error_class,
+            verdict.effective_category,
+            verdict.retryable,
+            verdict.effective_severity,
+            verdict.outcome_known,
+            http_status,
+            retry_after_us,
+            verdict.attempts,
+            verdict.own_budget,
+            blames_upstream,
+            kind,
+            stack,
+        )
     )
 
 
-class _Finding(NamedTuple):
-    """A verdict with what the judged exception carried."""
-
-    verdict: Verdict
-    http_status: int | None
-    retry_after_us: int | None
-    blames_upstream: bool
-
-    @property
-    def gravity(self) -> tuple[bool, bool, int, int]:
-        """Orders the members of a group: one that cannot succeed decides for all."""
-        verdict = self.verdict
-        return (
-            not verdict.retryable,
-            verdict.effective_category is Category.CRITICAL,
-            -(verdict.attempts or MAX_ATTEMPTS),
-            self.retry_after_us or 0,
-        )
+def _gravity(finding: _Finding) -> tuple[bool, bool, int, int]:
+    """Orders the members of a group: one that cannot succeed decides for all."""
+    verdict, _, retry_after_us, _ = finding
+    return (
+        not verdict.retryable,
+        verdict.effective_category is Category.CRITICAL,
+        -(verdict.attempts or MAX_ATTEMPTS),
+        retry_after_us or 0,
+    )
 
 
 class _Search:
@@ -135,11 +163,13 @@ class _Search:
 
     __slots__ = ("exceptions_left", "now", "rules", "table", "troubles")
 
-    def __init__(self, rules: Sequence[Rule], table: Table, now: Instant) -> None:
+    def __init__(
+        self, rules: Sequence[Rule], table: Table, now: Instant, troubles: list[str]
+    ) -> None:
         self.rules = rules
         self.table = table
         self.now = now
-        self.troubles: list[str] = []
+        self.troubles = troubles
         self.exceptions_left = MAX_EXCEPTIONS
 
     def finding_on(self, exception: BaseException) -> _Finding:
@@ -151,49 +181,68 @@ class _Search:
                 members = filter(is_failure, leaves_of(candidate))
                 findings = [self.finding_on(member) for member in members]
                 if findings:
-                    return max(findings, key=lambda finding: finding.gravity)
-            found = self._verdict_on(candidate)
+                    return max(findings, key=_gravity)
+            found = _found_on(candidate, self.rules, self.table, self.now, self.troubles)
             if found is not None:
-                rule, verdict = found
-                return self._finding(candidate, verdict, speaks_http=rule.speaks_http)
-        return self._finding(exception, _BUG, speaks_http=True)
+                return found
+        return _bug(exception, self.table, self.now)
 
-    def _verdict_on(self, exception: BaseException) -> tuple[Rule, Verdict] | None:
-        for rule in self.rules:
-            try:
-                verdict = rule.verdict_on(exception, now=self.now)
-            except Exception as error:  # noqa: BLE001 - a broken rule must not hide the failure
-                self._note(error)
-                continue
-            if verdict is not None:
-                return rule, verdict
-        for rule in self.table.rules_for(type(exception)):
-            try:
-                verdict = rule.judge(exception, self.now)
-            except Exception as error:  # noqa: BLE001 - as above
-                self._note(error)
-                continue
-            if verdict is not None:
-                return rule, verdict
-        return None
 
-    def _note(self, error: Exception) -> None:
-        self.troubles.append(f"a rule raised {type_name(error)}: {message_of(error, 200)}")
+def _bug(exception: BaseException, table: Table, now: Instant) -> _Finding:
+    return _finding(exception, _BUG, table, now, speaks_http=True)
 
-    def _finding(
-        self, exception: BaseException, verdict: Verdict, *, speaks_http: bool
-    ) -> _Finding:
-        retry_after_us = None
+
+def _found_on(
+    exception: BaseException,
+    rules: Sequence[Rule],
+    table: Table,
+    now: Instant,
+    troubles: list[str],
+) -> _Finding | None:
+    """What is found on this very exception; None when no rule knows it."""
+    has_answer = may_carry_answer(exception)
+    for rule in rules:
+        if rule.reads_answer and not has_answer:
+            continue
+        try:
+            verdict = rule.verdict_on(exception, now=now)
+        except Exception as error:  # noqa: BLE001 - a broken rule must not hide the failure
+            troubles.append(_trouble(error))
+            continue
+        if verdict is not None:
+            speaks_http = has_answer and rule.speaks_http
+            return _finding(exception, verdict, table, now, speaks_http=speaks_http)
+    for rule in table.rules_for(type(exception)):
+        if rule.reads_answer and not has_answer:
+            continue
+        said = rule.verdict
+        try:
+            verdict = said if isinstance(said, Verdict) else said(exception, now)
+        except Exception as error:  # noqa: BLE001 - as above
+            troubles.append(_trouble(error))
+            continue
+        if verdict is not None:
+            speaks_http = has_answer and rule.speaks_http
+            return _finding(exception, verdict, table, now, speaks_http=speaks_http)
+    return None
+
+
+def _trouble(error: Exception) -> str:
+    return f"a rule raised {type_name(error)}: {message_of(error, 200)}"
+
+
+def _finding(
+    exception: BaseException, verdict: Verdict, table: Table, now: Instant, *, speaks_http: bool
+) -> _Finding:
+    status, retry_after_us = None, verdict.retry_after_us if verdict.retryable else None
+    if speaks_http:
+        status = status_of(exception)
         if verdict.retryable:
-            asked_us = retry_after_us_of(exception, now=self.now) if speaks_http else None
-            retry_after_us = verdict.retry_after_us if asked_us is None else asked_us
-        status = status_of(exception) if speaks_http else None
-        blame = verdict.effective_blame
-        if blame is None:
-            blame = self._usual_blame(exception)
-        return _Finding(verdict, status, retry_after_us, blame)
-
-    def _usual_blame(self, exception: BaseException) -> bool:
-        """A verdict that only gives the failure another name leaves the evidence as it is."""
-        usual = self.table.verdict_on(exception, now=self.now)
-        return usual is not None and bool(usual.effective_blame)
+            asked_us = retry_after_us_of(exception, now=now)
+            retry_after_us = retry_after_us if asked_us is None else asked_us
+    blame = verdict.effective_blame
+    if blame is None:
+        # A verdict that only gives the failure another name leaves the evidence as it is.
+        usual = table.verdict_on(exception, now=now)
+        blame = usual is not None and bool(usual.effective_blame)
+    return verdict, status, retry_after_us, blame

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import Any, Final, NamedTuple, NoReturn, Self, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn, Self, TypeAlias, TypeVar
 
 from holdfast.errors import InvalidDocument, InvalidValue, checked_error_class
 
@@ -104,6 +104,24 @@ class _Facts(NamedTuple):
     stack: str
 
 
+SafeFacts: TypeAlias = tuple[
+    str,
+    str,
+    Category,
+    bool,
+    Severity,
+    bool,
+    int | None,
+    int | None,
+    int | None,
+    bool,
+    bool,
+    str,
+    str,
+]
+"""The fields of `_Facts`, one by one."""
+
+
 class Failure(_Facts):
     """The facts of one failed attempt.
 
@@ -187,6 +205,14 @@ class Failure(_Facts):
             exception_type,
             clean_text(stack, MAX_STACK_LENGTH),
         )
+
+    @classmethod
+    def of_safe(cls, facts: SafeFacts) -> Self:
+        """The failure of facts, in their order, that are as safe and as cut as they need to be.
+
+        For `classify` alone, which sees to that itself: it makes one for every failed attempt.
+        """
+        return tuple.__new__(cls, facts)
 
     def _replace(self, **changes: Any) -> Self:  # noqa: ANN401 - the fields of the tuple
         """The failure with other facts, made as safe as if it were new."""

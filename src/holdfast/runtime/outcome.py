@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from holdfast.classify import classify, is_failure
+from holdfast.classify import failure_of
 from holdfast.classify.describe import describe
 from holdfast.core.event import (
     DeadlinePassed,
@@ -60,10 +60,11 @@ def event_of(
         return Interrupted()
     if isinstance(error, RetryLater):
         return Snoozed(error.after_us, safe_text(error.reason, MAX_MESSAGE_LENGTH) or None)
-    if not is_failure(error):
+    failure = failure_of(error, attempt.bound.rules, now=now)
+    if failure is None:
         doublings = min(attempt.job.interruptions, MOST_DOUBLINGS)
         return Interrupted(after_us=SELF_STOPPED_AFTER_US << doublings)
-    return Failed(classify(error, attempt.bound.rules, now=now))
+    return Failed(failure)
 
 
 def event_of_value(attempt: Attempt, value: Any, *, now: Instant) -> Event:  # noqa: ANN401

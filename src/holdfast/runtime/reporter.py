@@ -227,7 +227,7 @@ class Reporter:
         if type(event) is Suspended and event.asked is not None:
             # Once: deliveries that are there must be seen again as they stand, not made again.
             event = outcome.event = self._ask(job, event, at)
-        if type(event) is Failed and event.alike is None:
+        if type(event) is Failed and event.alike is None and event.failure.attempts is not None:
             stage = plan.stage(job.stage)
             if stage is not None and depends_on_repeats(job, event.failure, stage.retry):
                 event = outcome.event = self._with_past(job, event)

@@ -143,7 +143,11 @@ class Watch:
             self.in_flight -= 1
             if ticket is None:
                 return False
-            limited = type(event) is Failed and self._note_rate_limit(event.failure, at)
+            limited = (
+                type(event) is Failed
+                and event.failure.retry_after_us is not None
+                and self._note_rate_limit(event.failure, at)
+            )
             if ticket.permit is not None:
                 permit = ticket.permit
                 self.trials.append(TrialEnded(permit.generation, permit.number, fine))

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
+from holdfast.core.redaction.likeness import zeroed
 from holdfast.core.redaction.looks import is_maskable
 from holdfast.core.redaction.marker import Inspection, Kind
 
@@ -29,6 +30,8 @@ class _Form(NamedTuple):
     value: str
     run: int
     """How many letters and digits it has on end, up to 64."""
+    alike: str
+    """It with other digits, as texts that differ in their numbers only are one text."""
     is_core: bool = False
 
 
@@ -61,9 +64,9 @@ class KnownValues:
                 text = text.replace(form.written, marker)
         return text
 
-    def occurs_in(self, text: str) -> bool:
-        """Tell whether any of the secrets is in the text, in whichever form."""
-        return bool(self.values) and any(form.written in text for form in self._candidates(text))
+    def may_occur_in(self, alike: str) -> bool:
+        """Tell whether any of the secrets may be in a text that is like this one but for digits."""
+        return any(form.alike in alike for form in self._candidates(alike))
 
     def _candidates(self, text: str) -> list[_Form]:
         """The forms that may be in the text: none that has a longer run than the text itself.
@@ -85,8 +88,8 @@ def _plainest_first(form: _Form) -> tuple[bool, int, str]:
 def _forms(value: str) -> tuple[_Form, ...]:
     plain = (value, *_escapes(value))
     return (
-        *(_Form(form, value, _run_of(form)) for form in plain),
-        *(_Form(core, value, _run_of(core), is_core=True) for core in _cores(value)),
+        *(_Form(form, value, _run_of(form), zeroed(form)) for form in plain),
+        *(_Form(core, value, _run_of(core), zeroed(core), is_core=True) for core in _cores(value)),
     )
 
 

@@ -29,6 +29,11 @@ def text_of(shape: bytes) -> str:
     return shape.decode("utf-8", "surrogatepass")
 
 
+def zeroed(text: str) -> str:
+    """Return the text that stands for all of its shape: what is in one of them is in it, zeroed."""
+    return text_of(shape_of(text))
+
+
 def with_other_numbers(text: str) -> str | None:
     """Return the text with other digits in its numbers, the same for all texts that are alike.
 

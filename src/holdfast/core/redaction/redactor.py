@@ -117,9 +117,9 @@ class Redactor:
         except Exception:  # noqa: BLE001 - whatever went wrong, the text may not be shown
             return bare(Kind.UNREADABLE)
 
-    def knows(self, text: str) -> bool:
-        """Tell whether one of the known values stands in the text as it is."""
-        return self._known.occurs_in(text)
+    def may_know(self, zeroed: str) -> bool:
+        """Tell whether a known value may stand in a text of this shape, all its digits zeros."""
+        return self._known.may_occur_in(zeroed)
 
     def value(self, value: object, *, text: Callable[[str], str] | None = None) -> Any:  # noqa: ANN401 - of the shape of what came in
         """The value without its secrets: mappings, sequences and texts as they were, new.
