@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable
-from json.scanner import make_scanner
 from typing import Final, NoReturn, TypeAlias
 
 from holdfast.core.json_flaws import (
@@ -227,7 +226,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 _trusting: Final = json.JSONDecoder(parse_constant=_no_constant)
-_scan: Final = make_scanner(_trusting)  # type: ignore[arg-type] # the decoder, as the library does
+_scan: Final = _trusting.scan_once  # type: ignore[attr-defined] # what `raw_decode` calls
 _strict: Final = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_unique)
 
 
