@@ -29,9 +29,9 @@ from holdfast.runtime.watch import Permit, Watch
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
-BATCH: Final = 250
-"""Few enough that a lane gets its next jobs while it still has some: with more, handlers wait for
-one long claim, and it for them."""
+BATCH: Final = 500
+"""Enough that what every claim costs, waiting for its turn above all, is shared by many jobs; few
+enough that a lane gets its next jobs while it still has some."""
 AGAIN_US: Final = 20_000
 _LESS_URGENT: Final = [priority for priority in PRIORITIES if priority != MOST_URGENT]
 FIRSTS: Final = [first for each in _LESS_URGENT for first in (*[MOST_URGENT] * 9, each)]
