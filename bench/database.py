@@ -138,6 +138,11 @@ def opened_places(wanted: Collection[str], *, fsync: bool) -> Iterator[dict[str,
         yield places | {"postgresql": PostgresPlace(server)}
 
 
+def files_folder(*, fsync: bool) -> Path | None:
+    """Where folders with files are made: in memory, unless flushes are asked for; None is /tmp."""
+    return None if fsync or not os.access(TMPFS, os.W_OK | os.X_OK) else TMPFS
+
+
 def server_url(places: Mapping[str, Place]) -> str | None:
     """The server that the places stand on, where there is one."""
     place = places.get("postgresql")

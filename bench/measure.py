@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 
 from bench.database import Place
 from bench.figure import Figure
@@ -18,6 +19,8 @@ class Conditions:
     places: Mapping[str, Place]
     """Databases by the name that workloads end with: `postgresql`, `sqlite`."""
     quick: bool
+    files: Path | None = None
+    """Where folders with files are made; None where temporary ones usually are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from bench.database import measured_places, opened_places, server_url
+from bench.database import files_folder, measured_places, opened_places, server_url
 from bench.environments import BENCH
 from bench.machine import machine
 from bench.measure import Conditions, rows_of
@@ -39,7 +39,9 @@ def main(*, quick: bool, only: list[str] | None, fsync: bool, output: Path) -> N
     chosen = [each for each in MEASURES if only is None or each.name in only]
     with opened_places({"postgresql"}, fsync=fsync) as places:
         header = machine(fsync=fsync, server_url=server_url(places))
-        conditions = Conditions(measured_places(places, fsync=fsync), quick=quick)
+        conditions = Conditions(
+            measured_places(places, fsync=fsync), quick=quick, files=files_folder(fsync=fsync)
+        )
         rows = progress.told(rows_of(chosen, conditions))
     console.print()
     show(console, rows)

@@ -11,7 +11,14 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from bench.database import Database, Place, measured_places, opened_places, server_url
+from bench.database import (
+    Database,
+    Place,
+    files_folder,
+    measured_places,
+    opened_places,
+    server_url,
+)
 from bench.environments import BENCH, CannotInstall
 from bench.figure import Figure, in_a_line, middle
 from bench.machine import machine
@@ -73,7 +80,9 @@ def main(
         results = _side_by_side(workloads, described, places, progress, quick=quick, repeat=repeat)
         rows = results.rows(workloads, described, quick=quick)
         if OURS in names and measures:
-            conditions = Conditions(measured_places(places, fsync=fsync), quick=quick)
+            conditions = Conditions(
+                measured_places(places, fsync=fsync), quick=quick, files=files_folder(fsync=fsync)
+            )
             rows += progress.told(rows_of(measures, conditions))
     console.print()
     show(console, rows)

@@ -35,9 +35,11 @@ class Server:
 
 
 @contextmanager
-def converter(url: str, variables: Mapping[str, str]) -> Iterator[Server]:
-    """Run server and worker on a database, with folders of their own."""
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as errors:
+def converter(
+    url: str, variables: Mapping[str, str], *, within: Path | None = None
+) -> Iterator[Server]:
+    """Run server and worker on a database, with folders of their own within another."""
+    with tempfile.TemporaryDirectory(dir=within) as folder, tempfile.TemporaryFile("w+") as errors:
         child = subprocess.Popen(
             [sys.executable, "-m", "holdfast", "--json", "up", "--systems", "converter"],
             cwd=folder,

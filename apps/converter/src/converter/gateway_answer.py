@@ -14,10 +14,10 @@ from typing import Final
 MAX_HEADERS: Final = 100
 MAX_HEAD_BYTES: Final = 64 * 1024
 HEAD_END: Final = b"\r\n\r\n"
-_STATUS: Final = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?")
+_STATUS: Final = re.compile(r"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [\t\x20-\x7e\x80-\xff]*)?")
 _HEADER: Final = re.compile(
-    rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*((?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*"
-    rb"[\x21-\x7e\x80-\xff])?)?)[\t ]*"
+    r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*((?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*"
+    r"[\x21-\x7e\x80-\xff])?)?)[\t ]*"
 )
 _LENGTH: Final = re.compile(r"[0-9]{1,15}")
 _CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,15})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?")
@@ -51,7 +51,7 @@ class Head:
 
 def head_of(received: bytes) -> Head:
     """Read a head, without the empty line at its end, or raise `BadAnswer`."""
-    first, *lines = received.split(b"\r\n")
+    first, *lines = received.decode("latin-1").split("\r\n")
     status = _STATUS.fullmatch(first)
     if status is None:
         raise BadAnswer("it does not begin like HTTP/1.1")
@@ -62,9 +62,9 @@ def head_of(received: bytes) -> Head:
         found = _HEADER.fullmatch(line)
         if found is None:
             raise BadAnswer("it has a header that is none")
-        name, value = found[1].decode("ascii").lower(), found[2].decode("latin-1")
+        name, value = found[1].lower(), found[2]
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return _framed(int(status[2]), headers, old=status[1] == b"0")
+    return _framed(int(status[2]), headers, old=status[1] == "0")
 
 
 def chunk_length(line: bytes) -> int:

@@ -50,6 +50,10 @@ class Source(Protocol):
     def size(self) -> int:
         """How many bytes there are in all."""
 
+    @property
+    def whole(self) -> bytes | None:
+        """All of it, where it is at hand and nothing was read."""
+
     async def read(self) -> bytes:
         """Return the next bytes; nothing at the end."""
 
@@ -96,13 +100,14 @@ class GatewayClient:
             "accept": "application/xml",
             **job.trace_headers,
         }
+        whole = source.whole
         patience = Patience(self._timeout_s, self._idle_s)
         with _RaisedAsOurs():
             async with self._wire.call(
                 "POST",
                 f"/convert?mapping={quote(mapping, safe='')}",
                 headers=headers,
-                content=_Counted(source),
+                content=_Counted(source) if whole is None else whole,
                 patience=patience,
             ) as answer:
                 if answer.status != _OK:

@@ -141,7 +141,7 @@ class Wire:
         *,
         headers: Mapping[str, str],
         patience: Patience,
-        content: Content | None = None,
+        content: Content | bytes = b"",
     ) -> AbstractAsyncContextManager[Answer]:
         """Make one call, as long as a block lasts that gets its answer.
 
@@ -211,7 +211,7 @@ class _Call:
     __slots__ = ("_answer", "_connection", "_content", "_head", "_patience", "_taken", "_wire")
 
     def __init__(
-        self, wire: Wire, head: bytes, content: Content | None, patience: Patience
+        self, wire: Wire, head: bytes, content: Content | bytes, patience: Patience
     ) -> None:
         self._wire, self._head, self._content, self._patience = wire, head, content, patience
         self._connection: Connection | None = None
@@ -241,19 +241,18 @@ class _Call:
 async def _sent(
     connection: Connection,
     head: bytes,
-    content: Content | None,
+    content: Content | bytes,
     patience: Patience,
 ) -> bool:
     """Send a call; return whether the gateway took all of it."""
-    unsent = head
     try:
-        if content is not None:
-            while part := await content.read():
-                # The head goes with the first part, so that a small call is one packet.
-                await connection.send(unsent + part, patience)
-                unsent = b""
-        if unsent:
-            await connection.send(unsent, patience)
+        # The head goes with what comes first, so that a small call is one packet.
+        if isinstance(content, bytes):
+            await connection.send(head + content, patience)
+            return True
+        await connection.send(head + await content.read(), patience)
+        while part := await content.read():
+            await connection.send(part, patience)
     except (EarlyAnswer, BrokenPipeError, ConnectionResetError):
         return False  # it may have said why before it stopped listening
     return True

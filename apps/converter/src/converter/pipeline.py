@@ -102,6 +102,7 @@ def conversion_pipeline(
         begun = begin() if is_near else await crew.run(begin)
         if isinstance(begun, int):
             return Converted(result=name, size=begun)
+        results.expect()
         async with begun as source, AwaitedDraft(results, name, crew=crew) as draft:
             await gateway.convert(source, payload.mapping, into=draft, job=job)
             # The gateway is done with it: another file may be sent while this one reaches the disk.

@@ -21,6 +21,7 @@ class Sent:
     """A small PDF."""
 
     size = len(PDF)
+    whole = None
 
     def __init__(self):
         self._parts = [PDF]

@@ -191,6 +191,8 @@ def test_only_200_is_a_success(convert, client, gateway, status):
 class Sent:
     """A PDF that says it has a size."""
 
+    whole = None
+
     def __init__(self, size):
         self.size = size
         self._parts = [PDF]

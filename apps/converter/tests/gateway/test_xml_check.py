@@ -1,5 +1,7 @@
 """Which XML may be kept: well-formed, bounded, and without anything that grows or is fetched."""
 
+import gc
+import weakref
 from contextlib import suppress
 
 import pytest
@@ -137,3 +139,17 @@ def test_an_endless_tag_is_refused(start):
 
 def test_long_text_is_no_tag():
     check_xml(b"<a>" + b"x" * (3 * MAX_TAG_BYTES) + b"</a>")
+
+
+def test_what_was_checked_is_freed_at_once():
+    check = XmlCheck()
+    check.feed(b"<a/>")
+    check.close()
+    freed = weakref.ref(check)
+
+    gc.disable()
+    try:
+        del check
+        assert freed() is None
+    finally:
+        gc.enable()

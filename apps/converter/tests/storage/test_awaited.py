@@ -9,6 +9,7 @@ import pytest
 
 from converter.storage.awaited import GATHERED_BYTES, AwaitedDraft, AwaitedReading
 from converter.storage.crew import Crew
+from converter.storage.disk import DiskStorage
 from converter.storage.errors import StorageMissing
 
 NAME = "job-1.xml"
@@ -46,6 +47,19 @@ def test_what_is_kept_is_read_in_order_and_to_its_end(storage, chunks):
     assert b"".join(parts) == b"".join(chunks)
     assert size == sum(map(len, chunks))
     assert all(len(part) <= 64 * 1024 for part in parts)
+
+
+@pytest.mark.parametrize(("chunks", "whole"), [([b"<a/>"], b"<a/>"), (BIG, None)])
+def test_what_is_small_is_there_whole_until_it_is_read(tmp_path, chunks, whole):
+    async def looked():
+        storage = DiskStorage(tmp_path, label="uploads", min_free_bytes=0)
+        storage.put(NAME, chunks)
+        async with AwaitedReading.open(storage, NAME, crew=Crew()) as reading:
+            before = reading.whole
+            await reading.read()
+            return before, reading.whole
+
+    assert asyncio.run(looked()) == (whole, None)
 
 
 def test_what_is_not_there_cannot_be_read(storage):

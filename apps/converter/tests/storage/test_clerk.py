@@ -13,7 +13,7 @@ import pytest
 
 from converter.storage.awaited import AwaitedDraft
 from converter.storage.clerk import Clerk, ClerkBusy
-from converter.storage.clerk_process import MOST_BYTES
+from converter.storage.clerk_process import KEEPERS, MOST_BYTES
 from converter.storage.crew import Crew
 from converter.storage.disk import DiskStorage
 from converter.storage.errors import StorageError, StorageFull
@@ -109,6 +109,66 @@ def test_when_it_is_killed_what_it_had_is_kept_otherwise(folder):
     assert {path.read_bytes() for path in folder.iterdir()} == {XML}
 
 
+def test_when_one_of_its_children_is_killed_what_it_had_is_kept_otherwise(folder):
+    storage = DiskStorage(folder, label="results", min_free_bytes=0)
+
+    async def killed():
+        clerk = storage._clerk()
+        await until(lambda: clerk.ready)
+        keepers = _children(clerk.pid)
+        for keeper in keepers:
+            os.kill(keeper, signal.SIGSTOP)
+        commits = []
+        for number in range(5):
+            draft = AwaitedDraft(storage, f"job-{number}.xml", crew=Crew())
+            await draft.write(XML)
+            commits.append(asyncio.create_task(draft.commit()))
+        await until(lambda: clerk.under_way == len(commits))
+        os.kill(keepers[0], signal.SIGKILL)
+        sizes = await asyncio.wait_for(asyncio.gather(*commits), PATIENCE_S)
+        for keeper in keepers[1:]:
+            os.kill(keeper, signal.SIGCONT)
+        await until(lambda: not any(map(_runs, keepers)))
+        return sizes
+
+    assert asyncio.run(killed()) == [len(XML)] * 5
+    assert sorted(path.read_bytes() for path in folder.iterdir()) == [XML] * 5
+
+
+def test_its_children_end_when_it_is_killed(folder):
+    async def killed():
+        clerk = await ready(folder)
+        keepers = _children(clerk.pid)
+        os.kill(clerk.pid, signal.SIGKILL)
+        await until(lambda: not any(map(_runs, keepers)))
+        return len(keepers)
+
+    assert asyncio.run(killed()) == KEEPERS
+
+
+def test_files_that_come_together_are_sent_together_and_told_of_each(folder):
+    async def kept():
+        clerk = await ready(folder)
+        sizes = [1, MOST_BYTES, *range(10, 90, 10)]
+        return await asyncio.gather(
+            *(clerk.keep(f"job-{size}-{n}.xml", b"x" * size) for n, size in enumerate(sizes))
+        )
+
+    assert asyncio.run(kept()) == [True] * 10
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert all(int(name.split("-")[1]) == size for name, size in sizes.items())
+    assert len(sizes) == 10
+
+
+def test_a_file_without_a_byte_is_kept_otherwise(folder):
+    # Nothing is written of it, so that nothing would be synced.
+    async def empty():
+        await (await ready(folder)).keep("job-1.xml", b"")
+
+    with pytest.raises(ClerkBusy):
+        asyncio.run(empty())
+
+
 def test_whoever_is_cancelled_hears_of_it_once_it_is_over(folder):
     async def cancelled():
         clerk = await ready(folder)
@@ -148,9 +208,10 @@ async def main():
     while not clerk.ready:
         await asyncio.sleep(0.005)
     keeping = [asyncio.create_task(clerk.keep(f"job-{n}.xml", b"<a/>")) for n in range(20)]
-    await asyncio.sleep(0)
+    for _ in range(2):  # asked, then sent
+        await asyncio.sleep(0)
     # Told of some, and unaware of it.
-    select.select([clerk._socket], [], [])
+    select.select([clerk._told], [], [])
     print(clerk.pid, flush=True)
     os.kill(os.getpid(), 9)
 
@@ -200,6 +261,10 @@ def test_a_name_that_the_server_does_not_make_is_refused(folder):
 
     with pytest.raises(StorageError):
         asyncio.run(storage.keep("../job-1.xml", XML))
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _runs(pid: int) -> bool:

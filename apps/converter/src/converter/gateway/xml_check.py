@@ -35,16 +35,16 @@ class XmlCheck:
         max_elements: int = MAX_ELEMENTS,
     ) -> None:
         self._max_bytes = max_bytes
-        self._max_depth = max_depth
-        self._max_elements = max_elements
-        self._bytes = self._parsed = self._depth = self._elements = 0
+        self._bytes = self._parsed = 0
+        # What the parser calls must not lead back to it: only the cycle collector would free both.
+        seen = _Seen(max_depth=max_depth, max_elements=max_elements)
         parser = expat.ParserCreate()
-        parser.StartElementHandler = self._start
-        parser.EndElementHandler = self._end
-        parser.StartDoctypeDeclHandler = self._doctype
+        parser.StartElementHandler = seen.start
+        parser.EndElementHandler = seen.end
+        parser.StartDoctypeDeclHandler = _doctype
         # Unreachable without a DTD; here should a parser ever disagree about what one is.
-        parser.EntityDeclHandler = self._entity
-        parser.ExternalEntityRefHandler = self._external
+        parser.EntityDeclHandler = _entity
+        parser.ExternalEntityRefHandler = _external
         parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
         self._parser = parser
 
@@ -70,7 +70,17 @@ class XmlCheck:
         if self._parsed - self._parser.CurrentByteIndex > MAX_TAG_BYTES:
             raise XmlRefused(f"it has a tag or a comment of more than {MAX_TAG_BYTES} bytes")
 
-    def _start(self, _name: str, _attributes: dict[str, str]) -> None:
+
+class _Seen:
+    """What a parser has come across."""
+
+    __slots__ = ("_depth", "_elements", "_max_depth", "_max_elements")
+
+    def __init__(self, *, max_depth: int, max_elements: int) -> None:
+        self._max_depth, self._max_elements = max_depth, max_elements
+        self._depth = self._elements = 0
+
+    def start(self, _name: str, _attributes: dict[str, str]) -> None:
         self._depth += 1
         self._elements += 1
         if self._depth > self._max_depth:
@@ -78,17 +88,20 @@ class XmlCheck:
         if self._elements > self._max_elements:
             raise XmlRefused(f"it has more than {self._max_elements} elements")
 
-    def _end(self, _name: str) -> None:
+    def end(self, _name: str) -> None:
         self._depth -= 1
 
-    def _doctype(self, *_declared: object) -> None:
-        raise XmlRefused("it has a document type declaration")
 
-    def _entity(self, *_declared: object) -> None:
-        raise XmlRefused("it declares entities")
+def _doctype(*_declared: object) -> None:
+    raise XmlRefused("it has a document type declaration")
 
-    def _external(self, *_referred: object) -> int:
-        raise XmlRefused("it refers to something outside itself")
+
+def _entity(*_declared: object) -> None:
+    raise XmlRefused("it declares entities")
+
+
+def _external(*_referred: object) -> int:
+    raise XmlRefused("it refers to something outside itself")
 
 
 def check_xml(pieces: bytes | Iterable[bytes], *, max_bytes: int = MAX_BYTES) -> None:

@@ -50,6 +50,11 @@ class AwaitedReading:
             close = opened.pop_all().close
             return cls(crew, size=reading.size, first=first, chunks=chunks, close=close)
 
+    @property
+    def whole(self) -> bytes | None:
+        """All of it, before anything is read, where `open` has read all of it."""
+        return self._first if len(self._first) == self.size else None
+
     async def read(self) -> bytes:
         """Return the next bytes; nothing at the end."""
         if self._first:

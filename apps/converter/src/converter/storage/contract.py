@@ -189,6 +189,9 @@ class Storage(ABC):
                     return Stored(draft.size, draft.sha256)
         return self.describe(name)
 
+    def expect(self) -> None:  # noqa: B027 - most need not
+        """Get ready to `keep` something soon, in the running event loop."""
+
     async def keep(self, name: str, content: bytes) -> int | None:  # noqa: ARG002 - for who can
         """Keep these few bytes under the name unless something is there, for a coroutine.
 

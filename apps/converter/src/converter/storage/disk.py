@@ -77,6 +77,10 @@ class DiskStorage(Storage):
             file = NamelessFile(self._folder) if self._nameless else HiddenFile(path)
         return _DiskDraft(path, file, label=self.label, names=self._names)
 
+    def expect(self) -> None:
+        """Start the process that keeps small files, which takes a moment."""
+        self._clerk()
+
     async def keep(self, name: str, content: bytes) -> int | None:
         """Keep these few bytes under the name unless something is there, by a process for it."""
         checked_name(name, label=self.label)
@@ -120,9 +124,10 @@ class DiskStorage(Storage):
             size = self._size_of_opened(handle)
             if size > most_bytes:
                 return None
-            with _RaisedAsOurs(self.label, "read the file"):
-                # One more would show that it grows; what is short is read as it is.
-                read = os.read(handle, size + 1)
+            # One more would show that it grows; what is short is read as it is.
+            read = os.read(handle, size + 1)
+        except OSError as error:
+            raise _ours(error, label=self.label, doing="read the file") from None
         finally:
             os.close(handle)
         return read if len(read) == size else None

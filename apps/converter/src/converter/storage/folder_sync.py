@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeAlias
+
+from converter.storage.unnamed import sync_folder
 
 IDLE_S: Final = 2.0
 """How long the thread that syncs waits for somebody before it ends."""
@@ -73,12 +74,3 @@ class FolderSync:
         except OSError as error:
             return error
         return None
-
-
-def sync_folder(folder: Path) -> None:
-    """Have the system write the names of a folder to the disk."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

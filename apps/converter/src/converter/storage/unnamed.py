@@ -2,7 +2,9 @@
 
 Linux has files without a name, which are gone with whoever wrote them. Where the file system has
 none, a file is written under a hidden name and locked meanwhile: one without a lock was left by a
-process that died, whoever it was and whenever.
+process that died, whoever it was and whenever. A name is safe once its folder is synced.
+
+Little is imported here: a process that keeps files begins with it.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final, Protocol
-from uuid import uuid4
 
 _PART: Final = ".part"
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
@@ -42,10 +43,11 @@ class Unnamed(Protocol):
 
 
 class NamelessFile:
-    """A file without a name."""
+    """A file without a name; a `synced` one has on disk what was written, whenever it was."""
 
-    def __init__(self, folder: str) -> None:
-        self.handle = os.open(folder, _NAMELESS, _OWNER_ONLY)
+    def __init__(self, folder: str, *, synced: bool = False) -> None:
+        flags = _NAMELESS | os.O_SYNC if synced else _NAMELESS
+        self.handle = os.open(folder, flags, _OWNER_ONLY)
 
     def take(self, path: str) -> bool:
         """Give it the name; False where something has it already."""
@@ -116,6 +118,15 @@ class HiddenFile:
             os.close(self.handle)
 
 
+def sync_folder(folder: str | os.PathLike[str]) -> None:
+    """Have the system write the names of a folder to the disk."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def has_nameless_files(folder: str) -> bool:
     """Tell whether files in a folder can be written without a name, and named then."""
     if not hasattr(os, "O_TMPFILE"):
@@ -148,7 +159,7 @@ def _hidden_files(folder: str) -> Iterator[str]:
 
 def _hidden_name(path: str) -> str:
     folder, _, name = path.rpartition("/")
-    return f"{folder}/.{name}.{uuid4().hex}{_PART}"
+    return f"{folder}/.{name}.{os.urandom(16).hex()}{_PART}"
 
 
 def _locked(path: str) -> tuple[str, int]:
