@@ -4,8 +4,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 
 PYTHON ?= python3
-# More than twice the cores: many tests wait for something.
-WORKERS ?= $(shell echo $$(( 2 * $$(getconf _NPROCESSORS_ONLN) + 1 )))
+# Twice the cores: many tests wait for something.
+WORKERS ?= $(shell echo $$(( 2 * $$(getconf _NPROCESSORS_ONLN) )))
 # File by file, in the order of tests/plugins/order.py.
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PYTEST_ARGS ?=

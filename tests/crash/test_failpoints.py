@@ -50,7 +50,7 @@ UNDER = {
     ("keeper.py", "_renew", "renew"): "renew",
     ("reporter.py", "_settle", "apply"): "apply",
     ("reporter.py", "_keep_late_results", "apply"): "apply",
-    ("lanes/loop_lane.py", "_run", "call"): "run",
+    ("lanes/loop_lane.py", "_called", "call"): "run",
     ("lanes/thread_lane.py", "_run", "run"): "run",
     ("lanes/process_lane.py", "_ask", "send_bytes"): "run",
     ("announce.py", "announce", "log"): "announce",
