@@ -9,7 +9,7 @@ from holdfast.core.job import DEFAULT_QUEUE, Job
 from holdfast.core.plan import Plan, StagePlan
 from holdfast.core.retry import Retry
 from holdfast.errors import StoreUnavailable
-from holdfast.runtime.claimer import AGAIN_US
+from holdfast.runtime.claimer import AGAIN_US, MOST_UNAPPLIED
 from holdfast.runtime.pace import PREFETCH_US
 from holdfast.runtime.shares import REST_US
 from holdfast.testing import Script, failing
@@ -339,6 +339,24 @@ def test_a_fast_lane_gets_more_when_it_runs_low_before_what_it_did_is_applied(op
     assert crew.claimer.wake.is_set()
     crew.claim()
     assert crew.lane.load() == 12
+
+
+def test_attempts_that_ended_do_not_pile_up_while_they_wait_to_be_applied(open_app):
+    app = open_app(pipeline_of(Script(then=1)))
+    app.submit_many("p", [Submit()] * 2 * MOST_UNAPPLIED)
+    crew = Crew(app, limit=600)
+    for _ in range(10):
+        crew.claim()
+        crew.lane.run()
+
+    assert MOST_UNAPPLIED <= crew.reporter.pending() <= MOST_UNAPPLIED + 600
+    assert not crew.lane.waiting
+    crew.claimer.wake.clear()
+    while crew.reporter.pending():
+        crew.report()
+    assert crew.claimer.wake.is_set()
+    crew.claim()
+    assert crew.lane.waiting
 
 
 def test_a_slow_lane_gets_more_once_what_it_did_is_applied(open_app):

@@ -33,6 +33,9 @@ BATCH: Final = 500
 """Enough that what every claim costs, waiting for its turn above all, is shared by many jobs; few
 enough that a lane gets its next jobs while it still has some."""
 AGAIN_US: Final = 20_000
+MOST_UNAPPLIED: Final = 1_000
+"""How many attempts may have ended and wait to be applied before they count as if they still ran:
+a store that writes more slowly than handlers end must not have them pile up here."""
 _LESS_URGENT: Final = [priority for priority in PRIORITIES if priority != MOST_URGENT]
 FIRSTS: Final = [first for each in _LESS_URGENT for first in (*[MOST_URGENT] * 9, each)]
 """The priority that is looked at first, claim after claim: each gets its turn, so that a constant
@@ -267,7 +270,9 @@ class Claimer:
         return name is None or name not in allowances or allowances[name].and_the_rest
 
     def _room(self, lane: Lane, now: Instant) -> int:
-        return self._pace.room(places=lane.limit, load=lane.load(), now=now)
+        unapplied = len(self._in_flight) - sum(each.load() for each in self._lanes.values())
+        load = lane.load() + max(unapplied - MOST_UNAPPLIED, 0)
+        return self._pace.room(places=lane.limit, load=load, now=now)
 
     def _divided(
         self, kind: LaneKind, lane: Lane, routes: Sequence[Route], *, room: int, now: Instant
