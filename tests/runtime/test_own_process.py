@@ -6,10 +6,11 @@ import sys
 SETTLED = """
 import gc, sys
 from holdfast.core.redaction.tokens import shapes
-from holdfast.runtime.own_process import TURN_S, settle_in
+from holdfast.runtime.own_process import TURN_S, YOUNG, settle_in
 
 settle_in()
-print(gc.get_freeze_count() > 0, sys.getswitchinterval() == TURN_S, shapes.cache_info().currsize)
+print(gc.get_freeze_count() > 0, gc.get_threshold()[0] == YOUNG)
+print(sys.getswitchinterval() == TURN_S, shapes.cache_info().currsize)
 """
 
 
@@ -18,4 +19,4 @@ def test_a_worker_of_its_own_is_ready_for_failures_before_the_first_comes():
         [sys.executable, "-c", SETTLED], capture_output=True, text=True, check=True, timeout=30
     )
 
-    assert told.stdout.split() == ["True", "True", "1"]
+    assert told.stdout.split() == ["True", "True", "True", "1"]

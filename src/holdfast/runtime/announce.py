@@ -76,7 +76,7 @@ class Announcer:
         lowest = LOGGER.getEffectiveLevel()
         again: list[Applied] = []
         for item in applied:
-            if item.decision.buries and item.job.retries:
+            if item.job.retries and item.decision.buries:
                 again.append(item)
             level = _LEVELS[item.decision.entry.kind]
             if level >= lowest:

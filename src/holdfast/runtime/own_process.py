@@ -11,6 +11,10 @@ from holdfast.core.redaction.tokens import shapes
 TURN_S: Final = 0.0005
 """After how long a thread that computes hands over to one that waits. Python's own 5 ms are as long
 as a claim takes: a thread that has its answer from the database would wait as long again."""
+YOUNG: Final = 20_000
+"""How many objects come to be before the youngest are looked through for cycles: more than the jobs
+in flight consist of. Python's own 700 are those of fifty jobs, which are looked through in vain as
+long as these are under way."""
 
 
 def settle_in() -> None:
@@ -20,4 +24,5 @@ def settle_in() -> None:
     # What is there by now stays: looking through it for garbage again and again takes a tenth of
     # the time of a worker with short jobs.
     gc.freeze()
+    gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
     sys.setswitchinterval(TURN_S)

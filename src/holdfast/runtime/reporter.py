@@ -6,7 +6,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from holdfast.classify import classify
 from holdfast.core.decision import Decision, Ignored
@@ -50,9 +50,7 @@ class Outcome:
         """What was decided, while its write is in doubt: it is tried again as it is."""
 
 
-class _Decided(NamedTuple):
-    outcome: Outcome
-    applied: Applied
+_Decided: TypeAlias = tuple[Outcome, Applied]
 
 
 class Crew(Protocol):
@@ -193,7 +191,7 @@ class Reporter:
             return
         failpoint.reach("apply.before")
         try:
-            applied = self._store.apply([item.applied.decision for item in decided])
+            applied = self._store.apply([item.decision for _, item in decided])
         except UnavailableError:
             raise
         except Exception as error:  # noqa: BLE001 - one row that cannot be stored spares the others
@@ -203,8 +201,8 @@ class Reporter:
         if len(applied) == len(decided):
             self._finish(decided)
             return
-        self._finish([item for item in decided if item.applied.job.id in applied])
-        self._reread([item for item in decided if item.applied.job.id not in applied])
+        self._finish([item for item in decided if item[1].job.id in applied])
+        self._reread([item for item in decided if item[1].job.id not in applied])
 
     def _decide_all(self, outcomes: Sequence[Outcome]) -> list[_Decided]:
         decided: list[_Decided] = []
@@ -213,7 +211,7 @@ class Reporter:
             decision = outcome.tried or self._decide(outcome)
             if isinstance(decision, Decision):
                 outcome.tried = decision
-                decided.append(_Decided(outcome, Applied(outcome.attempt.job, decision)))
+                decided.append((outcome, Applied(outcome.attempt.job, decision)))
             else:
                 dropped.append(outcome)
                 self._drop(outcome.attempt, decision.why)
@@ -259,14 +257,17 @@ class Reporter:
             return event
         return Failed(event.failure, failed_alike(event.failure, past))
 
-    def _leave_batch(self, outcomes: Iterable[Outcome]) -> None:
+    def _leave_batch(self, outcomes: Sequence[Outcome]) -> None:
+        if len(outcomes) == len(self._batch):
+            self._batch = []
+            return
         gone = set(outcomes)
         self._batch = [outcome for outcome in self._batch if outcome not in gone]
 
     def _finish(self, decided: Sequence[_Decided]) -> None:
         """Let go of applied attempts, or go on to their next stage, then announce."""
         # First of all: whatever fails from here on must not apply or start anything twice.
-        self._leave_batch(item.outcome for item in decided)
+        self._leave_batch([outcome for outcome, _ in decided])
         in_flight = self._in_flight
         going_on: list[Leased] = []
         for outcome, (job, decision) in decided:
@@ -282,10 +283,10 @@ class Reporter:
             going_on.append(Leased(evolve(job, decision), attempt.plan, checkpoints))
         if going_on:
             self._crew.start(going_on)
-        self._announcer.announce(item.applied for item in decided)
+        self._announcer.announce(item for _, item in decided)
 
     def _reread(self, stale: Sequence[_Decided]) -> None:
-        fresh = self._store.get([item.applied.job.id for item in stale])
+        fresh = self._store.get([item.job.id for _, item in stale])
         ours: list[_Decided] = []
         dropped: list[Outcome] = []
         for item in stale:
@@ -326,8 +327,8 @@ class Reporter:
 
     def _apply_one_by_one(self, decided: Sequence[_Decided], error: Exception) -> None:
         if len(decided) > 1:
-            for item in decided:
-                self._settle([item.outcome])
+            for outcome, _ in decided:
+                self._settle([outcome])
             return
         outcome, (job, _) = decided[0]
         LOGGER.error(
