@@ -31,9 +31,6 @@ from converter.storage.clerk_process import (
 LOGGER: Final = logging.getLogger("converter")
 END_S: Final = 5.0
 """How long it may take to finish what it was sent before."""
-GATHER_S: Final = 0.001
-"""For how long files are gathered before they are sent: to wake a process costs more than to send
-what it wakes for, and whoever waits for a disk does not notice a millisecond."""
 _PROGRAM: Final = "from converter.storage.clerk_process import main; main()"
 
 
@@ -49,7 +46,7 @@ class Clerk:
         self._numbers = itertools.count()
         self._waiting: dict[int, asyncio.Future[int]] = {}
         self._unsent: list[tuple[int, bytes]] = []
-        """What is sent in a moment, with all that comes until then."""
+        """What is sent at the next turn of the loop, with all that comes until then."""
         self._asks, asked = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._told, tells = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         handles = [asked.fileno(), tells.fileno()]
@@ -94,7 +91,7 @@ class Clerk:
         asked = ASKED.pack(number, len(encoded), len(content)) + encoded + content
         loop = asyncio.get_running_loop()
         if not self._unsent:
-            loop.call_later(GATHER_S, self._send)
+            loop.call_soon(self._send)
         self._unsent.append((number, asked))
         came = await self._outcome(number, loop)
         if came > 0:
