@@ -256,6 +256,7 @@ def test_declaring_again_changes_nothing(amqp_url, bench):
     assert len(bench.received()) == 1
 
 
+@pytest.mark.slow  # in every run: a relay in front of a blocked broker
 def test_a_blocked_broker_is_waited_for_and_then_takes_everything(rabbitmq_server: PrivateRabbitmq):
     bench = Bench(rabbitmq_server.url)
     assert bench.transport.ready() is None

@@ -78,7 +78,8 @@ def attached(broker: PrivateRabbitmq, queue: str) -> int:
         return -1
 
 
-@pytest.mark.parametrize("soak_s", [0.0, pytest.param(SOAK_S, marks=pytest.mark.slow)])
+@pytest.mark.slow  # in every run: relays alone, and consumers alone
+@pytest.mark.parametrize("soak_s", [0.0, SOAK_S])
 def test_relays_and_consumers_come_back_by_themselves_each_time_the_broker_does(
     consumers: Consumers, broker: PrivateRabbitmq, tmp_path: Path, soak_s: float
 ):

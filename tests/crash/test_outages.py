@@ -12,6 +12,7 @@ from holdfast import Submit
 from holdfast.errors import UnavailableError
 from holdfast.testing.postgres_server import PrivatePostgres, StopMode
 from tests.crash.fleet import Fleet, eventually
+from tests.crash.sampling import slow
 from tests.crash.verdict import (
     assert_ledgers_agree,
     assert_no_attempt_spent,
@@ -36,7 +37,7 @@ def _submit(fleet: Fleet, count: int, *, pause: float) -> list[str]:
     return [item.job_id for item in made]
 
 
-@pytest.mark.parametrize("mode", ["fast", "immediate"])
+@pytest.mark.parametrize("mode", [slow("fast"), "immediate"])
 def test_workers_outlive_restarts_of_the_server_and_lose_nothing(
     private_fleet: Fleet, postgres_server: PrivatePostgres, mode: StopMode
 ) -> None:

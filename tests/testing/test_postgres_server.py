@@ -47,7 +47,7 @@ def _wait_for(condition, *, limit_s=10.0):
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize("mode", ["fast", "immediate"])
+@pytest.mark.parametrize("mode", [pytest.param("fast", marks=pytest.mark.slow), "immediate"])
 def test_a_commit_survives_a_restart(postgres_server, mode):
     with psycopg.connect(postgres_server.url) as connection:
         connection.execute("create table mark as select 42 as n")
@@ -164,7 +164,13 @@ def test_nothing_is_left_behind_after_an_exception():
     assert not directory.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number",
+    [
+        signal.SIGKILL,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (signal.SIGTERM, signal.SIGINT)),
+    ],
+)
 def test_a_server_does_not_outlive_the_process_that_started_it(number):
     run = subprocess.Popen(
         [sys.executable, "-c", START_AND_WAIT],

@@ -134,9 +134,8 @@ def test_a_worker_that_is_told_to_stop_begins_nothing_more_of_what_its_messages_
     assert fleet.app.verify() == []
 
 
-@pytest.mark.parametrize(
-    ("pool", "places"), [("threads", 3), pytest.param("solo", 1, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("pool", "places"), [("threads", 3), ("solo", 1)])
 def test_a_pool_of_one_process_runs_as_many_jobs_at_a_time_as_it_has_places(
     postgres_fleet: CeleryFleet, pool: str, places: int
 ):

@@ -33,13 +33,10 @@ def test_while_the_broker_is_away_jobs_wait_and_then_all_run(
     assert set(fleet.runs().values()) == {1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("harm", "rounds"),
-    [
-        ("refuse", 1),
-        pytest.param("refuse", 3, marks=pytest.mark.slow),
-        pytest.param("black_hole", 2, marks=pytest.mark.slow),
-    ],
+    [("refuse", 1), ("refuse", 3), ("black_hole", 2)],
 )
 def test_while_the_database_is_away_jobs_wait_and_each_ends_once(
     cut_fleet: CeleryFleet, proxy: PostgresProxy, harm: str, rounds: int
