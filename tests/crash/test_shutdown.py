@@ -167,7 +167,7 @@ def test_no_child_process_outlives_a_killed_worker(sqlite_fleet: Fleet) -> None:
 def _exists(pid: int) -> bool:
     try:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
     return status.rpartition(")")[2].split()[0] != "Z"
 

@@ -36,7 +36,7 @@ def _is_alive(pid):
     try:
         # A dead process that nobody waits for keeps its id, but has no command line.
         return Path(f"/proc/{pid}/cmdline").read_bytes() != b""
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
