@@ -35,6 +35,8 @@ LINGER_S: Final = 0.002
 LINGER_FROM: Final = 16
 """While attempts end this many at a time, or as many others are under way, it pays to wait a moment
 for more of them: a commit for each costs several times what it costs for all together."""
+MOMENTS: Final = 3
+"""For how many moments at most it is waited until so many have come."""
 
 
 class Outcome:
@@ -159,9 +161,7 @@ class Reporter:
             if self._outcomes:
                 return now
             return later(now, AGAIN_US) if late else FAR_FUTURE
-        if self._may_get_more():
-            sleep_s(LINGER_S)
-            self._collect()
+        self._gather()
         count = len(self._batch)
         self._requeued = False
         try:
@@ -170,6 +170,16 @@ class Reporter:
             self._crew.freed(count - len(self._batch), requeued=self._requeued)
         # What is decided again may be locked by somebody: that is not waited for in a tight loop.
         return later(now, AGAIN_US) if len(self._batch) == count else now
+
+    def _gather(self) -> None:
+        """Wait a moment for more, and again while only few have come."""
+        for _ in range(MOMENTS):
+            if not self._may_get_more():
+                return
+            sleep_s(LINGER_S)
+            self._collect()
+            if len(self._batch) >= LINGER_FROM:
+                return
 
     def _may_get_more(self) -> bool:
         """Tell whether more attempts are likely to end in a moment."""
