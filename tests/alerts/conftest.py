@@ -14,6 +14,14 @@ from tests.bridges.wire import FakeApi
 PATIENCE_S = 30
 
 
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, for a while."""
+    given_up_at_s = monotonic_s() + PATIENCE_S
+    while not holds():
+        assert monotonic_s() < given_up_at_s
+        sleep_s(0.01)
+
+
 @pytest.fixture
 def receiver() -> Iterator[tuple[FakeApi, ReceiverLedger]]:
     """Somebody's server, which checks every signature."""
@@ -47,10 +55,7 @@ def told(receiver) -> Callable[[int], list[dict]]:
     _, ledger = receiver
 
     def wait(count: int) -> list[dict]:
-        until_s = monotonic_s() + PATIENCE_S
-        while len(ledger.handled) < count:
-            assert monotonic_s() < until_s, ledger.handled
-            sleep_s(0.01)
+        until(lambda: len(ledger.handled) >= count)
         return [document["data"] for document in ledger.handled]
 
     return wait

@@ -1,7 +1,6 @@
 """Alerts from end to end: what happens on a real store, told to a real receiver of webhooks."""
 
 import logging
-from collections.abc import Callable
 
 import pytest
 
@@ -21,9 +20,8 @@ from holdfast.alerts import Alerting, AlertKind, AlertOptions
 from holdfast.alerts.webhook import WebhookSink
 from holdfast.core.failure import Category
 from holdfast.errors import InvalidValue
-from holdfast.runtime.clock import monotonic_s, sleep_s
 from holdfast.testing import Script, drain, run_inline
-from tests.alerts.conftest import PATIENCE_S
+from tests.alerts.conftest import until
 from tests.bridges.fake_receiver import SECRET
 from tests.bridges.wire import Reply
 from tests.engine.mailbox import OPTIONS, Mailbox
@@ -94,13 +92,6 @@ def test_an_ordinary_failure_is_told_to_nobody(open_app, alerting, receiver):
 
 def counted(made: Alerting) -> int:
     return sum(told.more for told in list(made._debounce._told.values()))
-
-
-def until(holds: Callable[[], bool]) -> None:
-    given_up_at_s = monotonic_s() + PATIENCE_S
-    while not holds():
-        assert monotonic_s() < given_up_at_s
-        sleep_s(0.005)
 
 
 def test_those_like_it_are_counted_and_told_together_later(open_app, alerting, told, clock):
@@ -309,10 +300,7 @@ def test_a_receiver_that_is_away_holds_up_no_job_and_is_named_in_the_log(open_ap
     done = app.submit("p")
     drain(app)
     assert app.job(done.id).state is JobState.COMPLETE
-    until_s = monotonic_s() + 30
-    while not any(getattr(line, "event", "") == "alert_not_told" for line in caplog.records):
-        assert monotonic_s() < until_s
-        sleep_s(0.02)
+    until(lambda: any(getattr(line, "event", "") == "alert_not_told" for line in caplog.records))
     alerting.close()
 
 

@@ -269,6 +269,7 @@ class Reporter:
 
     def _leave_batch(self, outcomes: Sequence[Outcome]) -> None:
         if len(outcomes) == len(self._batch):
+            # All of it, mostly: only what is in the batch is ever decided.
             self._batch = []
             return
         gone = set(outcomes)
