@@ -178,7 +178,8 @@ class PayloadCheck:
             if parameter.adapter is None:
                 continue
             try:
-                checked = parameter.adapter.validate_python(document[name])
+                # The adapter's own method prepares for options that nobody gives here.
+                checked = parameter.adapter.validator.validate_python(document[name])
             except ValidationError as error:
                 raise invalid(error, what=PAYLOAD, path=f"/{name}") from error
             if type(checked) not in _AS_THEY_ARE:
@@ -206,7 +207,7 @@ def _reader(parameter: Parameter) -> Callable[[JobContext], Any]:
     """Return what finds a parameter's value, or `_ABSENT` where it is left to its default."""
     find = _FINDERS[parameter.source](parameter.name)
     adapter = parameter.adapter
-    # The adapter's own method prepares for options that nobody gives here.
+    # As in `PayloadCheck`: not by the adapter's own method.
     validate = None if adapter is None else adapter.validator.validate_python
 
     def read(context: JobContext) -> Any:  # noqa: ANN401 - whatever it is declared to be

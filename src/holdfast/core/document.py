@@ -43,8 +43,14 @@ _SUSPECT: Final = re.compile(
 )
 
 
-def _encoder(*, sort_keys: bool) -> Callable[[object], str]:
-    """Return what writes compact JSON, made once: the library would make it for every document."""
+_Writer: TypeAlias = Callable[[object, int], Iterable[str]]
+
+
+def _writer(*, sort_keys: bool) -> _Writer:
+    """Return what writes compact JSON, made once: the library would make it for every document.
+
+    It takes the value and the level to begin at, which is 0, and gives the text in pieces.
+    """
     # Cycles cannot reach it: depth is checked first.
     encoder = json.JSONEncoder(
         ensure_ascii=False,
@@ -55,8 +61,8 @@ def _encoder(*, sort_keys: bool) -> Callable[[object], str]:
     )
     make = json.encoder.c_make_encoder  # type: ignore[attr-defined]
     if make is None:  # pragma: no cover - an interpreter without json's accelerator
-        return encoder.encode
-    write = make(
+        return lambda value, _level: encoder.iterencode(value)
+    writer: _Writer = make(
         markers=None,
         default=encoder.default,
         encoder=json.encoder.encode_basestring,
@@ -67,11 +73,11 @@ def _encoder(*, sort_keys: bool) -> Callable[[object], str]:
         skipkeys=False,
         allow_nan=False,
     )
-    return lambda value: "".join(write(value, 0))
+    return writer
 
 
-_compact: Final = _encoder(sort_keys=False)
-_canonical: Final = _encoder(sort_keys=True)
+_compact: Final = _writer(sort_keys=False)
+_canonical: Final = _writer(sort_keys=True)
 
 
 def encode(value: object, *, what: str, limits: Limits = DEFAULT_LIMITS) -> str:
@@ -137,11 +143,11 @@ def _scanned(text: str) -> JsonValue:
     return value if end == len(text) else _trusting.decode(text)
 
 
-def _written(value: object, encoder: Callable[[object], str], *, what: str, limits: Limits) -> str:
+def _written(value: object, write: _Writer, *, what: str, limits: Limits) -> str:
     try:
         if not _is_plain(value, limits):
             _refuse_value(value, what=what, limits=limits)
-        text = encoder(value)
+        text = "".join(write(value, 0))
         size = len(text) if text.isascii() else len(text.encode())
     except InvalidDocument:
         raise
@@ -157,6 +163,18 @@ def _written(value: object, encoder: Callable[[object], str], *, what: str, limi
 
 
 def _is_plain(root: object, limits: Limits) -> bool:
+    """Whether the value is made of JSON's types with string keys, and neither too deep nor wide."""
+    # Most documents are one flat object, and this is done for every one of them.
+    return (
+        type(root) is dict
+        and len(root) <= limits.max_bytes
+        and limits.max_depth > 0
+        and _TEXTS.issuperset(map(type, root))
+        and _SCALARS.issuperset(map(type, root.values()))
+    ) or _is_plain_below(root, limits)
+
+
+def _is_plain_below(root: object, limits: Limits) -> bool:
     """Whether the value is made of JSON's types with string keys, and neither too deep nor wide.
 
     Level by level, so that cycles and endless nesting stop at the depth limit without recursion;

@@ -59,10 +59,13 @@ class StoreClock:
 
     def now(self) -> Instant:
         """Return the store's time as last learnt."""
+        now_us = self._monotonic_ns() // 1000
         if self._offset_us is None:
             self.learn()
-        elif self._learn_again_at_us is not None:
-            self._learn_when_due(self._learn_again_at_us)
+        elif self._learn_again_at_us is not None and now_us >= self._learn_again_at_us:
+            self._learn_again(now_us)
+        else:
+            return Instant(now_us + self._offset_us)
         return Instant(self._monotonic_ns() // 1000 + (self._offset_us or 0))
 
     def learn(self) -> None:
@@ -84,10 +87,7 @@ class StoreClock:
         """Return a clock that reads the store another way, and is learnt by `learn` alone."""
         return StoreClock(read_store, monotonic_ns=self._monotonic_ns)
 
-    def _learn_when_due(self, due_at_us: int) -> None:
-        now_us = self._monotonic_ns() // 1000
-        if now_us < due_at_us:
-            return
+    def _learn_again(self, now_us: int) -> None:
         self._learn_again_at_us = now_us + (self._learn_every_us or 0)
         with suppress(UnavailableError):
             # The old offset is good enough until the store answers again.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterable
+from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 from holdfast.core.instant import SECOND_US, Instant, later
@@ -23,6 +25,7 @@ SUBMITTED: Final = "submitted"
 OVERDUE_S: Final = 5.0
 
 _Key = tuple[int, str, str, str, str]
+_counted_by = attrgetter("created_at", "pipeline", "stage")
 
 
 class Counter:
@@ -55,9 +58,10 @@ class Counter:
     def created(self, jobs: Iterable[NewJob]) -> None:
         """Count jobs that were submitted."""
         with self._lock:
-            for job in jobs:
-                minute = job.created_at - job.created_at % MINUTE_US
-                self._add((minute, job.pipeline, job.stage, SUBMITTED, ""), 1, 0)
+            # Jobs that came together are alike in all of it.
+            for (created_at, pipeline, stage), alike in groupby(jobs, _counted_by):
+                minute = created_at - created_at % MINUTE_US
+                self._add((minute, pipeline, stage, SUBMITTED, ""), len(list(alike)), 0)
 
     def overdue(self) -> bool:
         """Tell whether something has waited for long to be added: no worker here does it."""

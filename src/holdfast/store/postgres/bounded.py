@@ -38,9 +38,9 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
         return poll
 
     @cached_property
-    def prepared(self) -> set[str]:
-        """The statements that were prepared past the driver."""
-        return set()
+    def prepared(self) -> dict[str, bytes]:
+        """The statements that were prepared past the driver, with what the server calls them."""
+        return {}
 
     def wait(self, gen: PQGen[_T], *args: Any, **options: Any) -> _T:  # noqa: ANN401 - as given
         """Wait for an answer; `OperationalError` when none comes in time."""

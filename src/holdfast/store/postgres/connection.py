@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
@@ -16,6 +16,7 @@ from psycopg.pq import TransactionStatus
 from holdfast.errors import ForkedProcess, ReadTooSlow, StoreUnavailable, UsageError
 from holdfast.store.patience import longest_read_s
 from holdfast.store.postgres.bounded import BoundedConnection
+from holdfast.store.processes import this_process
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
@@ -92,7 +93,7 @@ class Connections:
             self._places.put(None)
         # By how long their statements may take: to bound one anew takes a question of its own,
         # which reads and writes in turn would ask nearly every time.
-        self._idle: dict[float | None, list[BoundedConnection]] = {}
+        self._idle = defaultdict[float | None, list[BoundedConnection]](list)
 
     def connect(self) -> BoundedConnection:
         """Open a connection in autocommit; the caller closes it."""
@@ -143,7 +144,7 @@ class Connections:
                 connection.close()
                 self.close_idle()
             elif connection.pgconn.transaction_status == TransactionStatus.IDLE:
-                self._idle.setdefault(connection.statement_timeout_s, []).append(connection)
+                self._idle[connection.statement_timeout_s].append(connection)
                 if self._opened_in is None:
                     self.close_idle()  # it was lent when the others were closed
             else:
@@ -153,10 +154,10 @@ class Connections:
 
     def _idle_one(self, *, bound_s: float | None = None) -> BoundedConnection | None:
         """Return one that nobody uses, rather one whose statements are bounded like that."""
-        alike = self._idle.get(bound_s)
-        if alike:
-            with suppress(IndexError):
-                return alike.pop()
+        try:
+            return self._idle[bound_s].pop()
+        except (KeyError, IndexError):
+            pass
         for kept in self._idle.copy().values():
             with suppress(IndexError):
                 return kept.pop()
@@ -193,7 +194,7 @@ class Connections:
 
     def close(self) -> None:
         """Close what is open; what is lent is closed as it comes back."""
-        if self._opened_in == os.getpid():
+        if self._opened_in == this_process():
             self._opened_in = None
             self.close_idle()
 
@@ -211,10 +212,11 @@ class Connections:
         }
 
     def _refuse_fork(self) -> None:
+        process = this_process()
         if self._opened_in is None:
-            self._opened_in = os.getpid()
-        if os.getpid() != self._opened_in:
-            raise ForkedProcess(opened_in=self._opened_in, used_in=os.getpid())
+            self._opened_in = process
+        if process != self._opened_in:
+            raise ForkedProcess(opened_in=self._opened_in, used_in=process)
 
 
 class Lent:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Final
 
 from holdfast.core.ids import JobId
 from holdfast.store.contract import NewJob, Twin
 from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.connection import Connection
-from holdfast.store.postgres.lean import run_lean
+from holdfast.store.postgres.lean import fields_of, run_lean
 from holdfast.store.postgres.rows import arrays, plain_array, text_array
 from holdfast.store.postgres.statements import fetch
 from holdfast.store.rows import twin_from_row
@@ -20,27 +20,25 @@ _DIFFERING: Final = ("id", "priority", "payload", "run_at")
 _shared = attrgetter(*_SHARED)
 _differing = attrgetter(*_DIFFERING)
 _extras = attrgetter("key", "rerun_of", "trace", "deadline_at")
-_NO_EXTRAS: Final = (None, None, None, None)
+_NO_EXTRAS: Final = {(None, None, None, None)}
+_plain_values = attrgetter(*fields_of("insert_plain"))
+_alike_values = itemgetter(*fields_of("insert_alike"))
 
 
 def are_plain(jobs: Sequence[NewJob]) -> bool:
     """Whether nothing but their ids could clash, and one statement can name what they share."""
-    first = _shared(jobs[0])
-    return all(_extras(job) == _NO_EXTRAS and _shared(job) == first for job in jobs)
+    return set(map(_extras, jobs)) == _NO_EXTRAS and len(set(map(_shared, jobs))) == 1
 
 
 def insert_plain(connection: BoundedConnection, jobs: Sequence[NewJob]) -> None:
     """Store plain jobs; `UniqueViolation` when they are stored already."""
     if len(jobs) == 1:
-        run_lean(connection, "insert_plain", jobs[0]._asdict())
+        run_lean(connection, "insert_plain", _plain_values(jobs[0]))
         return
     columns = zip(*map(_differing, jobs), strict=True)
     shared = dict(zip(_SHARED, _shared(jobs[0]), strict=True))
-    run_lean(
-        connection,
-        "insert_alike",
-        shared | arrays(dict(zip(_DIFFERING, columns, strict=True))),
-    )
+    values = shared | arrays(dict(zip(_DIFFERING, columns, strict=True)))
+    run_lean(connection, "insert_alike", _alike_values(values))
 
 
 def insert(connection: Connection, jobs: Sequence[NewJob]) -> list[Twin | None]:

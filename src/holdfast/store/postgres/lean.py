@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable
 from typing import Final
 
 from psycopg import errors as pg_errors
@@ -31,27 +30,35 @@ ASLEEP: Final = 20
 _DONE: Final = (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK)
 
 
-def run_lean(connection: BoundedConnection, statement: str, values: Mapping[str, object]) -> None:
-    """Run a statement whose rows nobody reads; no value may be `None`.
+def run_lean(connection: BoundedConnection, statement: str, values: Iterable[object]) -> None:
+    """Run a statement whose rows nobody reads, with values in the order of `fields_of` it.
 
-    Never inside a transaction of the caller's: what libpq does here the driver does not see.
+    None of them may be `None`. Never inside a transaction of the caller's: what libpq does here
+    the driver does not see.
     """
+    encoded = [str(value).encode() for value in values]
     try:
-        _run_once(connection, statement, values)
+        _run_once(connection, statement, encoded)
     except pg_errors.InvalidSqlStatementName:
         # After a rollback the driver has the server forget all statements, also those it never saw.
         connection.prepared.clear()
-        _run_once(connection, statement, values)
+        _run_once(connection, statement, encoded)
 
 
-def _run_once(connection: BoundedConnection, statement: str, values: Mapping[str, object]) -> None:
-    name, query, fields = _numbered(statement)
+def fields_of(statement: str) -> tuple[str, ...]:
+    """Return the names of a statement's values, in the order in which they are sent."""
+    return tuple(dict.fromkeys(_PLACEHOLDER.findall(text(statement))))
+
+
+def _run_once(connection: BoundedConnection, statement: str, encoded: list[bytes]) -> None:
     pgconn = connection.pgconn
-    if statement not in connection.prepared:
-        pgconn.send_prepare(name, query)
+    name = connection.prepared.get(statement)
+    if name is None:
+        name = f"holdfast_{statement}".encode()
+        pgconn.send_prepare(name, _numbered(statement))
         _check(connection.wait(execute(pgconn)))
-        connection.prepared.add(statement)
-    pgconn.send_query_prepared(name, [str(values[field]).encode() for field in fields])
+        connection.prepared[statement] = name
+    pgconn.send_query_prepared(name, encoded)
     if pgconn.flush():
         # More than the socket takes at once: the driver knows how to write and read in turns.
         _check(connection.wait(execute(pgconn)))
@@ -95,10 +102,8 @@ def _check(results: list[PGresult]) -> None:
             raise pg_errors.error_from_result(result)
 
 
-@cache
-def _numbered(statement: str) -> tuple[bytes, bytes, tuple[str, ...]]:
-    """Return a statement's name at the server, its text with numbered values, and their fields."""
-    named = text(statement)
-    fields = tuple(dict.fromkeys(_PLACEHOLDER.findall(named)))
-    query = _PLACEHOLDER.sub(lambda found: f"${fields.index(found[1]) + 1}", named)
-    return f"holdfast_{statement}".encode(), query.encode(), fields
+def _numbered(statement: str) -> bytes:
+    """Return the text of a statement with numbers in place of names."""
+    fields = fields_of(statement)
+    query = _PLACEHOLDER.sub(lambda found: f"${fields.index(found[1]) + 1}", text(statement))
+    return query.encode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
@@ -134,8 +134,11 @@ class PostgresStore(Parts):
         # Ids are chosen by the caller, so an insert whose reply was lost may simply be repeated;
         # the plain one then finds the ids taken, and the general one knows what to make of that.
         if inserts.are_plain(jobs):
-            with suppress(pg_errors.UniqueViolation):
+            try:
                 self._run(lambda own: inserts.insert_plain(own, jobs))
+            except pg_errors.UniqueViolation:
+                pass
+            else:
                 return [None] * len(jobs)
         return self._run(lambda own: inserts.insert(own, jobs), atomic=len(jobs) > 1)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NoReturn, TypeVar
 
 from holdfast.errors import ForkedProcess, StoreCorrupt, StoreUnavailable, UsageError
+from holdfast.store.processes import this_process
 from holdfast.store.sqlite import faults
 from holdfast.store.sqlite.bounded import bounded
 from holdfast.store.sqlite.filelock import FileLock
@@ -127,7 +128,7 @@ class Database:
 
     def close(self) -> None:
         """Move the log into the database file and close every connection."""
-        if self._opened_in not in {None, os.getpid()}:
+        if self._opened_in not in {None, this_process()}:
             return  # the connections belong to the parent, and closing them here could hurt it
         with self._opening:
             self._closed = True
@@ -140,16 +141,16 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         writer = self._writer
-        if writer is not None and self._opened_in == os.getpid() and not self._closed:
+        if writer is not None and self._opened_in == this_process() and not self._closed:
             return writer
-        if self._opened_in not in {None, os.getpid()}:
-            raise ForkedProcess(opened_in=self._opened_in or 0, used_in=os.getpid())
+        if self._opened_in not in {None, this_process()}:
+            raise ForkedProcess(opened_in=self._opened_in or 0, used_in=this_process())
         with self._opening:
             if self._closed:
                 raise self._is_closed()
             if self._writer is None:
                 self._open_writer()
-            self._opened_in = os.getpid()
+            self._opened_in = this_process()
             writer = self._writer
         if writer is None:
             raise AssertionError("just opened")
