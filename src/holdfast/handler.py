@@ -7,12 +7,12 @@ are types to check against, whatever pydantic understands.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 from typing import Any, Final
 
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
@@ -130,7 +130,8 @@ class PayloadCheck:
         limits: Limits,
     ) -> None:
         self._adapter = _adapter(payload_type, f"payload of {pipeline}")
-        self._limits = limits
+        self.encode: Final[Callable[[object], str]] = partial(encode, what=PAYLOAD, limits=limits)
+        """Returns the JSON text of a checked payload, within the limits."""
         self._wholes: list[TypeAdapter[Any]] = []
         self._fields: dict[str, list[Parameter]] = {}
         for parameter in parameters:
@@ -160,10 +161,6 @@ class PayloadCheck:
         for name, parameters in self._fields.items():
             self._check_field(document, name, parameters)
         return document
-
-    def encode(self, document: object) -> str:
-        """Return the JSON text of a checked payload, within the limits."""
-        return encode(document, what=PAYLOAD, limits=self._limits)
 
     def _check_field(
         self, document: dict[str, Any], name: str, parameters: Sequence[Parameter]
@@ -256,7 +253,7 @@ _MISSING: Final = {
 
 
 def _hints(function: Callable[..., Any], name: str) -> Mapping[str, Any]:
-    while isinstance(function, functools.partial):
+    while isinstance(function, partial):
         function = function.func
     if not hasattr(function, "__annotations__"):
         function = type(function).__call__

@@ -7,6 +7,7 @@ ids, names and error classes, and neither payloads nor what secrets could hide i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
@@ -17,12 +18,14 @@ from holdfast.core.trace_context import TraceContext, from_headers, read
 try:
     from opentelemetry import context as otel_context
     from opentelemetry import trace as otel
+    from opentelemetry.environment_variables import OTEL_PYTHON_TRACER_PROVIDER
     from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 except ModuleNotFoundError:  # pragma: no cover - the extra `otel`, or FastAPI, brings it
     HAS_API = False
 else:
     HAS_API = True
     _PROPAGATOR: Final = TraceContextTextMapPropagator()
+    _NAMED_OUTSIDE: Final = OTEL_PYTHON_TRACER_PROVIDER in os.environ
     _RECORD_NOTHING: Final = (otel.ProxyTracerProvider, otel.NoOpTracerProvider)
 
 if TYPE_CHECKING:
@@ -43,7 +46,7 @@ def use_provider(provider: TracerProvider) -> Callable[[], None]:
 
 def enabled() -> bool:
     """Tell whether spans are recorded: whether somebody has configured an SDK."""
-    if not HAS_API:
+    if not HAS_API or not (_providers or _NAMED_OUTSIDE or _global_provider()):
         return False
     return not isinstance(_provider(), _RECORD_NOTHING)
 
@@ -162,6 +165,15 @@ def call_within(asked_by: str | None, call: Callable[..., Any], *arguments: obje
         if attached is not None:
             otel_context.detach(attached)
         _passed_on.reset(kept)
+
+
+def _global_provider() -> object:
+    """Return what somebody has made the global provider, if anybody has.
+
+    Past the API, which looks into the environment each time: this is asked for every job. Where it
+    cannot be told so, the API is asked after all.
+    """
+    return getattr(otel, "_TRACER_PROVIDER", True)
 
 
 def _provider() -> TracerProvider:

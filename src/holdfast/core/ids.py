@@ -23,7 +23,9 @@ class IdSequence:
 
     def next(self, *, now: Instant, chance: int) -> JobId:
         """Return the next id; `chance` supplies 62 random bits."""
-        tick = max(now * _TICKS_PER_MILLISECOND // 1000, self._last_tick + 1)
+        tick = now * _TICKS_PER_MILLISECOND // 1000
+        if tick <= self._last_tick:
+            tick = self._last_tick + 1
         self._last_tick = tick
         return job_id_at(tick=tick, chance=chance)
 

@@ -20,14 +20,16 @@ _DIFFERING: Final = ("id", "priority", "payload", "run_at")
 _shared = attrgetter(*_SHARED)
 _differing = attrgetter(*_DIFFERING)
 _extras = attrgetter("key", "rerun_of", "trace", "deadline_at")
-_NO_EXTRAS: Final = {(None, None, None, None)}
+_NO_EXTRAS: Final = (None, None, None, None)
 _plain_values = attrgetter(*fields_of("insert_plain"))
 _alike_values = itemgetter(*fields_of("insert_alike"))
 
 
 def are_plain(jobs: Sequence[NewJob]) -> bool:
     """Whether nothing but their ids could clash, and one statement can name what they share."""
-    return set(map(_extras, jobs)) == _NO_EXTRAS and len(set(map(_shared, jobs))) == 1
+    if len(jobs) == 1:
+        return _extras(jobs[0]) == _NO_EXTRAS
+    return set(map(_extras, jobs)) == {_NO_EXTRAS} and len(set(map(_shared, jobs))) == 1
 
 
 def insert_plain(connection: BoundedConnection, jobs: Sequence[NewJob]) -> None:
