@@ -150,7 +150,7 @@ class PayloadCheck:
             payload = payload if isinstance(payload, _PLAIN) else checked
         if not self._fields:
             return payload
-        if not isinstance(payload, Mapping):
+        if type(payload) is not dict and not isinstance(payload, Mapping):
             raise InvalidDocument(
                 PAYLOAD,
                 path="",

@@ -110,7 +110,8 @@ class Connections:
 
     def lend(self) -> BoundedConnection:
         """Return a connection, which `take_back` must see again."""
-        self._refuse_fork()
+        if self._opened_in != this_process():
+            self._refuse_fork()
         try:
             self._places.get(timeout=LEND_TIMEOUT_S)
         except Empty:
