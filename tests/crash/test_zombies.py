@@ -118,7 +118,8 @@ def test_a_result_that_comes_after_the_deadline_is_kept_as_late_and_changes_noth
     fleet: Fleet,
 ) -> None:
     zombie, [job] = fleet.stopped_with(
-        lambda: [fleet.app.submit("steps", {"n": 1}, deadline=3.0).id],
+        # Long enough for a worker to start on a busy machine: the job is there before it is.
+        lambda: [fleet.app.submit("steps", {"n": 1}, deadline=5.0).id],
         "run.after=stop",
         lease=30.0,  # so that it is the deadline that ends the job
         only=KNOWN,
