@@ -46,7 +46,6 @@ from holdfast.runtime.worker import Worker
 from holdfast.runtime.worker_options import WorkerOptions
 from holdfast.secrecy import keep_secret
 from holdfast.store.contract import NewJob, Store
-from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.submission import checked_text
 from holdfast.submitter import Submitter
@@ -70,6 +69,9 @@ def open_store(url: str) -> Store:
     if scheme == "sqlite":
         return SqliteStore(url)
     if scheme in ("postgresql", "postgres"):
+        # The driver takes a good part of the time in which a program on SQLite starts.
+        from holdfast.store.postgres.store import PostgresStore  # noqa: PLC0415
+
         # What urllib cannot take apart is refused like a URL of another kind.
         with suppress(ValueError):
             return PostgresStore(url)

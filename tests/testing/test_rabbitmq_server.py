@@ -97,6 +97,7 @@ def test_a_private_broker_is_not_the_machines_own(rabbitmq_server):
     assert f":{rabbitmq_server.port}/" in rabbitmq_server.url
 
 
+@pytest.mark.slow
 def test_what_was_confirmed_survives_kill_minus_nine(rabbitmq_server):
     assert asyncio.run(_kept(rabbitmq_server.url, "kept", b"one")) == [b"one"]
     rabbitmq_server.settle()

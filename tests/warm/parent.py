@@ -50,6 +50,7 @@ IMPORTED = (
     "holdfast.lab.stand_ins",
     "holdfast.logs",
     "holdfast.metrics",
+    "holdfast.store.postgres.store",
     "rich.live",
     "rich.progress",
     "structlog",
