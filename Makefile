@@ -34,18 +34,19 @@ run: install ## API, console, worker and fault lab on SQLite, in one process
 
 .PHONY: test
 test: install ## lint, types, layers and every test that is not slow, on SQLite and PostgreSQL
-	@$(MAKE) --no-print-directory --jobs --output-sync=target lint layers compiled
-	@.ci/chromium
-	@.ci/poppler
-	@# mypy takes one core for most of a minute, and pytest has time to spare beside it.
-	@$(MAKE) --no-print-directory types > $(VENV)/types.log 2>&1 & types=$$!; \
-	status=0; $(BIN)/python -m pytest -m "not slow" $(SPREAD) $(PYTEST_ARGS) || status=$$?; \
-	wait $$types || status=$$?; cat $(VENV)/types.log; exit $$status
+	@$(MAKE) --no-print-directory --jobs --output-sync=target lint layers types compiled programs
+	@$(BIN)/python -m pytest -m "not slow" $(SPREAD) $(PYTEST_ARGS)
 
 # pytest rewrites every test that it has not seen, and each of its workers would do that for itself.
 .PHONY: compiled
 compiled: install
 	@found=$$($(BIN)/python -m pytest --collect-only -qq 2>&1) || { echo "$$found"; exit 1; }
+
+# One after the other: the system's package manager serves one at a time.
+.PHONY: programs
+programs:
+	@.ci/chromium
+	@.ci/poppler
 
 .PHONY: test-slow
 test-slow: export HOLDFAST_TEST_EXAMPLES ?= 100

@@ -92,10 +92,13 @@ def test_a_lease_that_ends_while_its_handler_runs_belongs_to_the_next_owner(
 ) -> None:
     """The handler lets no other thread run, so nothing can renew its lease."""
     fleet = postgres_fleet
+    other = fleet.start(lease=LEASE_S, only="stubborn")
+    other.said("started")
+    other.signal(signal.SIGSTOP)
     [job] = fleet.submit("stubborn", does="hold the interpreter", seconds=4 * LEASE_S)
     zombie = fleet.start(lease=LEASE_S, only="stubborn")
     [first] = eventually(lambda: fleet.executions(job), what="the handler runs")
-    other = fleet.start(lease=LEASE_S, only="stubborn")
+    other.signal(signal.SIGCONT)
     eventually(lambda: len(fleet.executions(job)) > 1, what="the job was taken over")
     second = fleet.executions(job)[1]
     assert (first.pid, second.pid) == (zombie.pid, other.pid)

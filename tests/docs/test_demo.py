@@ -47,6 +47,7 @@ def test_the_demo_ends_by_itself_when_the_asked_number_of_jobs_is_done(tmp_path)
     assert (told["submitted"], told["still"]) == (2, 0)
 
 
+@pytest.mark.slow
 def test_what_a_killed_demo_leaves_is_found_by_the_next(tmp_path):
     killed = subprocess.Popen(
         [sys.executable, str(DEMO), "--rate", "30"],

@@ -1,7 +1,8 @@
 """Which tests run on the same worker, and which begin.
 
 The tests of a file stay together, so that what they share is made once. So do all that hurt a
-broker, whose start takes longer than most of them: they begin. Files that wait for processes and
+broker, whose start takes longer than most of them, and all that load the SDKs of model providers,
+which takes seconds: they begin. Files that wait for processes and
 real time alternate with files that compute, so that no processor waits with them. What takes
 longest comes first on either side: no worker is left alone with it at the end.
 """
@@ -21,17 +22,26 @@ HURTS_A_BROKER = (
     "tests/crash/under_celery/test_outages.py",
     "tests/testing/test_rabbitmq_server.py",
 )
+LOADS_SDKS = (
+    "apps/criticizer/tests/reviewers/test_models.py",
+    "apps/criticizer/tests/reviewers/test_open.py",
+    "apps/criticizer/tests/reviewers/test_parts.py",
+    "tests/classify/test_language_models.py",
+    "tests/classify/test_refusal.py",
+    "tests/classify/test_system_tables.py",
+)
+TOGETHER = (HURTS_A_BROKER, LOADS_SDKS)
 WAITS_LONG = ("tests/crash/", "tests/docs/", "apps/")
 WAITS = ("tests/api/", "tests/bridges/", "tests/cli/", "tests/console/", "tests/testing/")
 MANY = 150
 
 
 class TogetherByFile(LoadFileScheduling):
-    """Gives a worker a file at a time, and one worker all that hurt a broker."""
+    """Gives a worker a file at a time, and one worker all files that stay together."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return "hurts a broker" if file in HURTS_A_BROKER else file
+        return next((files[0] for files in TOGETHER if file in files), file)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -52,15 +62,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def in_order(sizes: Mapping[str, int]) -> list[str]:
     """Return the files, given how many tests each has, as workers shall take them."""
-    hurting, waiting, computing = [], [], []
+    begin = [file for files in TOGETHER for file in files if file in sizes]
+    waiting, computing = [], []
     for file in sizes:
-        if file in HURTS_A_BROKER:
-            hurting.append(file)
-        elif file.startswith(WAITS_LONG + WAITS):
+        if file in begin:
+            continue
+        if file.startswith(WAITS_LONG + WAITS):
             waiting.append(file)
         else:
             computing.append(file)
     waiting.sort(key=lambda file: not file.startswith(WAITS_LONG))
     computing.sort(key=lambda file: sizes[file] < MANY)
     alternating = itertools.chain.from_iterable(itertools.zip_longest(waiting, computing))
-    return [*hurting, *filter(None, alternating)]
+    return [*begin, *filter(None, alternating)]

@@ -1,22 +1,34 @@
 """The order in which workers take files."""
 
-from tests.plugins.order import HURTS_A_BROKER, MANY, in_order
+import pytest
+
+from tests.plugins.order import HURTS_A_BROKER, LOADS_SDKS, MANY, TogetherByFile, in_order
 
 WAITING = [f"tests/crash/test_{n}.py" for n in range(3)] + ["tests/cli/test_x.py"]
 COMPUTING = [f"tests/core/test_{n}.py" for n in range(6)]
-SIZES = dict.fromkeys([*WAITING, *COMPUTING, *HURTS_A_BROKER], 5)
+TOGETHER = [*HURTS_A_BROKER, *LOADS_SDKS]
+SIZES = dict.fromkeys([*WAITING, *COMPUTING, *TOGETHER], 5)
 
 
 def test_every_file_is_taken_once():
     assert sorted(in_order(SIZES)) == sorted(SIZES)
 
 
-def test_what_hurts_a_broker_begins():
-    assert set(in_order(SIZES)[: len(HURTS_A_BROKER)]) == set(HURTS_A_BROKER)
+def test_what_stays_together_begins():
+    assert in_order(SIZES)[: len(TOGETHER)] == TOGETHER
+
+
+@pytest.mark.parametrize("files", [HURTS_A_BROKER, LOADS_SDKS])
+def test_one_worker_takes_what_stays_together(pytestconfig, files):
+    scheduling = TogetherByFile.__new__(TogetherByFile)
+
+    assert len({scheduling._split_scope(f"{file}::test_it") for file in files}) == 1
+    assert scheduling._split_scope("tests/x.py::test_it") == "tests/x.py"
+    assert all((pytestconfig.rootpath / file).exists() for file in files)
 
 
 def test_files_that_wait_alternate_with_files_that_compute():
-    taken = [file for file in in_order(SIZES) if file not in HURTS_A_BROKER]
+    taken = [file for file in in_order(SIZES) if file not in TOGETHER]
 
     assert [file.startswith("tests/core/") for file in taken[:8]] == [False, True] * 4
 
