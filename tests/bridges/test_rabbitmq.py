@@ -275,6 +275,7 @@ def test_a_blocked_broker_is_waited_for_and_then_takes_everything(rabbitmq_serve
     bench.transport.close()
 
 
+@pytest.mark.slow
 def test_a_broker_that_was_killed_is_found_again(rabbitmq_server: PrivateRabbitmq):
     bench = Bench(rabbitmq_server.url)
     assert bench.transport.ready() is None

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from importlib import resources
 
 import pytest
@@ -22,6 +23,7 @@ WORDS = {
 }
 
 
+@cache
 def rules() -> list[dict]:
     document = yaml.safe_load((FILES / "alerts.yml").read_text("utf-8"))
     return [rule for group in document["groups"] for rule in group["rules"]]

@@ -113,6 +113,7 @@ def test_what_was_confirmed_survives_kill_minus_nine(rabbitmq_server):
     assert asyncio.run(_kept(rabbitmq_server.url, "kept", b"two")) == [b"one", b"two"]
 
 
+@pytest.mark.slow
 def test_it_tells_who_consumes_and_what_is_kept(rabbitmq_server):
     async def publish() -> None:
         async with await aio_pika.connect(rabbitmq_server.url) as connection:

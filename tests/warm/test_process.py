@@ -181,6 +181,7 @@ def test_a_parent_that_has_ended_is_followed_by_another():
     assert text_of(["-c", "print('started')"]) == "started\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_parent")
 def test_a_process_outlives_its_parent_and_can_be_ended():
     sleeps = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]

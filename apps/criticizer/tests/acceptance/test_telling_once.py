@@ -15,7 +15,7 @@ LEASES = {"WORKER_LEASE_TTL_SEC": "4"}
 
 
 class TestTheKilledWorker:
-    @pytest.mark.parametrize("step", ["fetch", "llm"])
+    @pytest.mark.parametrize("step", [pytest.param("fetch", marks=pytest.mark.slow), "llm"])
     def test_killed_before_anything_was_sent_it_is_sent_once(self, site_with, step):
         site = site_with(**LEASES)
         server = site.changes if step == "fetch" else site.llm
