@@ -7,18 +7,16 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from holdfast import Breaker, Holdfast, JobState, Pipeline, Retry, Upstream, WorkerOptions
-from holdfast.core.instant import Instant
+from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import Job
 from holdfast.core.plan import Route
 from holdfast.runtime.breakers import OLD_US
-from holdfast.runtime.hired import HiredWorker
+from holdfast.runtime.hired import APART_US, HiredWorker
 from tests.runtime.crew import FaultyStore
 
 ONE = Route("default", "p", "one")
 MAIL = Route("default", "mail", "send")
 PATIENCE_S = 20.0
-APART_US = 100_000
-"""How far the clocks of a program and its worker may be apart on a busy machine."""
 OPTIONS = WorkerOptions(concurrency=2, lease=2.0)
 
 
@@ -125,6 +123,15 @@ def test_a_job_that_is_not_due_is_left_alone(bench: Bench):
 
     assert bench.run(told) < 2.0
     assert bench.states(told) == [JobState.QUEUED]
+
+
+def test_a_job_that_is_about_to_be_due_by_its_clock_is_waited_for(bench: Bench):
+    told = bench.submit(1, delay=APART_US / SECOND_US / 2)
+    due_at = bench.row(told[0]).run_at
+
+    assert bench.run(told) < 2.0
+    assert bench.states(told) == [JobState.COMPLETE]
+    assert bench.row(told[0]).started_at >= due_at
 
 
 def test_a_failed_attempt_is_a_decision_and_the_next_is_the_stores_to_time(bench: Bench):

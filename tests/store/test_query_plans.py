@@ -27,6 +27,7 @@ from holdfast.testing.conformance.samples import (
     claim,
     decided,
     new_job,
+    next_id,
 )
 from holdfast.testing.postgres_databases import DisposableDatabases
 from tests.store.conftest import by_hand
@@ -140,6 +141,10 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
         ("holdfast_job_due", "job_due"),
     ),
     "due_claim": (take, KEY_OF_ID),
+    "due_first": (
+        lambda it: it.store.due.first_due_at([next_id()], route=DRAFT, now=NOW),
+        KEY_OF_ID,
+    ),
     "queued": (
         lambda it: it.store.queued("default", limit=100),
         ("holdfast_job_due", "job_due"),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from holdfast.core.ids import JobId
+from holdfast.core.instant import SECOND_US, later
 from holdfast.core.plan import Route
 from holdfast.errors import UnavailableError
 from holdfast.runtime.clock import monotonic_s, sleep_s
@@ -19,6 +20,8 @@ from holdfast.runtime.worker import Worker
 LOGGER: Final = logging.getLogger("holdfast.worker")
 LOOK_S: Final = 0.2
 """How often a wait looks whether it still has a reason."""
+APART_US: Final = SECOND_US // 10
+"""How far the clocks of a worker and of who tells it of jobs may be apart."""
 AWAY_S: Final = 0.5
 """How long to wait for a store that is away before asking it again."""
 
@@ -53,9 +56,26 @@ class HiredWorker(Worker):
             if taken.asked:
                 continue
             if not left and not any(job_id in self._in_flight for job_id in job_ids):
-                break
+                if ran >= len(job_ids) or not self._wait_until_due(route, job_ids):
+                    break
+                left = list(job_ids)
             self.claimer.wait_past(mark, min(LOOK_S, max(ends_at_s - monotonic_s(), 0.0)))
         return ran
+
+    def _wait_until_due(self, route: Route, job_ids: Sequence[JobId]) -> bool:
+        """Wait for a job that is about to be due, and tell whether there was one.
+
+        Whoever told of it goes by another clock. Left alone it would be told of seconds later.
+        """
+        now = self._clock.now()
+        try:
+            due_at = self.claimer.first_due_at(route, job_ids, now=now)
+        except UnavailableError:
+            return False
+        if due_at is None or due_at > later(now, APART_US):
+            return False
+        sleep_s((due_at - now) / SECOND_US)
+        return True
 
     def _take(self, route: Route, left: Sequence[JobId]) -> Taken:
         try:

@@ -73,6 +73,13 @@ class HiredClaimer(Claimer):
         """Tell whether this worker has a handler for the jobs of a route."""
         return (route.pipeline, route.stage) in self._handlers
 
+    def first_due_at(
+        self, route: Route, job_ids: Sequence[JobId], *, now: Instant
+    ) -> Instant | None:
+        """Return when the first of the given jobs that wait on that route will be due."""
+        with self._turn:
+            return self._store.due.first_due_at(job_ids, route=route, now=now)
+
     def take(self, route: Route, job_ids: Sequence[JobId], *, now: Instant) -> Taken:
         """Lease and start the first of the given jobs, as many as may run now."""
         with self._turn:

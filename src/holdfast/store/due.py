@@ -73,3 +73,11 @@ class DueRows:
         }
         rows = self._sql.transact(lambda steps: steps.rows("due_claim", values))
         return claimed_jobs(rows, holder=holder, lease_until=lease_until, now=now)
+
+    def first_due_at(
+        self, job_ids: Sequence[JobId], *, route: Route, now: Instant
+    ) -> Instant | None:
+        """Return when the first of the given jobs that wait on that route will be due."""
+        values = {"ids": json.dumps(list(job_ids)), **route._asdict(), "now": now}
+        ((run_at,),) = self._sql.rows("due_first", values)
+        return None if run_at is None else Instant(run_at)

@@ -46,7 +46,7 @@ def told(store: Store, *, limit: int = 10, now: Instant = NOW) -> list[JobId]:
 
 
 class DueConformance:
-    """What `due.waiting` and `due.claim` promise."""
+    """What `due.waiting`, `due.claim` and `due.first_due_at` promise."""
 
     def test_a_claim_by_id_does_exactly_what_the_model_says(self, store: Store) -> None:
         new = new_job(key="k", owner="ada", trace="t", deadline_at=after(100))
@@ -97,6 +97,19 @@ class DueConformance:
 
         assert take(store, []) == []
         assert store.due.waiting([], limit=10, now=NOW) == []
+
+    def test_it_tells_when_the_first_of_some_waiting_jobs_is_due(self, store: Store) -> None:
+        due, soon, late, others = (new_job(run_at=after(span)) for span in (0, 2, 5, 1))
+        moved = started(store)
+        after_event(store, moved, Done("1"))
+        store.insert([due, soon, late, others])
+        ids = [due.id, late.id, soon.id, moved.id, next_id()]
+
+        assert store.due.first_due_at(ids, route=DRAFT, now=NOW) == after(2)
+        assert store.due.first_due_at(ids, route=DRAFT, now=after(2)) == after(5)
+        assert store.due.first_due_at(ids, route=DRAFT, now=after(5)) is None
+        assert store.due.first_due_at(ids, route=SEND, now=NOW) is None
+        assert store.due.first_due_at([], route=DRAFT, now=NOW) is None
 
     def test_who_may_be_told_of_is_who_may_be_claimed(self, store: Store) -> None:
         submitted(store, 3, run_at=after(-1))
