@@ -5,6 +5,7 @@ claims look at, in all four priorities; one of twenty-five failed; one of four h
 of the future wait on that route, half of them for a retry.
 """
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -103,6 +104,9 @@ def fill_postgres(url: str, history: History, say: Progress) -> None:
         say("vacuum (analyze)")
         connection.execute("vacuum (analyze)")
         connection.execute("checkpoint")
+    # Without fsync the server leaves gigabytes to the system, which would write them meanwhile.
+    say("what was written reaches the disk")
+    os.sync()
 
 
 def fill_sqlite(path: Path, history: History, say: Progress) -> None:

@@ -33,6 +33,7 @@ class LiveTable:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._claimer = store.reserve("claimer")  # as a worker has it
         self._clock = StoreClock(store.read_clock)
         self._ids = IdSequence()
         self._chance = Chance()
@@ -45,12 +46,16 @@ class LiveTable:
         self.submit(limit)
         now = self._clock.now()
         started_ns = time.perf_counter_ns()
-        jobs = self._store.claim(ROUTES, limit=limit, holder=WORKER, lease_us=LEASE_US, now=now)
+        jobs = self._claimer.claim(ROUTES, limit=limit, holder=WORKER, lease_us=LEASE_US, now=now)
         took_ns = time.perf_counter_ns() - started_ns
         if len(jobs) != limit:
             raise Failed(f"a claim of {limit} jobs returned {len(jobs)}")
         self._finish(jobs)
         return took_ns
+
+    def close(self) -> None:
+        """Give back what claims were made through."""
+        self._claimer.close()
 
     def submit(self, count: int) -> None:
         now = self._clock.now()

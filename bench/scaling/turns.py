@@ -33,6 +33,8 @@ def time_claims(place: Place, size: Size, say: Say, *, rounds: int) -> tuple[Wai
         with _opened(long) as long_store, _opened(empty) as empty_store:
             tables = {OURS: LiveTable(long_store), EMPTY_TABLE: LiveTable(empty_store)}
             waits = _take_turns(tables, say, rounds=rounds)
+            for table in tables.values():
+                table.close()
             return waits, _facts(long, empty, now=long_store.read_clock())
 
 
