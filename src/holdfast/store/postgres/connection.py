@@ -157,7 +157,7 @@ class Connections:
         """Return one that nobody uses, rather one whose statements are bounded like that."""
         try:
             return self._idle[bound_s].pop()
-        except (KeyError, IndexError):
+        except IndexError:
             pass
         for kept in self._idle.copy().values():
             with suppress(IndexError):
