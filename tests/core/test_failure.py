@@ -131,6 +131,16 @@ def test_another_message_is_made_as_safe_as_the_first():
     assert failure._replace(message="").message == "NETWORK_TIMEOUT"
 
 
+def test_a_failure_of_safe_facts_is_the_one_that_they_make_one_by_one():
+    failure = a_failure(http_status=503, retry_after_us=7, exception_type="OSError", stack="in f")
+
+    same = Failure.of_safe(tuple(failure))
+
+    assert type(same) is Failure
+    assert same == failure
+    assert same.to_document() == failure.to_document()
+
+
 def test_another_fact_of_the_wrong_kind_is_refused():
     with pytest.raises(InvalidValue, match="retryable"):
         a_failure()._replace(retryable=1)

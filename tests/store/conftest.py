@@ -72,6 +72,8 @@ def by_hand(url: str, statement: str, *, unchecked: bool = True) -> list[tuple[o
             return connection.execute(statement.format(**names)).fetchall()
     names = {table: f"holdfast.{table}" for table in (*TABLES, "migration")}
     with psycopg.connect(url) as connection:
+        # Else it counts what it read as its process ends, beside what somebody else may count.
+        connection.execute("select pg_stat_force_next_flush()")
         cursor = connection.execute(statement.format(**names))
         return cursor.fetchall() if cursor.description else []
 
