@@ -58,6 +58,20 @@ def seconds_of(given: object, *, unit: str = "s") -> float:
     raise ValueError(DURATION_FORM)
 
 
+def duration_text(seconds: float) -> str:
+    """Return a duration as a person would set it: 30d, 1h30m, 0.5s."""
+    left_us = round(seconds * 1e6)
+    parts = []
+    for name in ("d", "h", "m"):
+        count, left_us = divmod(left_us, round(_UNIT_S[name] * 1e6))
+        if count:
+            parts.append(f"{count}{name}")
+    if left_us or not parts:
+        # Eight digits, for up to a minute in microseconds.
+        parts.append(f"{left_us / 1e6:.8g}s")
+    return "".join(parts)
+
+
 def masked(url: str) -> str:
     """Return the URL as it may be shown, its password hidden; of what is no URL of ours, little."""
     scheme = url.partition(":")[0]

@@ -22,9 +22,10 @@ def test_settings_are_shown_with_their_origins_and_without_secrets(
         "HOLDFAST_DATABASE_URL",
     ]
     assert rows["app"].split() == ["shop:app", "flag", "--app"]
-    assert rows["lease"].split() == ["120s", "file", "holdfast.toml"]
+    assert rows["lease"].split() == ["2m", "file", "holdfast.toml"]
     assert rows["queues"].startswith("a, b")
     assert rows["poll"].split() == ["1s", "default"]
+    assert rows["keep_failed"].split() == ["30d", "default"]
 
 
 def test_settings_are_one_json_object(holdfast: Command):

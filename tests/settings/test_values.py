@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.errors import InvalidSetting
 from holdfast.setting_sources import Flag
-from holdfast.setting_values import masked, seconds_of
+from holdfast.setting_values import duration_text, masked, seconds_of
 from tests.settings.loading import URL, refusal, settings
 
 
@@ -29,6 +29,24 @@ from tests.settings.loading import URL, refusal, settings
     ],
 )
 def test_a_duration_is_read_in_its_unit(text: object, seconds: float):
+    assert seconds_of(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (0.000_25, "0.00025s"),
+        (0.5, "0.5s"),
+        (59.999_999, "59.999999s"),
+        (300, "5m"),
+        (5_400.25, "1h30m0.25s"),
+        (2_592_000, "30d"),
+        (31_536_000, "365d"),
+    ],
+)
+def test_a_duration_is_shown_as_it_may_be_written(seconds: float, text: str):
+    assert duration_text(seconds) == text
     assert seconds_of(text) == pytest.approx(seconds)
 
 

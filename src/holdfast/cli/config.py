@@ -7,6 +7,7 @@ import click
 from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.output import Cell, Column
 from holdfast.cli.program import Command, Group
+from holdfast.setting_values import duration_text
 
 
 @click.group("config", cls=Group)
@@ -50,6 +51,6 @@ def _words(value: object) -> str:
         case list():
             return ", ".join(map(str, value))
         case float():
-            return f"{value:g}s"
+            return duration_text(value)
         case _:
             return str(value)
