@@ -51,7 +51,7 @@ programs:
 .PHONY: test-slow
 test-slow: export HOLDFAST_TEST_EXAMPLES ?= 100
 test-slow: install ## the tests that take long, all examples of properties, and the coverage of the core
-	@$(MAKE) --no-print-directory cover
+	@$(MAKE) --no-print-directory cover programs
 	@$(BIN)/python -m pytest -m "slow or hypothesis" $(SPREAD) $(PYTEST_ARGS)
 
 # Those that take the time would find out how long it takes to measure the coverage.
