@@ -16,7 +16,7 @@ from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.conformance.delivering import claimed, new_delivery
 from holdfast.testing.conformance.samples import NOW, after
 from holdfast.testing.postgres_databases import DisposableDatabases
-from tests.store.conftest import by_hand
+from tests.store.conftest import by_hand, left_alone
 
 SENT = 20_000
 FUTURE = 2_000
@@ -114,7 +114,7 @@ def crowded_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteS
 @pytest.fixture(scope="module")
 def crowded_postgres(postgres_databases: DisposableDatabases) -> Iterator[tuple[Store, str]]:
     url = postgres_databases.fresh()
-    store = PostgresStore(url, size=1)
+    store = left_alone(PostgresStore(url, size=1), url)
     crowd(store, url)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("vacuum analyze")

@@ -30,7 +30,7 @@ from holdfast.testing.conformance.samples import (
     next_id,
 )
 from holdfast.testing.postgres_databases import DisposableDatabases
-from tests.store.conftest import by_hand
+from tests.store.conftest import by_hand, left_alone
 
 FINISHED = 20_000
 FUTURE = 20_000
@@ -221,7 +221,7 @@ def crowded_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
 @pytest.fixture(scope="module")
 def crowded_postgres(postgres_databases: DisposableDatabases) -> Iterator[Crowd]:
     url = postgres_databases.fresh()
-    store = PostgresStore(url, size=1)
+    store = left_alone(PostgresStore(url, size=1), url)
     found = crowd(store, url)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("vacuum analyze")

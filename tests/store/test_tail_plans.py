@@ -16,7 +16,7 @@ from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tail import Mark
 from holdfast.testing.conformance.samples import NOW, after, after_event, claim, new_job
 from holdfast.testing.postgres_databases import DisposableDatabases
-from tests.store.conftest import by_hand
+from tests.store.conftest import by_hand, left_alone
 
 BEFORE = 20_000
 LATELY = 50
@@ -112,7 +112,7 @@ def on_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
 @pytest.fixture(scope="module")
 def on_postgres(postgres_databases: DisposableDatabases) -> Iterator[Crowd]:
     url = postgres_databases.fresh()
-    store = PostgresStore(url, size=1)
+    store = left_alone(PostgresStore(url, size=1), url)
     found = crowd(store, url)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("vacuum analyze")  # which also summarizes what the index leads to

@@ -1,4 +1,5 @@
 -- due_claim: lease those of the given jobs that are due on one route; uses the index of ids.
+-- The plus keeps SQLite from job_due, by which it would read all that waits on the route.
 update holdfast_job
    set state = 'processing',
        attempt = attempt + 1,
@@ -11,7 +12,7 @@ update holdfast_job
        updated_at = :now
  where id in (select value from json_each(:ids))
    and state = 'queued'
-   and queue = :queue
+   and +queue = :queue
    and pipeline = :pipeline
    and stage = :stage
    and run_at <= :now
