@@ -60,17 +60,17 @@ class Signal(Generic[_Told]):
 
     def __init__(self) -> None:
         self._listeners: tuple[Callable[[_Told], Any], ...] = ()
-
-    def __bool__(self) -> bool:
+        self.heard = False
         """Whether anybody listens: else what would be told need not be put together."""
-        return bool(self._listeners)
 
     def listen(self, listener: Callable[[_Told], Any]) -> Callable[[], None]:
         """Call `listener` with all that is told from now on; returns the undoing."""
         self._listeners = (*self._listeners, listener)
+        self.heard = True
 
         def leave() -> None:
             self._listeners = tuple(other for other in self._listeners if other is not listener)
+            self.heard = bool(self._listeners)
 
         return leave
 

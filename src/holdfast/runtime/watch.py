@@ -33,6 +33,7 @@ STALE_US: Final = 30 * SECOND_US
 RETRY_FLOOR_PER_S: Final = 1.0
 MOST_RETRIES_SAVED: Final = 10.0
 _FINE: Final = frozenset({Done, Suspended})
+_ticket: Final = tuple.__new__
 
 
 class Permit(NamedTuple):
@@ -120,8 +121,14 @@ class Watch:
     def enter(self, attempt: int, permit: Permit | None, now: Instant) -> Ticket | Event:
         """Let a call begin, or return what becomes of the attempt of that number instead."""
         state = self.state
-        if self._budget is None and self._admits_all(now):
-            return Ticket(state.generation, None, now)
+        # What `_admits_all` says, and a ticket past its own way of being made: nearly all calls.
+        if (
+            self._is_calm
+            and self.paused_until is None
+            and now - self.read_at <= STALE_US
+            and self._budget is None
+        ):
+            return _ticket(Ticket, (state.generation, None, now))
         admitted = self._admission(now)
         if admitted.admits is not Admits.ALL:
             on_trial = admitted.admits is Admits.TRIALS
@@ -135,8 +142,8 @@ class Watch:
 
     def leave(self, ticket: Ticket | None, event: Event | None, at: Instant) -> bool:
         """Note how a call ended; True when the store should hear of it soon."""
-        fine = _verdict(event)
-        if signals.CALLS and ticket is not None:
+        fine = True if type(event) is Done else _verdict(event)
+        if signals.CALLS.heard and ticket is not None:
             took_us = max(at - ticket.at, 0)
             signals.CALLS.tell(signals.CallEnded(self.terms.name, took_us, fine))
         with self._lock:
