@@ -5,6 +5,7 @@ import re
 import pytest
 
 from holdfast.core.instant import SECOND_US, Instant
+from holdfast.store.tallies import MINUTE_US, Tally
 from holdfast.testing import drain, run_inline
 from tests.console.site import NOBODY, Site, at
 
@@ -69,6 +70,25 @@ def test_the_overview_counts_what_happened_by_the_minute(site: Site):
     page = site.local().get("/").text
 
     assert "In the last hour: 1 completed, 0 retried, 1 failed for good" in page
+
+
+@pytest.mark.parametrize(
+    ("minutes_ago", "completed", "least", "most"),
+    [(0, 6, 1.2, 1.5), (0, 60, 12, 15), (1, 1_000_000, 200_000, 250_000), (5, 1_000_000, 0, 0)],
+)
+def test_the_overview_tells_the_pace_of_late(
+    small_site: Site, minutes_ago: int, completed: int, least: float, most: float
+):
+    app = small_site.app
+    at = Instant(app.clock.now() - minutes_ago * MINUTE_US)
+    minute = Instant(at - at % MINUTE_US)
+    app.store.tallies.add([Tally(minute, "one", "only", "completed", "", completed, 0)])
+
+    page = small_site.local().get("/").text
+
+    shown = re.search(r"Pace</[^>]*>\s*<[^>]*>\s*([\d.\u202f]+)\s*<", page)
+    assert shown is not None
+    assert least <= float(shown[1].replace("\u202f", "")) <= most
 
 
 def test_the_overview_tells_of_a_breaker_that_holds_jobs_back(site: Site):

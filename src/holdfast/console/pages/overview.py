@@ -27,6 +27,9 @@ from holdfast.store.letters import LetterGroup
 
 MINUTES: Final = 60
 MINUTE_US: Final = 60_000_000
+PACE_MINUTES: Final = 5
+EXACT_BELOW: Final = 10
+"""A pace below this is told with a digit after the point."""
 MOST_CLASSES: Final = 6
 MOST_GROUPS: Final = 4
 LATEST: Final = 8
@@ -198,14 +201,13 @@ def _figures(
 ) -> list[Figure]:
     completed = sum(column.values[0] for column in columns)
     failed = sum(column.values[2] for column in columns)
-    recent = sum(column.values[0] for column in columns[-6:-1])
     due = sum(queue.due for queue in queues)
     running = sum(queue.processing for queue in queues)
     oldest = min((queue.oldest_due_at for queue in queues if queue.oldest_due_at), default=None)
     waiting = sum(group.letters for group in groups)
     return [
         Figure("Completed", _number(completed), "in the last hour"),
-        Figure("Pace", f"{recent / 5:.3g}", "over the last 5 minutes", "a minute"),
+        Figure("Pace", _pace(columns, now), "over the last 5 minutes", "a minute"),
         Figure("Failed for good", _number(failed), "in the last hour"),
         Figure("Due", _number(due), f"{_number(running)} being run"),
         Figure(
@@ -216,6 +218,14 @@ def _figures(
         Figure("Dead letters", _number(waiting), f"{words.plural(len(groups), 'cause')}"),
         Figure("Workers", _number(alive), "running now"),
     ]
+
+
+def _pace(columns: Sequence[charts.Column], now: Instant) -> str:
+    """Return how many jobs were completed a minute of late; the last column is a minute's part."""
+    lately = columns[-PACE_MINUTES:]
+    minutes = len(lately) - 1 + now % MINUTE_US / MINUTE_US
+    per_minute = sum(column.values[0] for column in lately) / max(minutes, 1)
+    return _number(round(per_minute)) if per_minute >= EXACT_BELOW else f"{per_minute:.2g}"
 
 
 def _figures_of(console: Console, owner: str) -> list[Figure]:
