@@ -59,24 +59,21 @@ class Signal(Generic[_Told]):
     """Tells listeners of one kind of thing."""
 
     def __init__(self) -> None:
-        self._listeners: tuple[Callable[[_Told], Any], ...] = ()
-        self.heard = False
-        """Whether anybody listens: else what would be told need not be put together."""
+        self.listeners: tuple[Callable[[_Told], Any], ...] = ()
+        """While there are none, what would be told need not be put together."""
 
     def listen(self, listener: Callable[[_Told], Any]) -> Callable[[], None]:
         """Call `listener` with all that is told from now on; returns the undoing."""
-        self._listeners = (*self._listeners, listener)
-        self.heard = True
+        self.listeners = (*self.listeners, listener)
 
         def leave() -> None:
-            self._listeners = tuple(other for other in self._listeners if other is not listener)
-            self.heard = bool(self._listeners)
+            self.listeners = tuple(other for other in self.listeners if other is not listener)
 
         return leave
 
     def tell(self, told: _Told) -> None:
         """Tell everybody who listens."""
-        for listener in self._listeners:
+        for listener in self.listeners:
             try:
                 listener(told)
             except Exception:

@@ -138,7 +138,7 @@ class Watch:
     def leave(self, ticket: Ticket | None, event: Event | None, at: Instant) -> bool:
         """Note how a call ended; True when the store should hear of it soon."""
         fine = True if type(event) is Done else _verdict(event)
-        if signals.CALLS.heard and ticket is not None:
+        if signals.CALLS.listeners and ticket is not None:
             took_us = max(at - ticket.at, 0)
             signals.CALLS.tell(signals.CallEnded(self.terms.name, took_us, fine))
         with self._lock:
