@@ -8,6 +8,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import zip_longest
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from holdfast.core.instant import Instant, later
@@ -40,6 +41,8 @@ _LESS_URGENT: Final = [priority for priority in PRIORITIES if priority != MOST_U
 FIRSTS: Final = [first for each in _LESS_URGENT for first in (*[MOST_URGENT] * 9, each)]
 """The priority that is looked at first, claim after claim: each gets its turn, so that a constant
 feed of urgent jobs makes the others wait, but not for ever."""
+
+_alike: Final = attrgetter("pipeline", "plan", "stage")
 
 
 class Leased(NamedTuple):
@@ -350,8 +353,11 @@ class Claimer:
         """Find the plans and checkpoints of claimed jobs, and start them."""
         if not jobs:
             return
-        planned = [(job, plan) for job in jobs if (plan := self._plan_of(job)) is not None]
-        later_stages = [job.id for job, plan in planned if job.stage != plan.first.name]
+        # Looked up and complained of once for all that are alike, which mostly are all of them.
+        samples = {_alike(job): job for job in jobs}
+        plans = {alike: self._plan_of(job) for alike, job in samples.items()}
+        planned = [(job, plan) for job in jobs if (plan := plans[_alike(job)]) is not None]
+        later_stages = [job.id for job, plan in planned if job.stage != plan.stages[0].name]
         checkpoints: dict[str, dict[str, str]] = {}
         if later_stages:
             for found in self._store.checkpoints(later_stages):
