@@ -188,10 +188,9 @@ class Holdfast(Intake, Upkeep):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _on_created(self, jobs: Sequence[NewJob]) -> None:
+    def _on_created(self, job: NewJob, count: int) -> None:
         """Count new jobs; a program that only submits has no worker that adds the figures up."""
-        self._counter.created(jobs)
-        if self._counter.overdue():
+        if self._counter.created(job, count):
             self._figures(True)  # noqa: FBT003 - that it is time is all there is to say
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:

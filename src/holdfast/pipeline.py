@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, Final, Literal, TypeVar, overload
 
 from holdfast.classify.public import PublicCodes
@@ -144,7 +145,6 @@ class Pipeline:
         self._stages: list[BoundStage] = []
         self._parameters: list[Parameter] = []
         self._bound: BoundPipeline | None = None
-        self._check: PayloadCheck | None = None
 
     def __repr__(self) -> str:
         return f"Pipeline({self.name!r}, stages={[plan.name for plan in self._plans]})"
@@ -260,17 +260,15 @@ class Pipeline:
         """How large and how deep payloads and results may be."""
         return self._limits
 
-    @property
+    @cached_property
     def payload_check(self) -> PayloadCheck:
         """What submissions are checked by."""
-        if self._check is None:
-            self._check = PayloadCheck(
-                self.name,
-                payload_type=self._payload_type,
-                parameters=self._parameters,
-                limits=self._limits,
-            )
-        return self._check
+        return PayloadCheck(
+            self.name,
+            payload_type=self._payload_type,
+            parameters=self._parameters,
+            limits=self._limits,
+        )
 
 
 def _lane_of(function: Callable[..., Any], runs: str) -> LaneKind:

@@ -44,7 +44,7 @@ class Submitter:
         clock: Clock,
         chance: Chance,
         admission: Admission | None = None,
-        created: Callable[[Sequence[NewJob]], None] = lambda _: None,
+        created: Callable[[NewJob, int], None] = lambda _job, _count: None,
     ) -> None:
         self.admission = admission
         self._store = store
@@ -121,7 +121,7 @@ class Submitter:
         for _ in range(TRIES):
             twin = self._store.insert([row], connection=connection)[0]
             if twin is None:
-                self._created([row])
+                self._created(row, 1)
                 return row.id, True
             twins = self._twins(row, connection)
             if not twins:
@@ -148,7 +148,7 @@ class Submitter:
         standing = self._store.insert_rerun(rerun, connection=connection)
         if standing is not None:
             raise VersionConflict(standing.job_id, requested=row.version, found=standing.version)
-        self._created([row])
+        self._created(row, 1)
         return row.id
 
     def _insert_many(
@@ -156,7 +156,9 @@ class Submitter:
     ) -> dict[int, Submitted]:
         """Insert rows by one statement, and say what each has become."""
         twins = self._store.insert(list(rows.values()), connection=connection)
-        self._created([row for row, twin in zip(rows.values(), twins, strict=True) if twin is None])
+        new = twins.count(None)
+        if new:
+            self._created(next(iter(rows.values())), new)
         return {
             position: Submitted(row.id, created=True)
             if twin is None

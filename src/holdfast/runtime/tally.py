@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable
-from itertools import groupby
-from operator import attrgetter
 from typing import Final
 
 from holdfast.core.instant import SECOND_US, Instant, later
@@ -25,7 +22,6 @@ SUBMITTED: Final = "submitted"
 OVERDUE_S: Final = 5.0
 
 _Key = tuple[int, str, str, str, str]
-_counted_by = attrgetter("created_at", "pipeline", "stage")
 
 
 class Counter:
@@ -55,17 +51,16 @@ class Counter:
                 found[0] += 1
                 found[1] += took_us
 
-    def created(self, jobs: Iterable[NewJob]) -> None:
-        """Count jobs that were submitted."""
-        with self._lock:
-            # Jobs that came together are alike in all of it.
-            for (created_at, pipeline, stage), alike in groupby(jobs, _counted_by):
-                minute = created_at - created_at % MINUTE_US
-                self._add((minute, pipeline, stage, SUBMITTED, ""), len(list(alike)), 0)
+    def created(self, job: NewJob, count: int) -> bool:
+        """Count jobs that were submitted together, and so are alike in all that is counted.
 
-    def overdue(self) -> bool:
-        """Tell whether something has waited for long to be added: no worker here does it."""
-        since_s = self._since_s
+        Tells whether something has waited for long to be added: no worker here does it.
+        """
+        created_at = job.created_at
+        minute = created_at - created_at % MINUTE_US
+        with self._lock:
+            self._add((minute, job.pipeline, job.stage, SUBMITTED, ""), count, 0)
+            since_s = self._since_s
         return since_s is not None and monotonic_s() - since_s > OVERDUE_S
 
     def _add(self, key: _Key, count: int, took_us: int) -> None:

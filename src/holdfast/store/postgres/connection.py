@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -19,6 +19,7 @@ from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.processes import this_process
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+_T = TypeVar("_T")
 
 CONNECT_TIMEOUT_S: Final = 5
 STATEMENT_TIMEOUT_S: Final = 30.0
@@ -104,12 +105,33 @@ class Connections:
         connection.statement_timeout_s = self._statement_timeout_s
         return connection
 
-    def borrowed(self) -> Lent:
-        """Lend a connection in autocommit; one that failed is not lent again."""
-        return Lent(self)
+    def lent_to(self, operation: Callable[[BoundedConnection], _T]) -> _T:
+        """Return what `operation` makes of a connection in autocommit, which is lent to it.
 
-    def lend(self) -> BoundedConnection:
-        """Return a connection, which `take_back` must see again."""
+        One that failed is not lent again.
+        """
+        connection = self._lend()
+        try:
+            result = operation(connection)
+        except BaseException as error:
+            self._take_back(connection, error)
+            raise
+        self._keep(connection)
+        return result
+
+    @contextmanager
+    def borrowed(self) -> Iterator[BoundedConnection]:
+        """Lend a connection for the length of a block, as `lent_to` does."""
+        connection = self._lend()
+        try:
+            yield connection
+        except BaseException as error:
+            self._take_back(connection, error)
+            raise
+        self._keep(connection)
+
+    def _lend(self) -> BoundedConnection:
+        """Return a connection, which `_keep` or `_take_back` must see again."""
         if self._opened_in != this_process():
             self._refuse_fork()
         try:
@@ -126,8 +148,7 @@ class Connections:
             try:
                 self._bound(connection, seconds)
             except BaseException as error:
-                self.take_back(connection, error)
-                self.raise_named(error)
+                self._take_back(connection, error)
                 raise
         return connection
 
@@ -137,21 +158,30 @@ class Connections:
         )
         connection.statement_timeout_s = seconds
 
-    def take_back(self, connection: BoundedConnection, error: BaseException | None) -> None:
-        """Keep a connection for the next use, unless what was done with it failed."""
+    def _keep(self, connection: BoundedConnection) -> None:
+        """Keep a connection for the next use, unless a transaction was left open on it."""
         try:
-            if isinstance(error, psycopg.Error) and not isinstance(error, RETRIED_AT_ONCE):
-                # A link that died takes its idle neighbours with it, as after a restart.
+            if connection.pgconn.transaction_status != TransactionStatus.IDLE:
                 connection.close()
-                self.close_idle()
-            elif connection.pgconn.transaction_status == TransactionStatus.IDLE:
-                self._idle[connection.statement_timeout_s].append(connection)
-                if self._opened_in is None:
-                    self.close_idle()  # it was lent when the others were closed
-            else:
-                connection.close()
+                return
+            self._idle[connection.statement_timeout_s].append(connection)
+            if self._opened_in is None:
+                self.close_idle()  # it was lent when the others were closed
         finally:
             self._places.put(None)
+
+    def _take_back(self, connection: BoundedConnection, error: BaseException) -> None:
+        """Take a connection back from what failed, and raise what that means to callers."""
+        if isinstance(error, psycopg.Error) and not isinstance(error, RETRIED_AT_ONCE):
+            # A link that died takes its idle neighbours with it, as after a restart.
+            try:
+                connection.close()
+                self.close_idle()
+            finally:
+                self._places.put(None)
+        else:
+            self._keep(connection)
+        self._raise_named(error)
 
     def _idle_one(self, *, bound_s: float | None = None) -> BoundedConnection | None:
         """Return one that nobody uses, rather one whose statements are bounded like that."""
@@ -175,10 +205,10 @@ class Connections:
         try:
             yield
         except psycopg.Error as error:
-            self.raise_named(error)
+            self._raise_named(error)
             raise
 
-    def raise_named(self, error: BaseException) -> None:
+    def _raise_named(self, error: BaseException) -> None:
         """Raise what an error of the driver means to callers, where it means something else."""
         if isinstance(error, RETRIED_AT_ONCE):
             return
@@ -218,27 +248,6 @@ class Connections:
             self._opened_in = process
         if process != self._opened_in:
             raise ForkedProcess(opened_in=self._opened_in, used_in=process)
-
-
-class Lent:
-    """One connection for the length of a block."""
-
-    # A class and no generator: entering and leaving is a good part of a short statement's time.
-    __slots__ = ("_connection", "_owner")
-
-    def __init__(self, owner: Connections) -> None:
-        self._owner = owner
-
-    def __enter__(self) -> BoundedConnection:
-        self._connection = self._owner.lend()
-        return self._connection
-
-    def __exit__(
-        self, _type: type[BaseException] | None, error: BaseException | None, _trace: object
-    ) -> None:
-        self._owner.take_back(self._connection, error)
-        if error is not None:
-            self._owner.raise_named(error)
 
 
 def _reason(error: BaseException) -> str:

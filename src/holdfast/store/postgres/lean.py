@@ -36,7 +36,7 @@ def run_lean(connection: BoundedConnection, statement: str, values: Iterable[obj
     None of them may be `None`. Never inside a transaction of the caller's: what libpq does here
     the driver does not see.
     """
-    encoded = [str(value).encode() for value in values]
+    encoded = list(map(str.encode, map(str, values)))
     try:
         _run_once(connection, statement, encoded)
     except pg_errors.InvalidSqlStatementName:

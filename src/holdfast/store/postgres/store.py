@@ -135,7 +135,7 @@ class PostgresStore(Parts):
         # the plain one then finds the ids taken, and the general one knows what to make of that.
         if inserts.are_plain(jobs):
             try:
-                self._run(lambda own: inserts.insert_plain(own, jobs))
+                self._run(partial(inserts.insert_plain, jobs=jobs))
             except pg_errors.UniqueViolation:
                 pass
             else:
@@ -365,14 +365,11 @@ class PostgresStore(Parts):
         PostgreSQL may roll a transaction back so that another can go on; then it is run again.
         A connection may have died while it lay idle; then one more try gets a fresh one.
         """
+        used = partial(_in_transaction, operation) if atomic else operation
         stale = after_outage
         for repeat in range(REPEATS):
             try:
-                with self._connections.borrowed() as connection:
-                    if not atomic:
-                        return operation(connection)
-                    with connection.transaction():
-                        return operation(connection)
+                return self._connections.lent_to(used)
             except RETRIED_AT_ONCE as error:
                 if repeat == REPEATS - 1:
                     raise StoreUnavailable(self.url, reason=str(error)) from error
@@ -390,6 +387,13 @@ class PostgresStore(Parts):
 
     def _count(self, statement: str, values: dict[str, Any]) -> int:
         return self._run(lambda own: own.execute(text(statement), values).rowcount)
+
+
+def _in_transaction(
+    operation: Callable[[BoundedConnection], _T], connection: BoundedConnection
+) -> _T:
+    with connection.transaction():
+        return operation(connection)
 
 
 def _is_locked(error: StoreUnavailable) -> bool:
