@@ -32,8 +32,13 @@ _PLAIN_COLUMNS: Final = frozenset(
         "interruptions",
         "retries",
         "job_id",
+        "expected",
         "at",
         "attempts",
+        "entry_at",
+        "entry_attempt",
+        "entry_started_at",
+        "entry_http_status",
         "http_status",
         "retryable",
         "outcome_known",
@@ -72,8 +77,11 @@ def _quoted(value: str | None) -> str:
 
 
 def arrays(columns: Mapping[str, Sequence[Any]]) -> dict[str, str]:
-    """Return the array literal of each column."""
-    return {
-        name: plain_array(values) if name in _PLAIN_COLUMNS else text_column(values)
-        for name, values in columns.items()
-    }
+    """Return the array literal of each column, for `unnest` of all of them at once."""
+    return {name: _array(name, values) for name, values in columns.items()}
+
+
+def _array(name: str, values: Sequence[Any]) -> str:
+    if values.count(None) == len(values):
+        return "{}"  # which `unnest` fills up with nulls, as long as another column is longer
+    return plain_array(values) if name in _PLAIN_COLUMNS else text_column(values)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
-from holdfast.core.decision import Change, Decision, Kind
+from holdfast.core.decision import Change, Decision, Entry, Kind
 from holdfast.core.ids import JobId
 from holdfast.store.burial import burials, concerns_letter, is_more_than_a_row, records, returns
 from holdfast.store.outbox import any_publishes, messages_of
@@ -15,6 +15,8 @@ from holdfast.store.postgres.statements import fetch, text
 
 _PLAIN: Final = frozenset({Kind.COMPLETED, Kind.RETRIED})
 """What nearly all attempts end with; few columns change, and one statement writes them all."""
+
+_ENTRY_COLUMNS: Final = [f"entry_{name}" for name in Entry._fields]
 
 
 def write(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
@@ -108,21 +110,12 @@ def _plain_values(decisions: Sequence[Decision]) -> dict[str, str]:
 
 def _apply(connection: Connection, decisions: Sequence[Decision]) -> list[JobId]:
     changes = zip(*(decision.change for decision in decisions), strict=True)
-    columns = arrays(dict(zip(Change._fields, changes, strict=True)))
-    entries = [decision.entry for decision in decisions]
-    values = {
-        **columns,
-        "job_id": plain_array(decision.job_id for decision in decisions),
-        "expected": plain_array(decision.expected for decision in decisions),
-        "entry_kind": text_array(entry.kind for entry in entries),
-        "entry_at": plain_array(entry.at for entry in entries),
-        "entry_stage": text_array(entry.stage for entry in entries),
-        "entry_attempt": plain_array(entry.attempt for entry in entries),
-        "entry_holder": text_array(entry.holder for entry in entries),
-        "entry_started_at": plain_array(entry.started_at for entry in entries),
-        "entry_error_class": text_array(entry.error_class for entry in entries),
-        "entry_http_status": plain_array(entry.http_status for entry in entries),
-        "entry_detail": text_array(entry.detail for entry in entries),
-        "checkpoint": text_array(decision.checkpoint for decision in decisions),
+    entries = zip(*(decision.entry for decision in decisions), strict=True)
+    columns: dict[str, Sequence[Any]] = {
+        "job_id": [decision.job_id for decision in decisions],
+        "expected": [decision.expected for decision in decisions],
+        **dict(zip(Change._fields, changes, strict=True)),
+        **dict(zip(_ENTRY_COLUMNS, entries, strict=True)),
+        "checkpoint": [decision.checkpoint for decision in decisions],
     }
-    return [row[0] for row in fetch(connection, "apply", values)]
+    return [row[0] for row in fetch(connection, "apply", arrays(columns))]

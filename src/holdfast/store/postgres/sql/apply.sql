@@ -44,21 +44,23 @@ with decided as (
            late_result = decided.late_result
       from decided
      where job.id = decided.job_id and job.revision = decided.expected
-    returning job.id
+    returning job.id, job.run, job.state, decided.expected, decided.entry_kind, decided.entry_at,
+              decided.entry_stage, decided.entry_attempt, decided.entry_holder,
+              decided.entry_started_at, decided.entry_error_class, decided.entry_http_status,
+              decided.entry_detail, decided.checkpoint
 ), entered as (
     insert into holdfast.ledger (
         job_id, revision, kind, at, state, stage, attempt, holder, started_at, error_class,
-        http_status, detail
+        http_status, detail, xact
     )
-    select job_id, expected + 1, entry_kind, entry_at, state, entry_stage, entry_attempt,
-           entry_holder, entry_started_at, entry_error_class, entry_http_status, entry_detail
-      from decided
-      join applied on applied.id = decided.job_id
+    select id, expected + 1, entry_kind, entry_at, state, entry_stage, entry_attempt,
+           entry_holder, entry_started_at, entry_error_class, entry_http_status, entry_detail,
+           (select pg_current_xact_id()::text::bigint)
+      from applied
 ), checkpointed as (
     insert into holdfast.checkpoint (job_id, run, stage, result, created_at)
-    select job_id, run, entry_stage, checkpoint, entry_at
-      from decided
-      join applied on applied.id = decided.job_id
+    select id, run, entry_stage, checkpoint, entry_at
+      from applied
      where checkpoint is not null
 )
 select id::text from applied
