@@ -39,7 +39,8 @@ _KEEPALIVE: Final = {
 }
 
 # The services' statements are few, and each leans on one index, whatever the statistics say:
-# they are planned once, and the plan is the one that reads by that index.
+# they are planned once, and the plan is the one that reads by that index. Two sets without one
+# would be compared row by row.
 _PLANNED_ONCE: Final = (
     " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off"
     " -c enable_hashjoin=off -c enable_mergejoin=off"
