@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from collections import defaultdict
 from contextlib import contextmanager
 
 import pytest
@@ -10,6 +11,8 @@ from holdfast import JobState, Pipeline, Retry, UsageError, WorkerOptions
 from holdfast.core.decision import Kind
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
 from holdfast.runtime.clock import monotonic_s, sleep_s
+from holdfast.runtime.reporter import BATCH
+from holdfast.submission import Submit
 from holdfast.testing import Script, failing
 from tests.runtime.attempts import PATIENCE_S
 from tests.runtime.crew import pipeline_of
@@ -398,3 +401,27 @@ def test_jobs_run_to_their_end_though_figures_cannot_be_stored(open_real, databa
 
     assert job.get().state is JobState.COMPLETE
     assert status == 0
+
+
+def test_many_jobs_at_once_run_every_stage_once_and_are_told_of_in_order(open_real):
+    """Enough of them to need the reporter's relief, where the store has two write at once."""
+    ran: list[tuple[int, str]] = []
+    told: dict[str, list[Kind]] = defaultdict(list)
+    stages = Pipeline("stages")
+
+    for name in ("one", "two", "three"):
+
+        @stages.stage(name=name)
+        async def run(job, n: int):
+            ran.append((n, job.stage))
+
+    app = open_real(stages)
+    app.subscribe(lambda applied: told[applied.job.id].append(applied.decision.entry.kind))
+    count = 3 * BATCH
+    app.submit_many(stages, [Submit({"n": number}) for number in range(count)])
+    with working(app):
+        wait_until(lambda: sum(map(len, list(told.values()))) == 3 * count)
+
+    assert len(ran) == len(set(ran)) == 3 * count
+    assert set(map(tuple, told.values())) == {(Kind.ADVANCED, Kind.ADVANCED, Kind.COMPLETED)}
+    assert app.verify() == []

@@ -86,7 +86,7 @@ class HiredWorker(Worker):
             return NONE_YET
 
     def _services(self) -> list[Service]:
-        services: list[Service] = [self._keeper, self._reporter, self.claimer, self._tallying]
+        services: list[Service] = [self._keeper, *self._reporters, self.claimer, self._tallying]
         if self.breakers.watches:
             services.append(self.breakers)
         services.extend(

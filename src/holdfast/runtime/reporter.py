@@ -6,6 +6,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Final, Protocol, TypeAlias
 
 from holdfast.classify import classify
@@ -103,6 +104,10 @@ class Reporter:
         self.wake = threading.Event()
         self.draining = False
         self.stale = 0
+        self.outcomes: deque[Outcome] = deque()
+        """What has ended and is yet to be decided; a relief takes of the same."""
+        self.relief: Reporter | None = None
+        """Who is called when a whole batch waits while this one is busy."""
         self._store = store
         self._clock = clock
         self._chance = chance
@@ -111,7 +116,6 @@ class Reporter:
         self._lease_us = lease_us
         self._crew = crew
         self._notices = notices
-        self._outcomes: deque[Outcome] = deque()
         self._late: deque[Outcome] = deque()
         self._batch: list[Outcome] = []
         self._idle = True
@@ -131,10 +135,11 @@ class Reporter:
             self._drop(attempt, "its lease was lost")
             self._crew.freed(1, requeued=False)
             return
-        self._outcomes.append(Outcome(attempt, event, now))
+        self.outcomes.append(Outcome(attempt, event, now))
         if self._idle:
-            self._idle = False  # one of those that end meanwhile is enough to wake it
-            self.wake.set()
+            self.call()
+        elif self.relief is not None and len(self.outcomes) >= BATCH:
+            self.relief.call()
         self._crew.ended(attempt)
 
     def report_late(self, attempt: Attempt, value: Any) -> None:  # noqa: ANN401
@@ -146,9 +151,20 @@ class Reporter:
         self._late.append(Outcome(attempt, event_of_value(attempt, value, now=now), now))
         self.wake.set()
 
+    def call(self) -> None:
+        """Wake it where it has nothing to do."""
+        if self._idle:
+            self._idle = False  # one of those that end meanwhile is enough to wake it
+            self.wake.set()
+
+    def at_hand(self) -> int:
+        """Return how many outcomes this one has taken and not applied yet."""
+        return len(self._batch)
+
     def pending(self) -> int:
         """Return how many outcomes are not applied yet."""
-        return len(self._outcomes) + len(self._batch)
+        relieved = 0 if self.relief is None else self.relief.at_hand()
+        return len(self.outcomes) + len(self._batch) + relieved
 
     def tick(self, now: Instant) -> Instant:
         """Apply the outcomes at hand; what cannot be applied now is kept for the next turn."""
@@ -158,7 +174,7 @@ class Reporter:
         if not self._batch:
             late = self._keep_late_results()
             self._idle = True
-            if self._outcomes:
+            if self.outcomes:
                 return now
             return later(now, AGAIN_US) if late else FAR_FUTURE
         self._gather()
@@ -190,9 +206,10 @@ class Reporter:
         return others >= LINGER_FROM or (others > 0 and at_hand >= LINGER_FROM)
 
     def _collect(self) -> None:
-        outcomes = self._outcomes
-        for _ in range(min(len(outcomes), BATCH - len(self._batch))):
-            self._batch.append(outcomes.popleft())
+        outcomes = self.outcomes
+        with suppress(IndexError):  # a relief takes of the same
+            for _ in range(min(len(outcomes), BATCH - len(self._batch))):
+                self._batch.append(outcomes.popleft())
 
     def _settle(self, outcomes: Sequence[Outcome]) -> None:
         """Decide and apply; what has to be decided again stays in the batch."""
@@ -276,7 +293,7 @@ class Reporter:
         self._batch = [outcome for outcome in self._batch if outcome not in gone]
 
     def _finish(self, decided: Sequence[_Decided]) -> None:
-        """Let go of applied attempts, or go on to their next stage, then announce."""
+        """Let go of applied attempts, announce them, and go on to their next stages."""
         # First of all: whatever fails from here on must not apply or start anything twice.
         self._leave_batch([outcome for outcome, _ in decided])
         in_flight = self._in_flight
@@ -292,9 +309,10 @@ class Reporter:
                 decision.entry.stage: decision.checkpoint or "null",
             }
             going_on.append(Leased(evolve(job, decision), attempt.plan, checkpoints))
+        # Before the next stages begin, whose ends a relief may announce.
+        self._announcer.announce(item for _, item in decided)
         if going_on:
             self._crew.start(going_on)
-        self._announcer.announce(item for _, item in decided)
 
     def _reread(self, stale: Sequence[_Decided]) -> None:
         fresh = self._store.get([item.job.id for _, item in stale])

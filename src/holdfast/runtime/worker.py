@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import Job, WorkerId
@@ -35,6 +35,7 @@ from holdfast.runtime.lanes.loop_lane import LoopLane
 from holdfast.runtime.lanes.process_lane import ProcessLane
 from holdfast.runtime.lanes.thread_lane import ThreadLane
 from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.relief import Relief
 from holdfast.runtime.reporter import Reporter
 from holdfast.runtime.roster import OF_THIS_PROCESS, Member
 from holdfast.runtime.service import Service, Supervisor
@@ -108,7 +109,12 @@ class Worker:
 
     def _build(self, announcer: Announcer) -> None:
         stores = self._stores
-        self._reporter = self._make_reporter(announcer)
+        self._reporter = Reporter(**self._reporting("reporter", announcer))
+        self._reporters = [self._reporter]
+        if stores["relief"].writes_at_once:
+            self._reporters.append(
+                Relief(**self._reporting("relief", announcer), of=self._reporter)
+            )
         self._keeper = Keeper(
             stores["keeper"],
             holder=self.id,
@@ -151,20 +157,21 @@ class Worker:
         self._ear = Ear(stores["claimer"].listen(), heard=self.claimer.wake)
         self._courier = self._make_courier(announcer)
 
-    def _make_reporter(self, announcer: Announcer) -> Reporter:
-        store = self._stores["reporter"]
-        return Reporter(
-            store,
-            clock=self._clock,
-            chance=self._chance,
-            announcer=announcer,
-            in_flight=self._in_flight,
-            lease_us=self._lease_us,
-            crew=WorkersCrew(self),
-            notices=self._dispatch.notices(
+    def _reporting(self, name: str, announcer: Announcer) -> dict[str, Any]:
+        """Return what a reporter is made with."""
+        store = self._stores[name]
+        return {
+            "store": store,
+            "clock": self._clock,
+            "chance": self._chance,
+            "announcer": announcer,
+            "in_flight": self._in_flight,
+            "lease_us": self._lease_us,
+            "crew": WorkersCrew(self),
+            "notices": self._dispatch.notices(
                 store, chance=self._chance, announcer=announcer, changed=self._wake_courier
             ),
-        )
+        }
 
     def _make_sweeper(self, announcer: Announcer) -> Sweeper:
         store = self._stores["sweeper"]
@@ -264,7 +271,7 @@ class Worker:
         )
 
     def _services(self) -> list[Service]:
-        services: list[Service] = [self._keeper, self._reporter, self.claimer, self._sweeper]
+        services: list[Service] = [self._keeper, *self._reporters, self.claimer, self._sweeper]
         services += [self._ear, self._janitor, self._tallying, *self._courier_services()]
         if self.breakers.watches:
             services.append(self.breakers)
@@ -319,7 +326,8 @@ class Worker:
     def drain(self) -> int:
         """Finish or hand back what is running, end all threads, and return the exit status."""
         self._state = "draining"
-        self._reporter.draining = True
+        for reporter in self._reporters:
+            reporter.draining = True
         # A claim under way would otherwise bring jobs after the lanes were emptied.
         self.claimer.drain(STOP_S)
         if self._courier is not None:
@@ -405,6 +413,7 @@ class Worker:
 _RESERVED: Final = (
     "claimer",
     "reporter",
+    "relief",
     "keeper",
     "sweeper",
     "breakers",

@@ -183,6 +183,8 @@ class Store(Protocol):
     """Holds jobs, plans, checkpoints and the ledger."""
 
     url: str
+    writes_at_once: bool
+    """Whether two may write at the same time, or one waits for the other."""
     upstreams: UpstreamRows
     audit: AuditRows
     secrets: SecretRows

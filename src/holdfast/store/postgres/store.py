@@ -72,6 +72,8 @@ _T = TypeVar("_T")
 class PostgresStore(Parts):
     """Jobs in the schema `holdfast` of a PostgreSQL database."""
 
+    writes_at_once = True
+
     def __init__(
         self,
         url: str,

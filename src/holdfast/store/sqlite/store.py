@@ -60,6 +60,8 @@ _BEFORE_ALL: Final = Position(Instant(-1), "")
 class SqliteStore(Parts):
     """Jobs in the tables `holdfast_…` of a SQLite database."""
 
+    writes_at_once = False
+
     def __init__(self, url: str, *, write_timeout_s: float = WRITE_TIMEOUT_S) -> None:
         self._attach(Database(url, write_timeout_s=write_timeout_s), owned=True)
 
