@@ -309,10 +309,12 @@ class Reporter:
                 decision.entry.stage: decision.checkpoint or "null",
             }
             going_on.append(Leased(evolve(job, decision), attempt.plan, checkpoints))
-        # Before the next stages begin, whose ends a relief may announce.
-        self._announcer.announce(item for _, item in decided)
-        if going_on:
-            self._crew.start(going_on)
+        try:
+            # Before the next stages begin, whose ends a relief may announce.
+            self._announcer.announce(item for _, item in decided)
+        finally:
+            if going_on:
+                self._crew.start(going_on)
 
     def _reread(self, stale: Sequence[_Decided]) -> None:
         fresh = self._store.get([item.job.id for _, item in stale])
