@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from holdfast.core.event import CancelRequested, Done, LeaseExpired
+from holdfast.core.ids import JobId
 from holdfast.core.job import JobState, WorkerId
 from holdfast.core.lease import Lease, lease_of
 from holdfast.store.contract import Store, Twin
@@ -57,6 +58,26 @@ def at_once(actions: Sequence[Callable[[], _T]]) -> list[_T]:
 
 class RaceConformance:
     """What holds however the threads of two stores interleave."""
+
+    def test_two_write_at_once_where_the_store_says_so(
+        self, store: Store, other_store: Store
+    ) -> None:
+        submitted(store, 2, stage="send")
+        mine, others = claim(store, limit=2)
+
+        def write_others() -> set[JobId]:
+            return other_store.apply([decided(others, Done('"sent"'), now=after(1))])
+
+        with store.transaction() as connection:
+            applied = store.apply(
+                [decided(mine, Done('"sent"'), now=after(1))], connection=connection
+            )
+            if store.writes_at_once:
+                applied |= write_others()
+        if not store.writes_at_once:
+            applied |= write_others()
+
+        assert applied == {mine.id, others.id}
 
     def test_no_lease_is_given_twice(self, store: Store, other_store: Store) -> None:
         ids = submitted(store, 240)
