@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from holdfast.core.instant import FAR_FUTURE, Instant
 from holdfast.runtime.reporter import BATCH, Reporter
 
@@ -15,11 +13,6 @@ class Relief(Reporter):
     """
 
     name = "relief"
-
-    def __init__(self, *args: Any, of: Reporter, **options: Any) -> None:  # noqa: ANN401 - as given
-        super().__init__(*args, **options)
-        self.outcomes = of.outcomes
-        of.relief = self
 
     def tick(self, now: Instant) -> Instant:
         """Apply a batch, where a whole one waits."""

@@ -106,8 +106,7 @@ class Reporter:
         self.stale = 0
         self.outcomes: deque[Outcome] = deque()
         """What has ended and is yet to be decided; a relief takes of the same."""
-        self.relief: Reporter | None = None
-        """Who is called when a whole batch waits while this one is busy."""
+        self._relief: Reporter | None = None
         self._store = store
         self._clock = clock
         self._chance = chance
@@ -138,8 +137,8 @@ class Reporter:
         self.outcomes.append(Outcome(attempt, event, now))
         if self._idle:
             self.call()
-        elif self.relief is not None and len(self.outcomes) >= BATCH:
-            self.relief.call()
+        elif self._relief is not None and len(self.outcomes) >= BATCH:
+            self._relief.call()
         self._crew.ended(attempt)
 
     def report_late(self, attempt: Attempt, value: Any) -> None:  # noqa: ANN401
@@ -150,6 +149,11 @@ class Reporter:
         now = self._clock.now()
         self._late.append(Outcome(attempt, event_of_value(attempt, value, now=now), now))
         self.wake.set()
+
+    def be_relieved_by(self, relief: Reporter) -> None:
+        """Have another, who is called when a whole batch waits while this one is busy."""
+        relief.outcomes = self.outcomes
+        self._relief = relief
 
     def call(self) -> None:
         """Wake it where it has nothing to do."""
@@ -163,7 +167,7 @@ class Reporter:
 
     def pending(self) -> int:
         """Return how many outcomes are not applied yet."""
-        relieved = 0 if self.relief is None else self.relief.at_hand()
+        relieved = 0 if self._relief is None else self._relief.at_hand()
         return len(self.outcomes) + len(self._batch) + relieved
 
     def tick(self, now: Instant) -> Instant:

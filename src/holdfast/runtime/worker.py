@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import Any, Final
+from typing import Final
 
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import Job, WorkerId
@@ -109,12 +109,12 @@ class Worker:
 
     def _build(self, announcer: Announcer) -> None:
         stores = self._stores
-        self._reporter = Reporter(**self._reporting("reporter", announcer))
+        self._reporter = self._make_reporter(Reporter, announcer)
         self._reporters = [self._reporter]
-        if stores["relief"].writes_at_once:
-            self._reporters.append(
-                Relief(**self._reporting("relief", announcer), of=self._reporter)
-            )
+        if stores[Relief.name].writes_at_once:
+            relief = self._make_reporter(Relief, announcer)
+            self._reporter.be_relieved_by(relief)
+            self._reporters.append(relief)
         self._keeper = Keeper(
             stores["keeper"],
             holder=self.id,
@@ -157,21 +157,20 @@ class Worker:
         self._ear = Ear(stores["claimer"].listen(), heard=self.claimer.wake)
         self._courier = self._make_courier(announcer)
 
-    def _reporting(self, name: str, announcer: Announcer) -> dict[str, Any]:
-        """Return what a reporter is made with."""
-        store = self._stores[name]
-        return {
-            "store": store,
-            "clock": self._clock,
-            "chance": self._chance,
-            "announcer": announcer,
-            "in_flight": self._in_flight,
-            "lease_us": self._lease_us,
-            "crew": WorkersCrew(self),
-            "notices": self._dispatch.notices(
+    def _make_reporter(self, kind: type[Reporter], announcer: Announcer) -> Reporter:
+        store = self._stores[kind.name]
+        return kind(
+            store,
+            clock=self._clock,
+            chance=self._chance,
+            announcer=announcer,
+            in_flight=self._in_flight,
+            lease_us=self._lease_us,
+            crew=WorkersCrew(self),
+            notices=self._dispatch.notices(
                 store, chance=self._chance, announcer=announcer, changed=self._wake_courier
             ),
-        }
+        )
 
     def _make_sweeper(self, announcer: Announcer) -> Sweeper:
         store = self._stores["sweeper"]

@@ -24,8 +24,8 @@ def relieved(make_crew):
         in_flight=crew.in_flight,
         lease_us=LEASE_US,
         crew=crew,
-        of=crew.reporter,
     )
+    crew.reporter.be_relieved_by(relief)
 
     def end(count: int) -> None:
         app.submit_many("p", [Submit() for _ in range(count)])
