@@ -12,6 +12,7 @@ PYTEST_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+RUN_STAMP := $(VENV)/.installed-to-run
 
 # Tests start hundreds of processes: without what Python keeps, each compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -24,18 +25,27 @@ help: ## list the targets
 install: $(STAMP) ## create .venv and install holdfast with everything its tests need
 
 # The stamp is written last, so an interrupted installation is done again.
-$(STAMP): pyproject.toml $(wildcard apps/*/pyproject.toml) constraints.txt .ci/venv
-	@PYTHON="$(PYTHON)" .ci/venv $(VENV)
+INSTALLED_FROM := pyproject.toml $(wildcard apps/*/pyproject.toml) constraints.txt .ci/venv
+$(STAMP): $(INSTALLED_FROM)
+	@PYTHON="$(PYTHON)" .ci/venv $(VENV) dev
+	@touch $(RUN_STAMP) $@
+
+$(RUN_STAMP): $(INSTALLED_FROM)
+	@PYTHON="$(PYTHON)" .ci/venv $(VENV) run
 	@touch $@
 
 .PHONY: run
-run: install ## API, console, worker and fault lab on SQLite, in one process
+run: $(RUN_STAMP) ## API, console, worker and fault lab on SQLite, in one process
 	@exec $(BIN)/holdfast dev
 
 .PHONY: test
-test: install ## lint, types, layers and every test that is not slow, on SQLite and PostgreSQL
+test: announced install ## lint, types, layers and every test that is not slow, on SQLite and PostgreSQL
 	@$(MAKE) --no-print-directory --jobs --output-sync=target lint layers types compiled programs
 	@$(BIN)/python -m pytest -m "not slow" $(SPREAD) $(PYTEST_ARGS)
+
+.PHONY: announced
+announced:
+	@.ci/announce
 
 # pytest rewrites every test that it has not seen, and each of its workers would do that for itself.
 .PHONY: compiled
@@ -47,6 +57,7 @@ compiled: install
 programs:
 	@.ci/chromium
 	@.ci/poppler
+	@.ci/pgbouncer
 
 .PHONY: test-slow
 test-slow: export HOLDFAST_TEST_EXAMPLES ?= 100

@@ -6,7 +6,9 @@ pytest_plugins = [
     "tests.plugins.memory",
     "tests.plugins.order",
     "tests.plugins.postgres",
+    "tests.plugins.pgbouncer",
     "tests.plugins.rabbitmq",
+    "tests.plugins.reruns",
     "tests.plugins.sqlite",
     "tests.plugins.turns",
 ]

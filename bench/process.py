@@ -56,9 +56,9 @@ class Process:
                 self._child.stdout.close()
             self._errors.close()
 
-    def ask(self) -> None:
-        """Send an empty line, which asks for one submission."""
-        self._child.stdin.write("\n")
+    def ask(self, line: str = "") -> None:
+        """Send a line; an empty one asks for one submission."""
+        self._child.stdin.write(f"{line}\n")
         self._child.stdin.flush()
 
     def expect(self, event: str, *, within_s: float) -> dict[str, Any]:

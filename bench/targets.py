@@ -20,6 +20,9 @@ class Target:
 EMPTY_TABLE = "holdfast, empty table"
 """What claims in front of a long history are compared with."""
 
+NOBODY_WOKEN = "nobody is woken"
+"""What submissions of many callers at once are compared with."""
+
 RATIO_TARGETS: dict[tuple[str, str], Target] = {
     ("drain-one-stage", "PgQueuer"): Target(2.5),
     ("drain-one-stage", "PgQueuer (published)"): Target(2.5),
@@ -30,6 +33,7 @@ RATIO_TARGETS: dict[tuple[str, str], Target] = {
     ("submit-single", "PgQueuer"): Target(2),
     ("drain-celery", "Celery"): Target(0.7),
     ("latency", "PgQueuer"): Target(1, less_is_better=True),
+    ("submit-at-once", NOBODY_WOKEN): Target(0.9),
     **{
         (f"claim-{limit}-{store}", EMPTY_TABLE): Target(2, less_is_better=True)
         for limit in (10, 500)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from bench.database import Database, finished_at_ns
 from bench.figure import Delay, Figure, Rate, delay_of
-from bench.process import Failed
+from bench.process import Failed, Process
 from bench.program import WARM_UP_SUBMISSIONS
 from bench.system import System
 
@@ -87,19 +87,24 @@ def submit(*, per_call: int) -> Callable[[System, Database, int], Rate]:
 def latency(system: System, database: Database, samples: int) -> Delay:
     """From the start of the submit call to the start of the handler in another, idle process."""
     system.do("prepare", "prepared", url=database.url, within_s=STEP_LIMIT_S)
-    idle = random.Random(samples)
-    waits_ns: list[int] = []
     with (
         system.start("answer", url=database.url) as worker,
         system.start("ask", url=database.url) as asker,
     ):
-        asker.expect("ready", within_s=STEP_LIMIT_S)
-        deadline = time.monotonic() + ASKING_LIMIT_S
-        while len(waits_ns) < samples + UNCOUNTED_ASKS and time.monotonic() < deadline:
-            asker.ask()
-            waits_ns.append(worker.expect("started", within_s=STEP_LIMIT_S)["waited_ns"])
-            time.sleep(idle.uniform(*IDLE_S))
-        runs = worker.stop()["runs"]
+        return pick_up(worker, asker, samples)
+
+
+def pick_up(worker: Process, asker: Process, samples: int) -> Delay:
+    """How long jobs that `asker` submits, one by one, wait for the idle `worker`."""
+    idle = random.Random(samples)
+    waits_ns: list[int] = []
+    asker.expect("ready", within_s=STEP_LIMIT_S)
+    deadline = time.monotonic() + ASKING_LIMIT_S
+    while len(waits_ns) < samples + UNCOUNTED_ASKS and time.monotonic() < deadline:
+        asker.ask()
+        waits_ns.append(worker.expect("started", within_s=STEP_LIMIT_S)["waited_ns"])
+        time.sleep(idle.uniform(*IDLE_S))
+    runs = worker.stop()["runs"]
     if runs != len(waits_ns):
         raise Failed(f"{runs} handler runs for {len(waits_ns)} jobs")
     return delay_of(waits_ns[UNCOUNTED_ASKS:])

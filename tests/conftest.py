@@ -12,34 +12,6 @@ from holdfast.testing import ManualClock
 # What is started in the background of a shell ignores interrupts, and so would its children.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-HERE = Path(__file__).parent
-REAL_TIME = frozenset(
-    [
-        "alerts",
-        "api",
-        "bench",
-        "bridges",
-        "classify",
-        "cli",
-        "console",
-        "crash",
-        "docs",
-        "lab",
-        "metrics",
-        "testing",
-        "tracing",
-    ]
-)
-"""Whose tests start processes, servers or a browser, and so depend on how busy a machine is."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests in real time up to two more runs; the summary names those that needed them."""
-    for item in items:
-        place = item.nodeid.split("/", 2)  # thousands of items: a path takes longer
-        if place[0] == HERE.name and place[1] in REAL_TIME:
-            item.add_marker(pytest.mark.flaky(reruns=2))
-
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def database_url(request: pytest.FixtureRequest) -> str:

@@ -337,3 +337,41 @@ def test_a_formatter_of_ones_own_can_be_kept_and_made_safe():
     assert stream.getvalue().startswith("WARNING refused for [redacted:known")
     assert KNOWN not in stream.getvalue()
     assert STRIPE not in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {"event": "complete", "job_id": "0190", "attempt": 1, "duration_ms": 1.5, "breaker": None},
+        {"event": KNOWN, "pipeline": f"of {KNOWN}", "worker": STRIPE},
+        {"password": "hunter2", "pin": 1234, "flag": True},
+        {"named_later": "swordfish", "attempt": 2},
+        {"reason": "a\nb\x1b[2J\x7f\x9b\u2028 Tiếng Việt", "key": "token", "value": "x1"},
+        {"reason": "x" * 20_000},
+        {"timestamp": "never", "level": "none"},
+    ],
+    ids=["plain", "known", "names", "more names", "odd", "long", "taken"],
+)
+def test_a_line_of_plain_values_is_what_the_long_way_makes_of_it(extra: dict[str, Any]):
+    keep_secret([KNOWN])
+    stream = io.StringIO()
+    logs.configure(level="info", log_format="json", stream=stream)
+    logger = logging.getLogger("holdfast.worker")
+
+    def written() -> None:
+        logger.info("job %s", KNOWN, extra=extra)
+        logger.info("job %s", KNOWN, extra={**extra, "detail": {}})
+
+    written()
+    keep_secret([], names=["named_later"])
+    written()
+
+    lines = as_json(stream)
+    for line in lines:
+        line.pop("timestamp")
+    for short, long in (lines[:2], lines[2:]):
+        assert long.pop("detail") == {}
+        assert short == long
+        assert list(short) == list(long)
+        assert KNOWN not in json.dumps(short)
+    assert "swordfish" not in json.dumps(lines[2:])

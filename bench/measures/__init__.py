@@ -2,6 +2,7 @@
 
 from bench.measure import Measure
 from bench.measures import (
+    at_once,
     celery,
     classify,
     converting,
@@ -10,6 +11,7 @@ from bench.measures import (
     guard,
     held,
     idle,
+    in_transaction,
     memory,
     redact,
     serving,
@@ -22,6 +24,8 @@ MEASURES: tuple[Measure, ...] = (
     redact.MEASURE,
     guard.MEASURE,
     submit_call.MEASURE,
+    at_once.MEASURE,
+    in_transaction.MEASURE,
     idle.MEASURE,
     memory.MEASURE,
     failing.MEASURE,

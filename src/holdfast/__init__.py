@@ -1,6 +1,7 @@
 """holdfast: durable jobs for Python programs that call things which fail."""
 
-from holdfast.classify import Rule, Verdict
+from holdfast.answer_verbs import AnswerReceipt, AnswerStanding
+from holdfast.classify import CallbackFailure, Rule, Verdict
 from holdfast.core.breaker_policy import Breaker, BreakerMode
 from holdfast.core.dead_letter import Cause, LetterState
 from holdfast.core.delivery import DeliveryKey, DeliveryState
@@ -11,6 +12,7 @@ from holdfast.core.promise import Promise
 from holdfast.core.retention import Retention
 from holdfast.core.retry import Jitter, Retry
 from holdfast.delivery_view import DeliveryView, Reconciliation
+from holdfast.disclosure import Disclosure
 from holdfast.engine import Holdfast
 from holdfast.errors import (
     CircuitOpen,
@@ -25,6 +27,7 @@ from holdfast.guard import Guard
 from holdfast.handle import JobHandle
 from holdfast.letter_view import LetterView
 from holdfast.pipeline import Pipeline, Upstream
+from holdfast.runtime.answer import Progress
 from holdfast.runtime.attempt import JobContext, Wait
 from holdfast.runtime.courier_options import CourierOptions
 from holdfast.runtime.notify import Notify, Recipient
@@ -41,10 +44,14 @@ from holdfast.store.letters import LetterFilter
 from holdfast.store.outbox import OutboxFilter
 from holdfast.submission import Submit, Submitted
 from holdfast.view import JobView
+from holdfast.waiting import Waiting
 
 __all__ = [
+    "AnswerReceipt",
+    "AnswerStanding",
     "Breaker",
     "BreakerMode",
+    "CallbackFailure",
     "Category",
     "Cause",
     "CircuitOpen",
@@ -54,6 +61,7 @@ __all__ = [
     "DeliveryKey",
     "DeliveryState",
     "DeliveryView",
+    "Disclosure",
     "Evidence",
     "Failure",
     "GiveUp",
@@ -73,6 +81,7 @@ __all__ = [
     "OutboxFilter",
     "OutboxStatus",
     "Pipeline",
+    "Progress",
     "Promise",
     "Provider",
     "Received",
@@ -92,6 +101,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "Wait",
+    "Waiting",
     "Worker",
     "WorkerOptions",
 ]

@@ -18,7 +18,8 @@ class ActivityRow:
     pipeline: str
     stage: str
     event: str
-    """What happened, as the history of a job calls it: `completed`, `failed`, …; or `submitted`."""
+    """What happened, as the history of a job calls it: `completed`, `failed`, …; or `submitted`, or
+    `late_result` for a result that came after the deadline and was kept."""
     error_class: str | None
     """Why, where an attempt failed."""
     count: int

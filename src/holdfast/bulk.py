@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from holdfast.core.event import Event
 from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant
 from holdfast.core.job import Job, JobState
+from holdfast.errors import RetryNotAllowed, RetryRefused
 from holdfast.runtime.settle import Settler
 from holdfast.store.contract import JobFilter, Store
 
@@ -20,6 +23,8 @@ class Chunk(NamedTuple):
     changed: int
     before: JobId | None
     """What to pass as `before` for the next part; None after the last."""
+    refused: Mapping[str, int] = MappingProxyType({})
+    """How many were left alone because their pipeline says so, by the reason."""
 
 
 def settle_chunk(
@@ -29,21 +34,28 @@ def settle_chunk(
     event: Event,
     *,
     states: frozenset[JobState],
-    allows: Callable[[Job], bool],
+    obstacle: Callable[[Job], RetryRefused | RetryNotAllowed | None],
     before: JobId | None,
     limit: int,
     now: Instant,
 ) -> Chunk:
     """Settle `event` for up to `limit` matching jobs in `states`, newest first.
 
-    Jobs that moved on meanwhile and are still in `states` are settled one by one; those that
-    `allows` does not stay as they are.
+    Jobs that moved on meanwhile and are still in `states` are settled one by one; those that have
+    an `obstacle` stay as they are.
     """
     chosen = tuple(state for state in wanted.states or JobState if state in states)
     if not chosen:
         return Chunk(0, 0, None)
     page = store.find(wanted._replace(states=chosen), before=before, limit=limit)
-    allowed = [job for job in page if allows(job)]
+    refused: Counter[str] = Counter()
+    allowed: list[Job] = []
+    for job in page:
+        found = obstacle(job)
+        if found is None:
+            allowed.append(job)
+        else:
+            refused[found.reason] += 1
     changed = settler.settle_many(((job, event) for job in allowed), now=now)
     if changed < len(allowed):
         seen = {job.id: job.revision for job in allowed}
@@ -51,4 +63,4 @@ def settle_chunk(
             if job.state in states and job.revision != seen[job.id]:
                 settled = settler.settle(job.id, lambda _: event, now=now)
                 changed += settled.ignored is None
-    return Chunk(len(page), changed, page[-1].id if len(page) == limit else None)
+    return Chunk(len(page), changed, page[-1].id if len(page) == limit else None, refused)

@@ -24,11 +24,15 @@ from holdfast.core.dead_letter import (
     is_dismissed,
     standing,
 )
+from holdfast.core.delivery import Delivery, DeliveryState
+from holdfast.core.delivery_doubt import can_be_settled
 from holdfast.core.event import Event, RetryRequested
 from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.ids import JobId
+from holdfast.core.instant import Instant
 from holdfast.core.job import Job
 from holdfast.core.outbox import NewMessage
+from holdfast.delivery_view import DeliveryView
 from holdfast.errors import (
     InvalidValue,
     StaleRevision,
@@ -38,8 +42,10 @@ from holdfast.errors import (
     UsageError,
     WrongState,
 )
-from holdfast.letter_view import LetterReport, LetterView
+from holdfast.letter_view import LetterReport, LetterView, failure_of
 from holdfast.runtime.clock import Clock
+from holdfast.runtime.presentation import PresentationOf, plain
+from holdfast.runtime.provider import BoundProvider, Providers
 from holdfast.runtime.settle import Settled
 from holdfast.secrecy import redacted
 from holdfast.store.audit import AuditEntry
@@ -59,6 +65,9 @@ _HOW: Final = {
     Step.EVIDENCE: "the evidence is empty; say how it is known that the cause is gone",
     Step.SAFE_TO_REPEAT: "its job has no idempotency key; make sure that its stage may be "
     "repeated without harm, then say so: --safe-to-repeat, or confirm_idempotent=True",
+    Step.DELIVERIES: "whether some recipients were reached is unknown, and a replay would not find "
+    "out; say what became of them first: holdfast deliveries list --job {id} --state unknown, then "
+    "holdfast deliveries resolve",
     Step.REPLAY: "its job has to be sent back first: holdfast dead replay {id}; "
     "to close it without that, say --unreplayed",
     Step.COMPLETION: "its job was sent back and is not complete; look at it: "
@@ -71,10 +80,20 @@ _HOW: Final = {
 class DeadLetters:
     """The dead letters of a store."""
 
-    def __init__(self, store: Callable[[], Store], *, clock: Clock, settle: Settle) -> None:
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        *,
+        clock: Clock,
+        settle: Settle,
+        providers: Providers | None = None,
+        shown_as: PresentationOf = plain,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._settle = settle
+        self._providers = providers or Providers()
+        self._shown_as = shown_as
 
     def find(
         self,
@@ -97,7 +116,7 @@ class DeadLetters:
         page = self._store().letters.find(chosen, before=below, limit=limit)
         jobs = self._store().get([JobId(letter.id) for letter in page])
         now = self._clock.now()
-        return [LetterView(letter, jobs.get(JobId(letter.id)), now) for letter in page]
+        return [self._view(letter, jobs.get(JobId(letter.id)), now) for letter in page]
 
     def groups(
         self, *, limit: int = PAGE, owner: str | None = None, fingerprint: str | None = None
@@ -112,7 +131,7 @@ class DeadLetters:
     def get(self, letter_id: str, *, owner: str | None = None) -> LetterView:
         """Read a letter, or raise `UnknownLetter`."""
         letter, job = self._read(letter_id, owner)
-        return LetterView(letter, job, self._clock.now())
+        return self._view(letter, job, self._clock.now())
 
     def show(self, letter_id: str, *, owner: str | None = None) -> LetterReport:
         """Return all that is known of a letter, its job's history and the record included."""
@@ -120,15 +139,21 @@ class DeadLetters:
         store, job = self._store(), view.job
         plan = None if job is None else store.load_plan(job.pipeline, job.plan)
         stage = None if plan is None else plan.stage(view.letter.stage)
+        sent = self._deliveries_of(view.letter)
+        # How often a delivery may be sent is its provider's to say.
+        counts_sends = any(row.state is not DeliveryState.SENT for row in sent)
         return LetterReport(
             view,
             attempts_allowed=None
-            if stage is None
+            if stage is None or counts_sends
             else stage.retry.allowed_at(view.letter.attempts),
+            deliveries=[DeliveryView(row, view.read_at) for row in sent],
             actions=store.audit.latest(
                 subject_kind=SUBJECT, subject=view.id, limit=_FACTS_OF_THE_PAST
             ),
-            history=[] if job is None else history(job, store.ledger(job.id)),
+            history=[]
+            if job is None
+            else history(job, store.ledger(job.id), self._shown_as(job.pipeline)),
         )
 
     def triage(
@@ -198,7 +223,8 @@ class DeadLetters:
         letter, job = self._read(letter_id, owner)
         # Consumers know a message again by its id.
         keyed = letter.kind == MESSAGE or (job is not None and job.key is not None)
-        asked = ReplayAsked(who, from_start, why, confirm_idempotent or keyed)
+        undecided = self._is_undecided(letter)
+        asked = ReplayAsked(who, from_start, why, confirm_idempotent or keyed, undecided)
         decided = self._decided(letter, asked, job)
         if letter.kind == MESSAGE:
             return self._publish_again(decided, asked)
@@ -219,6 +245,25 @@ class DeadLetters:
             )
         self._store().announce_due()
         return self.get(letter.id)
+
+    def _deliveries_of(self, letter: DeadLetter) -> list[Delivery]:
+        """Return the deliveries of the stage that failed."""
+        rows = self._store().deliveries.of_job(letter.id)
+        return [row for row in rows if row.stage == letter.stage]
+
+    def _is_undecided(self, letter: DeadLetter) -> bool:
+        """Return whether a required delivery is unknown and will stay so until a person decides.
+
+        What the promise of a provider allows is known where its application is loaded.
+        """
+        now = self._clock.now()
+
+        def stays(row: Delivery, bound: BoundProvider | None) -> bool:
+            unknown = row.required and row.state is DeliveryState.UNKNOWN
+            return unknown and bound is not None and not can_be_settled(row, bound.terms, now)
+
+        rows = self._deliveries_of(letter)
+        return any(stays(row, self._providers.get(row.provider)) for row in rows)
 
     def _publish_again(self, letter: DeadLetter, asked: ReplayAsked) -> LetterView:
         """Put a message back into the outbox, under its own id."""
@@ -248,7 +293,7 @@ class DeadLetters:
         if saved is None:
             found = self._read(letter.id, None)[0]
             raise StaleRevision(letter.id, expected=letter.revision, found=found.revision)
-        return LetterView(saved, None, saved.updated_at)
+        return self._view(saved, None, saved.updated_at)
 
     def check(self, letter_id: str, event: LetterEvent, *, owner: str | None = None) -> DeadLetter:
         """Return the letter as `event` would leave it, or raise `StepMissing`; change nothing."""
@@ -283,11 +328,16 @@ class DeadLetters:
             decided = self._decided(letter, event, job)
             saved = self._store().letters.save(decided, audit=[_record(decided, event, job)])
             if saved is not None:
-                return LetterView(saved, job, saved.updated_at)
+                return self._view(saved, job, saved.updated_at)
             letter, job = self._read(letter_id, owner)
             tries += 1
             if tries == TRIES:
                 raise StaleRevision(letter.id, expected=decided.revision, found=letter.revision)
+
+    def _view(self, letter: DeadLetter, job: Job | None, now: Instant) -> LetterView:
+        codes = self._shown_as(letter.pipeline).codes
+        public = None if codes is None else codes.of(failure_of(letter))
+        return LetterView(letter, job, now, public)
 
     def _decided(self, letter: DeadLetter, event: LetterEvent, job: Job | None) -> DeadLetter:
         job_state = None if job is None else job.state

@@ -11,6 +11,7 @@ from holdfast.asking import LONGEST_PAGE, PAGE, asked, checked_limit, instant_si
 from holdfast.core.delivery import Delivery, DeliveryKey, DeliveryState
 from holdfast.core.delivery_event import Finding, OperatorSays, Word
 from holdfast.core.delivery_lifecycle import decide_delivery
+from holdfast.core.delivery_log import DeliveryAttempt
 from holdfast.core.promise import Promise
 from holdfast.delivery_view import DeliveryReport, DeliveryView, Reconciliation
 from holdfast.errors import DeliveryMoved, InvalidValue, UnknownDelivery, UnknownProvider
@@ -23,7 +24,7 @@ from holdfast.runtime.reconciler import Checked, Checks, can_check
 from holdfast.runtime.told import tell
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
-from holdfast.store.deliveries import SUBJECT, DeliveryFilter
+from holdfast.store.deliveries import SUBJECT, DeliveryFilter, DeliveryStanding
 
 TRIES: Final = 8
 LOOKUPS_A_SECOND: Final = 5.0
@@ -120,17 +121,26 @@ class Deliveries:
         """Return, by provider, how many deliveries are in each state but `sent`."""
         return self._store().deliveries.counts()
 
+    def unattended(self) -> list[DeliveryStanding]:
+        """Return, by provider and state, what needs a person and has no dead letter to say so."""
+        return self._store().deliveries.unattended()
+
     def get(self, delivery_id: str, *, owner: str | None = None) -> DeliveryView:
         """Read a delivery, or raise `UnknownDelivery`."""
         return DeliveryView(self._read(delivery_id, owner), self._clock.now())
 
     def show(self, delivery_id: str, *, owner: str | None = None) -> DeliveryReport:
-        """Return a delivery with the record of what was done about it."""
+        """Return a delivery with its log and the record of what was done about it."""
         view = self.get(delivery_id, owner=owner)
+        log = self._store().deliveries.attempts([view.id])[view.id]
         actions = self._store().audit.latest(
             subject_kind=SUBJECT, subject=view.id, limit=_ACTIONS_SHOWN
         )
-        return DeliveryReport(view, actions)
+        return DeliveryReport(view, log, actions)
+
+    def log_of(self, delivery_ids: Collection[str]) -> dict[str, list[DeliveryAttempt]]:
+        """Return, by delivery, what came of its sends and lookups, the oldest first."""
+        return self._store().deliveries.attempts(delivery_ids)
 
     def resolve(
         self,

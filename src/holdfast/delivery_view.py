@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from holdfast.core.delivery import Delivery, DeliveryState
+from holdfast.core.delivery_log import DeliveryAttempt, Outcome
 from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.core.job import JobState
 from holdfast.runtime.told import masked
 from holdfast.secrecy import redacted
 from holdfast.store.audit import AuditEntry
+from holdfast.view import HistoryLine
+
+TAKEN_BACK: Final = "delivery_taken_back"
+"""The event of a job's history: a delivery was marked as sent, and the provider had nothing."""
+SENT_AGAIN: Final = "delivery_sent_again"
+_RECALLED: Final = {Outcome.ACCEPTED: SENT_AGAIN, Outcome.FOUND: SENT_AGAIN}
 
 
 class DeliveryView(NamedTuple):
@@ -69,14 +78,63 @@ class DeliveryView(NamedTuple):
         }
 
 
+def attempt_document(line: DeliveryAttempt) -> dict[str, Any]:
+    """Return a line of a delivery's log as plain JSON values."""
+    return {
+        "at": to_rfc3339(line.at),
+        "attempt": line.attempt,
+        "outcome": line.outcome.value,
+        "error_class": line.error_class,
+        "http_status": line.http_status,
+        "notification_id": line.notification_id,
+        "worker": line.holder,
+        "message": line.message,
+    }
+
+
+def history_of(
+    deliveries: Iterable[Delivery], log: Mapping[str, Sequence[DeliveryAttempt]]
+) -> list[HistoryLine]:
+    """Return what a job's history says of deliveries whose marks were taken back.
+
+    The job is complete by then and stays so: that a recipient was not reached after all, and when
+    it was reached, are lines of its history.
+    """
+    lines: list[HistoryLine] = []
+    for delivery in deliveries:
+        taken_back = False
+        for entry in log[delivery.id]:
+            event = _RECALLED.get(entry.outcome) if taken_back else None
+            if entry.outcome is Outcome.TAKEN_BACK:
+                event, taken_back = TAKEN_BACK, True
+            if event is not None:
+                lines.append(_history_line(delivery, entry, event))
+                taken_back = event == TAKEN_BACK
+    return lines
+
+
+def _history_line(delivery: Delivery, entry: DeliveryAttempt, event: str) -> HistoryLine:
+    meta: dict[str, Any] = {
+        "delivery_id": delivery.id,
+        "recipient": masked(delivery.recipient),
+        "provider": delivery.provider,
+        "state": JobState.COMPLETE.value,
+    }
+    if entry.error_class is not None:
+        meta["error_code"] = entry.error_class
+    return HistoryLine(entry.at, event, delivery.stage or "", entry.attempt, meta)
+
+
 class DeliveryReport(NamedTuple):
-    """A delivery, and the record of what was done about it, the latest first."""
+    """A delivery, its log, the oldest first, and what was done about it, the latest first."""
 
     view: DeliveryView
+    log: list[DeliveryAttempt]
     actions: list[AuditEntry]
 
     def to_document(self) -> dict[str, Any]:
         """Return all of it as plain JSON values."""
+        log = [attempt_document(line) for line in self.log]
         actions = [
             {
                 "at": to_rfc3339(entry.at),
@@ -86,7 +144,7 @@ class DeliveryReport(NamedTuple):
             }
             for entry in self.actions
         ]
-        return {**self.view.to_document(), "actions": actions}
+        return {**self.view.to_document(), "log": log, "actions": actions}
 
 
 @dataclass(slots=True)

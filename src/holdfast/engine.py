@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from holdfast import tracing
@@ -16,9 +19,11 @@ from holdfast.core.redaction import secrets_in_environment, secrets_in_url
 from holdfast.core.retention import Retention
 from holdfast.dead_letters import DeadLetters
 from holdfast.deliveries import Deliveries
+from holdfast.disclosure import Disclosure
 from holdfast.error_log import ErrorLog
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.intake import Intake
+from holdfast.job_access import JobAccess
 from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.replays import Replays
@@ -33,6 +38,7 @@ from holdfast.runtime.heralding import Heralding
 from holdfast.runtime.hired import HiredWorker
 from holdfast.runtime.janitor import Chore
 from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.presentation import PLAIN, Presentation
 from holdfast.runtime.provider import BoundProvider, Provider, Providers
 from holdfast.runtime.received import Received
 from holdfast.runtime.relay import RelayOptions
@@ -52,6 +58,7 @@ from holdfast.submitter import Submitter
 from holdfast.tokens import Tokens
 from holdfast.upkeep import Upkeep
 from holdfast.upstreams import Upstreams
+from holdfast.waiting import Waits
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -63,18 +70,29 @@ if TYPE_CHECKING:
 LOGGER: Final = logging.getLogger("holdfast.engine")
 
 
-def open_store(url: str) -> Store:
+_POSTGRES: Final = ("postgresql", "postgres")
+
+
+def open_store(url: str, *, direct_url: str | None = None) -> Store:
     """Return the store of a URL; nothing is connected yet."""
     scheme = url.partition(":")[0]
+    direct = None if direct_url is None else direct_url.partition(":")[0]
+    if direct is not None and (direct not in _POSTGRES or scheme not in _POSTGRES):
+        raise InvalidValue(
+            "Holdfast",
+            field="direct_url",
+            value=f"{direct}:…",
+            limit="like postgresql://host/database, and left out where url is of another kind",
+        )
     if scheme == "sqlite":
         return SqliteStore(url)
-    if scheme in ("postgresql", "postgres"):
+    if scheme in _POSTGRES:
         # The driver takes a good part of the time in which a program on SQLite starts.
         from holdfast.store.postgres.store import PostgresStore  # noqa: PLC0415
 
         # What urllib cannot take apart is refused like a URL of another kind.
         with suppress(ValueError):
-            return PostgresStore(url)
+            return PostgresStore(url, direct_url=direct_url)
     raise InvalidValue(
         "Holdfast",
         field="url",
@@ -86,6 +104,8 @@ def open_store(url: str) -> Store:
 class Holdfast(Intake, Upkeep):
     """Pipelines on a store: submit jobs, look after them, and run workers.
 
+    `direct_url` leads to the same database past a pooler such as PgBouncer, for listening and for
+    migrations.
     `secrets` are values that appear in nothing this process stores of failures, logs or shows, and
     `secret_names` names whose values do not; both besides what is known to be secret anyway.
     `error_log` gets a record of every attempt that fails. `retention` says how long what has ended
@@ -98,6 +118,7 @@ class Holdfast(Intake, Upkeep):
         self,
         url: str,
         *,
+        direct_url: str | None = None,
         pipelines: Iterable[Pipeline] = (),
         providers: Iterable[Provider] = (),
         courier: CourierOptions | None = None,
@@ -111,9 +132,11 @@ class Holdfast(Intake, Upkeep):
         clock: Clock | None = None,
         chance: Chance | None = None,
     ) -> None:
-        keep_secret((*secrets_in_environment(os.environ), *secrets_in_url(url)))
+        secret = (*secrets_in_environment(os.environ), *secrets_in_url(url))
+        keep_secret((*secret, *secrets_in_url(direct_url or "")))
         self.add_secrets(secrets, names=secret_names)
-        super().__init__(open_store(url), auto_migrate=auto_migrate, clock=clock)
+        store = open_store(url, direct_url=direct_url)
+        super().__init__(store, auto_migrate=auto_migrate, clock=clock)
         self.retention = retention or Retention()
         self.chores = tuple(chores)
         self._pipelines: dict[str, Pipeline] = {}
@@ -121,8 +144,12 @@ class Holdfast(Intake, Upkeep):
             self.add(pipeline)
         self.dispatch = _dispatch(providers, courier or CourierOptions())
         self.chance = chance or Chance()
-        self.announcer = Announcer(self._closed_store.letters.escalated)
+        self._shown_as = self._presentation_of
+        self.announcer = Announcer(self._closed_store.letters.escalated, self._shown_as)
         self._counter = Counter()
+        # A program that ends without closing has its last figures added as well.
+        self._at_exit = partial(_flush_figures, weakref.ref(self), os.getpid())
+        atexit.register(self._at_exit)
         self.announcer.subscribe(self._counter)
         self._figures = Aside[bool](lambda _: self._counter.flush(self.store), name="figures")
         self.callback_tokens = CallbackTokens(
@@ -143,12 +170,19 @@ class Holdfast(Intake, Upkeep):
         self._error_logs: list[Aside[Applied]] = []
         if error_log is not None:
             self.log_errors(error_log)
-        self.dead = DeadLetters(lambda: self.store, clock=self.clock, settle=self._settle)
+        self.access = JobAccess(lambda: self.store, self._pipelines)
+        self.dead = DeadLetters(
+            lambda: self.store,
+            clock=self.clock,
+            settle=self._settle_replay,
+            providers=self.dispatch.providers,
+            shown_as=self._shown_as,
+        )
         self.replays = Replays(
             lambda: self.store,
             clock=self.clock,
             chance=self.chance,
-            settle=self._settle,
+            settle=self._settle_replay,
             dead=self.dead,
         )
         self.deliveries = Deliveries(
@@ -160,6 +194,9 @@ class Holdfast(Intake, Upkeep):
         self.outbox = Outbox(lambda: self.store, clock=self.clock, chance=self.chance)
         self.upstreams = Upstreams(
             lambda: self.store, clock=self.clock, declared=self._declared_breakers
+        )
+        self.waits = Waits(
+            lambda: self.store, plans=self._plans, upstreams=self.upstreams, clock=self.clock
         )
         self.tokens = Tokens(lambda: self.store, clock=self.clock, chance=self.chance)
 
@@ -173,14 +210,32 @@ class Holdfast(Intake, Upkeep):
         if self._pipelines.setdefault(pipeline.name, pipeline) is not pipeline:
             raise UsageError(f"two pipelines are called {pipeline.name!r}")
 
+    def _presentation_of(self, pipeline: str) -> Presentation:
+        """Return how the jobs of a pipeline appear; plainly where it is not known here."""
+        found = self._pipelines.get(pipeline)
+        return PLAIN if found is None else found.presentation
+
+    def disclosure(self, *, end_user: bool) -> Disclosure:
+        """Return what jobs, events and dead letters look like to an end user, or to operators.
+
+        An end user sees one owner's rows and is no operator: of a failure they get the public code
+        and its line.
+        """
+        return Disclosure(self._pipelines, end_user=end_user)
+
     def close(self) -> None:
         """Write what the error log and the figures have yet to get, and close the connections."""
         for error_log in self._error_logs:
             error_log.close()
         self._figures.close()
+        atexit.unregister(self._at_exit)
+        self.flush_figures()
+        self._closed_store.close()
+
+    def flush_figures(self) -> None:
+        """Add what this process has counted to the store's figures."""
         if self._opened:
             self._counter.flush_last(self._closed_store)
-        self._closed_store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -330,9 +385,9 @@ class Holdfast(Intake, Upkeep):
             who = checked_text("consumer", field="name", text=name or queue.name)
             handle = once(self.store, consumer=who, clock=self.clock, handler=handler)
         elif replies:
-            handle = replied(self.resume)
+            handle = replied(self.receive_answer, clock=self.clock)
         else:
-            found = self._pipeline(pipeline or "")
+            found = self.access.open_pipeline(self._pipeline(pipeline or "").name)
             handle = submitted(lambda payload, **how: self.submit(found, payload, **how))
         return kind(
             broker_url,
@@ -372,6 +427,13 @@ class Holdfast(Intake, Upkeep):
             for bound in self.dispatch.providers
             if bound.upstream is not None
         }
+
+
+def _flush_figures(app: weakref.ref[Holdfast], pid: int) -> None:
+    opened = app()
+    # A fork has inherited the counts, but they are its parent's to add.
+    if opened is not None and os.getpid() == pid:
+        opened.flush_figures()
 
 
 def _dispatch(providers: Iterable[Provider], options: CourierOptions) -> Dispatch:

@@ -7,6 +7,7 @@
     │   │   └── InvalidSetting  an environment variable or setting that cannot be read
     │   ├── InvalidDocument     a payload or result that is not acceptable JSON
     │   ├── UnknownPipeline     this process has no pipeline of that name
+    │   ├── PipelineClosed      the pipeline takes jobs from its own system only
     │   ├── UnknownJob          the store has no job of that id
     │   ├── UnknownLetter       the store has no dead letter of that id
     │   ├── UnknownMessage      the outbox has no message of that id
@@ -28,6 +29,7 @@
     │   ├── VersionConflict     a rerun needs a strictly higher version
     │   ├── WrongState          the job's state does not allow what was asked
     │   ├── RetryRefused        its pipeline says that the job cannot succeed if it is retried
+    │   ├── RetryNotAllowed     its pipeline has failed jobs sent back another way
     │   ├── StepMissing         something has to be done about the dead letter first
     │   └── DeliveryMoved       the delivery does not allow what was asked of it
     └── UnavailableError        try later
@@ -143,6 +145,18 @@ class UnknownPipeline(UsageError):
         super().__init__(
             f"no pipeline is called {_shown(pipeline)}; known: {names}; "
             "pass it to Holdfast(pipelines=[…])"
+        )
+
+
+class PipelineClosed(UsageError):
+    """The pipeline takes jobs from its own system only; `submit_at` is where that takes them."""
+
+    def __init__(self, pipeline: str, *, submit_at: str | None) -> None:
+        self.pipeline, self.submit_at = pipeline, submit_at
+        place = "by what its system offers for that" if submit_at is None else f"at {submit_at}"
+        super().__init__(
+            f"pipeline {_shown(pipeline)} takes jobs from its own system only, which checks what "
+            f"comes in; submit it {place}"
         )
 
 
@@ -356,6 +370,21 @@ class RetryRefused(ConflictError):
     def __init__(self, job_id: str, *, reason: str) -> None:
         self.job_id, self.reason = job_id, reason
         super().__init__(f"job {job_id} cannot be retried: {reason}")
+
+
+class RetryNotAllowed(ConflictError):
+    """The pipeline's failed jobs are sent back another way: by operators, or as dead letters.
+
+    `retry_by` names it, and `how` says whose move it is; `job_id` is None where many were meant.
+    """
+
+    def __init__(
+        self, pipeline: str, *, retry_by: str, reason: str, how: str, job_id: str | None = None
+    ) -> None:
+        self.pipeline, self.retry_by, self.job_id = pipeline, retry_by, job_id
+        self.reason, self.how = reason, how
+        subject = "these jobs" if job_id is None else f"job {job_id}"
+        super().__init__(f"{subject} cannot be retried this way: {reason}; {how}")
 
 
 class StepMissing(ConflictError):

@@ -8,27 +8,29 @@ from typing import Any
 
 from holdfast import tracing
 from holdfast.admission import Admission
+from holdfast.answer_verbs import AnswerVerbs
 from holdfast.classify import classify
 from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY
 from holdfast.deliveries import Deliveries
 from holdfast.delivery_view import DeliveryView
 from holdfast.errors import GiveUp, UnknownPipeline
 from holdfast.handle import JobHandle
-from holdfast.job_verbs import JobVerbs
 from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, Span
 from holdfast.runtime.announce import Announcer
 from holdfast.runtime.notify import Recipient
-from holdfast.submission import Submit, Submitted
+from holdfast.submission import Named, Submit, Submitted, as_submits
 from holdfast.submitter import Submitter
+from holdfast.view import removed_job
 
 
-class Intake(JobVerbs):
+class Intake(AnswerVerbs):
     """Submit, deliver and publish: the part of `Holdfast` that makes what there is to do."""
 
     announcer: Announcer
     deliveries: Deliveries
     outbox: Outbox
+    _pipelines: dict[str, Pipeline]
     _submitter: Submitter
 
     def submit(
@@ -51,6 +53,8 @@ class Intake(JobVerbs):
     ) -> JobHandle:
         """Make a job, or find the one that the key already names; see `Submit`.
 
+        A job that was removed since is found as well, as far as it is known: its id, state, version
+        and times, with `removed_at`.
         With `connection` the job is part of the caller's own transaction on the same database:
         it exists if and only if that transaction commits.
         """
@@ -72,8 +76,8 @@ class Intake(JobVerbs):
                 deadline,
                 context,
             )
-            job_id, created = self._submitter.one(found, submit, connection=connection)
-        return JobHandle(job_id, created=created, read=self.job)
+            named = self._submitter.one(found, submit, connection=connection)
+        return self._handle(named, found, submit)
 
     def refuse(
         self,
@@ -107,10 +111,10 @@ class Intake(JobVerbs):
                 rerun=rerun,
                 trace=context,
             )
-            job_id, applied = self._submitter.refused(found, submit, failure)
+            named, applied = self._submitter.refused(found, submit, failure)
         if applied is not None:
             self.announcer.announce([applied])
-        return JobHandle(job_id, created=applied is not None, read=self.job)
+        return self._handle(named, found, submit)
 
     def deliver(
         self,
@@ -164,26 +168,43 @@ class Intake(JobVerbs):
     def submit_many(
         self,
         pipeline: Pipeline | str,
-        submits: Iterable[Submit],
+        submits: Iterable[Any],
         *,
         connection: object = None,
     ) -> list[Submitted]:
-        """Make many jobs in few statements, in order; one that is refused spares the others."""
+        """Make many jobs in few statements, in order; one that is refused spares the others.
+
+        Each is a payload, or a `Submit` where more than the payload is to be said.
+        """
         found = self._pipeline(pipeline)
+        given = as_submits(submits)
         self._open()
         with tracing.submitting(found.name, None) as context:
             if context is not None:
-                submits = (
+                given = [
                     submit if submit.trace is not None else submit._replace(trace=context)
-                    for submit in submits
-                )
-            return self._submitter.many(found, submits, connection=connection)
+                    for submit in given
+                ]
+            return self._submitter.many(found, given, connection=connection)
 
     def limit_queues(self, max_queued: int | None) -> None:
         """From now on refuse jobs with `QueueFull` while so many are queued in their queue."""
         self._submitter.admission = (
             None if max_queued is None else Admission(self._closed_store, max_queued=max_queued)
         )
+
+    def _handle(self, named: Named, pipeline: Pipeline, submit: Submit) -> JobHandle:
+        twin = named.removed
+        if twin is None:
+            return JobHandle(named.job_id, created=named.created, read=self.job)
+        view = removed_job(
+            twin,
+            pipeline=pipeline.name,
+            owner=submit.owner,
+            key=submit.key or "",
+            read_at=self.clock.now(),
+        )
+        return JobHandle(named.job_id, created=False, read=lambda _: view)
 
     def _pipeline(self, wanted: Pipeline | str) -> Pipeline:
         name = wanted.name if isinstance(wanted, Pipeline) else wanted

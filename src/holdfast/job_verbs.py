@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
 from holdfast.asking import PAGE, asked, checked_limit
 from holdfast.bulk import Chunk, settle_chunk
-from holdfast.core.decision import Decision
-from holdfast.core.document import DEFAULT_LIMITS, decode, encode
-from holdfast.core.event import Answered, CancelRequested, Event, RetryRequested
-from holdfast.core.ids import JobId
-from holdfast.core.job import ACTIVE, Job, JobState
-from holdfast.errors import InvalidValue, RetryRefused, TokenRefused, UnknownJob, WrongState
-from holdfast.pipeline import Pipeline
-from holdfast.runtime.callbacks import CallbackTokens, HandledBefore, was_handled, write_once
+from holdfast.core.access import RetryBy
+from holdfast.core.decision import Decision, Kind
+from holdfast.core.document import decode
+from holdfast.core.event import CancelRequested, Event, ResultRemoved, RetryRequested
+from holdfast.core.ids import JobId, is_marked
+from holdfast.core.job import ACTIVE, DEFAULT_OWNER, Job, JobState
+from holdfast.delivery_view import history_of
+from holdfast.errors import InvalidValue, UnknownJob, WrongState
+from holdfast.job_access import JobAccess, Obstacle
+from holdfast.runtime.presentation import PresentationOf
 from holdfast.runtime.settle import Settled, Settler
 from holdfast.store.contract import JobFilter
 from holdfast.store_access import StoreAccess
-from holdfast.submission import checked_text
 from holdfast.submitter import BULK
-from holdfast.view import AttemptLine, HistoryLine, JobView, attempts, history
+from holdfast.view import AttemptLine, HistoryLine, JobView, attempts, history, removed_job
+from holdfast.waiting import Waiting, Waits
 
 MOST_COUNTED: Final = 10_000
 """How far matching jobs are counted at most: looking for more would read too much."""
 
 
 class JobVerbs(StoreAccess):
-    """Read, cancel, retry and answer jobs: the part of `Holdfast` that is about jobs there are."""
+    """Read, cancel and retry jobs: the part of `Holdfast` that is about jobs there are."""
 
-    callback_tokens: CallbackTokens
-    _pipelines: dict[str, Pipeline]
+    access: JobAccess
+    waits: Waits
+    _shown_as: PresentationOf
     _settler: Settler
 
     def job(self, job_id: str, *, owner: str | None = None) -> JobView:
@@ -41,7 +43,7 @@ class JobVerbs(StoreAccess):
         With `owner`, here and in what follows, a job of somebody else's is as unknown as one that
         is not there.
         """
-        return JobView(self._get(job_id, owner), self.clock.now())
+        return self._view(self._get(job_id, owner))
 
     def jobs(
         self, wanted: JobFilter | None = None, *, before: str | None = None, limit: int = PAGE
@@ -52,8 +54,52 @@ class JobVerbs(StoreAccess):
             before=None if before is None else _checked_id(before),
             limit=checked_limit("jobs", limit),
         )
+        return self._views(page)
+
+    def was_made_for(self, job_id: str, *, owner: str) -> bool:
+        """Return whether an id was given to a job of this owner, also when the job is gone.
+
+        It is read from the id, which bears a mark of its owner, and asks nothing of the store.
+        """
+        try:
+            return is_marked(_checked_id(job_id), owner)
+        except UnknownJob:
+            return False
+
+    def note_result_removed(
+        self, job_id: str, *, by: str, reason: str | None = None, owner: str | None = None
+    ) -> bool:
+        """Enter into the history of a complete job that what it made is not kept any more.
+
+        False when that is there already, or the job is not complete.
+        """
+        event = ResultRemoved(*asked("note_result_removed", by, reason))
+
+        def once(job: Job) -> Event:
+            if any(line.entry.kind is Kind.RESULT_REMOVED for line in self.store.ledger(job.id)):
+                raise _NotedBefore
+            return event
+
+        try:
+            return self._settle(job_id, once, owner=owner).ignored is None
+        except _NotedBefore:
+            return False
+
+    def of_key(self, pipeline: str, key: str, *, owner: str = DEFAULT_OWNER) -> list[JobView]:
+        """Return every job of a key, the lowest version first, also those that were removed.
+
+        Of one that was removed there is what its key keeps: id, state, version and times, with
+        `removed_at`, and in `memo` what its pipeline remembers.
+        """
+        twins = self.store.twins(owner=owner, pipeline=pipeline, key=key)
+        stored = self.store.get([twin.job_id for twin in twins if twin.removed_at is None])
         now = self.clock.now()
-        return [JobView(job, now) for job in page]
+        return [
+            JobView(stored[twin.job_id], now)
+            if twin.job_id in stored
+            else removed_job(twin, pipeline=pipeline, owner=owner, key=key, read_at=now)
+            for twin in twins
+        ]
 
     def count(self, wanted: JobFilter | None = None, *, at_most: int = MOST_COUNTED) -> int:
         """Return how many jobs match; no more than `at_most` are counted."""
@@ -63,15 +109,34 @@ class JobVerbs(StoreAccess):
             )
         return self.store.count(wanted or JobFilter(), at_most=at_most)
 
+    def waiting(self, view: JobView, *, history: Sequence[HistoryLine] = ()) -> list[Waiting]:
+        """Return what a job waits for, what decides first; empty for one that runs or has ended.
+
+        With its `history` the sentence of a retry says of which failure.
+        """
+        return self.waits.of(view, history)
+
+    def labelled(self, views: Sequence[JobView]) -> list[JobView]:
+        """Return jobs that were read already, with those labelled `held` that an upstream holds."""
+        return self.waits.labelled(views)
+
     def history(self, job_id: str, *, owner: str | None = None) -> list[HistoryLine]:
-        """Return all that happened to a job, oldest first."""
+        """Return all that happened to a job, oldest first.
+
+        Also what happened after its end: that a delivery had to be sent again.
+        """
         job = self._get(job_id, owner)
-        return history(job, self.store.ledger(job.id))
+        lines = history(job, self.store.ledger(job.id), self._shown_as(job.pipeline))
+        if job.state is not JobState.COMPLETE:
+            return lines
+        sent = self.store.deliveries.of_job(job.id)
+        log = self.store.deliveries.attempts([delivery.id for delivery in sent])
+        return sorted([*lines, *history_of(sent, log)], key=lambda line: line.at)
 
     def attempts(self, job_id: str, *, owner: str | None = None) -> list[AttemptLine]:
         """Return every attempt at a job's stages, oldest first, also the one under way."""
         job = self._get(job_id, owner)
-        return attempts(job, self.store.ledger(job.id))
+        return attempts(job, self.store.ledger(job.id), self._shown_as(job.pipeline))
 
     def results(self, job_id: str, *, owner: str | None = None) -> dict[str, Any]:
         """Return what the finished stages of a job's current run returned, the last one's too."""
@@ -101,7 +166,7 @@ class JobVerbs(StoreAccess):
                 action="cancel",
                 allowed=("queued", "processing", "waiting"),
             )
-        return JobView(settled.job, self.clock.now())
+        return self._view(settled.job)
 
     def retry(
         self,
@@ -111,17 +176,29 @@ class JobVerbs(StoreAccess):
         reason: str | None = None,
         from_start: bool = False,
         owner: str | None = None,
+        operator: bool = False,
     ) -> JobView:
         """Send a failed job back to the stage that failed, or to the start, with a new budget.
 
-        Raises `RetryRefused` when its pipeline says that this is no use.
+        A call that names no owner asks as an operator; with `operator` also one that does. Raises
+        `RetryNotAllowed` where its pipeline has failed jobs sent back another way, `RetryRefused`
+        when it says that this is no use.
         """
         event = RetryRequested(*asked("retry", by, reason), from_start)
-        settled = self._settle(job_id, lambda _: event, owner=owner)
+        asker = _asker(owner, operator=operator)
+        settled = self._settle(job_id, lambda _: event, owner=owner, asker=asker)
         if settled.ignored is not None:
             raise WrongState(job_id, state=settled.job.state, action="retry", allowed=("failed",))
         self.store.announce_due()
-        return JobView(settled.job, self.clock.now())
+        return JobView(settled.job, self.clock.now(), settled.job.updated_at)
+
+    def retry_obstacle(
+        self, view: JobView, *, owner: str | None = None, operator: bool = False
+    ) -> Obstacle | None:
+        """Return what `retry` would raise for a failed job; None where it would not, or else."""
+        if view.state is not JobState.FAILED:
+            return None
+        return self.access.retry_obstacle(view.job, _asker(owner, operator=operator))
 
     def cancel_many(
         self,
@@ -148,75 +225,25 @@ class JobVerbs(StoreAccess):
     ) -> Chunk:
         """Send up to `limit` matching jobs back that have failed, newest first.
 
-        Those whose pipeline refuses it stay as they are.
+        Those that their pipeline refuses stay as they are, counted by the reason. Raises
+        `RetryNotAllowed` where the filter names a pipeline none of whose jobs may be.
         """
         event = RetryRequested(*asked("retry", by, reason), from_start)
+        if wanted.pipeline is not None:
+            self.access.check_retry(wanted.pipeline, RetryBy.OPERATOR)
         failed = frozenset({JobState.FAILED})
         chunk = self._settle_chunk(wanted, event, failed, before=before, limit=limit)
         self.store.announce_due()
         return chunk
 
-    def answer(self, job_id: str, result: Any, *, stage: str | None = None) -> JobView:  # noqa: ANN401
-        """Give a waiting stage its result. After the deadline it is kept as a late result.
+    def _view(self, job: Job) -> JobView:
+        return self._views([job])[0]
 
-        An answer that was given before changes nothing, so giving it twice is safe.
-        """
-        text = encode(result, what="answer", limits=DEFAULT_LIMITS)
-        return self._answer(job_id, lambda job: Answered(stage or job.stage, text), stage=stage)
-
-    def resume(
-        self,
-        token: str,
-        result: Any,  # noqa: ANN401 - whatever JSON the answer is
-        *,
-        message_id: str | None = None,
-    ) -> JobView:
-        """Give the stage that a callback token was made for its result; see `answer`.
-
-        With `message_id` the answer came as a message: its id is noted in the commit that holds
-        what the answer changes, and a message of that id changes nothing from then on.
-        Raises `TokenRefused` for a token that is forged, has expired, or belongs to a run of the
-        job that is over.
-        """
-        store = self.store
-        claim = self.callback_tokens.read(token)
-        if claim is None:
-            raise TokenRefused(reason="it was not issued for this database")
-        if message_id is not None:
-            checked_text("resume", field="message_id", text=message_id)
-            if was_handled(store, message_id):
-                return self.job(claim.job_id)
-        if claim.expires_at is not None and self.clock.now() > claim.expires_at:
-            raise TokenRefused(reason="it has expired")
-        text = encode(result, what="answer", limits=DEFAULT_LIMITS)
-
-        def make(job: Job) -> Event:
-            if job.run != claim.run:
-                raise TokenRefused(reason="the job has started over since it was issued")
-            return Answered(claim.stage, text)
-
-        write: Callable[[Decision], bool] | None = None
-        if message_id is not None:
-            write = partial(write_once, message_id=message_id, store=store, clock=self.clock)
-        try:
-            return self._answer(claim.job_id, make, stage=claim.stage, write=write)
-        except HandledBefore:
-            return self.job(claim.job_id)
-
-    def _answer(
-        self,
-        job_id: str,
-        make: Callable[[Job], Event],
-        *,
-        stage: str | None,
-        write: Callable[[Decision], bool] | None = None,
-    ) -> JobView:
-        settled = self._settle(job_id, make, write=write)
-        if settled.ignored is None:
-            self.store.announce_due()
-        elif settled.job.state is JobState.QUEUED and stage in (None, settled.job.stage):
-            raise WrongState(job_id, state=settled.job.state, action="answer", allowed=("waiting",))
-        return JobView(settled.job, self.clock.now())
+    def _views(self, jobs: Sequence[Job]) -> list[JobView]:
+        again = [job.id for job in jobs if job.retries]
+        sent_back = self.store.sent_back_at(again) if again else {}
+        now = self.clock.now()
+        return [JobView(job, now, sent_back.get(job.id)) for job in jobs]
 
     def _get(self, job_id: str, owner: str | None) -> Job:
         checked = _checked_id(job_id)
@@ -232,29 +259,26 @@ class JobVerbs(StoreAccess):
         *,
         write: Callable[[Decision], bool] | None = None,
         owner: str | None = None,
+        asker: RetryBy = RetryBy.OPERATOR,
     ) -> Settled:
         # Opens the store, whose schema may have to be brought up to date first.
         _ = self.store
 
         def allowed(job: Job) -> Event:
             event = make(job)
-            refusal = self._refusal(job, event)
-            if refusal is not None:
-                raise RetryRefused(job.id, reason=refusal)
+            if _is_retry(job, event):
+                obstacle = self.access.retry_obstacle(job, asker)
+                if obstacle is not None:
+                    raise obstacle
             return event
 
         return self._settler.settle(
             _checked_id(job_id), allowed, now=self.clock.now(), write=write, owner=owner
         )
 
-    def _refusal(self, job: Job, event: Event) -> str | None:
-        """Return why the job's pipeline does not allow what is asked for, None when it does."""
-        if type(event) is not RetryRequested or job.state is not JobState.FAILED:
-            return None
-        pipeline = self._pipelines.get(job.pipeline)
-        if pipeline is None or pipeline.retry_refusal is None:
-            return None
-        return pipeline.retry_refusal(decode(job.payload))
+    def _settle_replay(self, job_id: str, make: Callable[[Job], Event]) -> Settled:
+        """Settle what the workflow of dead letters allows, which has its evidence by then."""
+        return self._settle(job_id, make, asker=RetryBy.WORKFLOW)
 
     def _settle_chunk(
         self,
@@ -265,17 +289,30 @@ class JobVerbs(StoreAccess):
         before: str | None,
         limit: int,
     ) -> Chunk:
+        obstacle_of = self.access.retry_obstacles(RetryBy.OPERATOR)
         return settle_chunk(
             self.store,
             self._settler,
             wanted,
             event,
             states=states,
-            allows=lambda job: self._refusal(job, event) is None,
+            obstacle=lambda job: obstacle_of(job) if _is_retry(job, event) else None,
             before=None if before is None else _checked_id(before),
             limit=limit,
             now=self.clock.now(),
         )
+
+
+def _is_retry(job: Job, event: Event) -> bool:
+    return type(event) is RetryRequested and job.state is JobState.FAILED
+
+
+def _asker(owner: str | None, *, operator: bool) -> RetryBy:
+    return RetryBy.OPERATOR if operator or owner is None else RetryBy.OWNER
+
+
+class _NotedBefore(Exception):
+    """That the result was removed is in the job's history."""
 
 
 def _checked_id(job_id: str) -> JobId:

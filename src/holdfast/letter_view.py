@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from holdfast.classify.public import PublicCode
 from holdfast.core.dead_letter import DeadLetter, Standing, is_dismissed, is_escalated, standing
+from holdfast.core.failure import Failure
 from holdfast.core.instant import Instant, to_rfc3339
 from holdfast.core.job import Job, JobState
+from holdfast.delivery_view import DeliveryView
 from holdfast.secrecy import redacted
 from holdfast.store.audit import AuditEntry
 from holdfast.view import HistoryLine
@@ -26,6 +29,8 @@ class LetterView:
     job: Job | None
     """None when the job is gone."""
     read_at: Instant
+    public: PublicCode | None = None
+    """The public code of the failure; None where the pipeline has no public codes."""
 
     @property
     def id(self) -> str:
@@ -51,6 +56,11 @@ class LetterView:
     def dismissed(self) -> bool:
         """Whether somebody closed the letter although the job never completed."""
         return is_dismissed(self.letter, self.job_state)
+
+    @property
+    def error_code(self) -> str:
+        """The public code of the failure, or its error class where the pipeline has no codes."""
+        return self.letter.error_class if self.public is None else self.public.code
 
     def record(self) -> dict[str, Any]:
         """Return what a queue of dead messages keeps of each, under the names used there."""
@@ -98,6 +108,8 @@ class LetterView:
             "stage": letter.stage,
             "queue": letter.queue,
             "owner": letter.owner,
+            "error_code": self.error_code,
+            "error_message": None if self.public is None else self.public.message,
             "error_class": letter.error_class,
             "previous_class": letter.previous_class,
             "category": letter.category.value,
@@ -135,6 +147,8 @@ class LetterReport:
     """What was done about it, newest first."""
     history: Sequence[HistoryLine]
     """What happened to its job, oldest first."""
+    deliveries: Sequence[DeliveryView] = ()
+    """The deliveries of the failed stage as they stand now, the oldest first."""
 
     def to_document(self) -> dict[str, Any]:
         """Return plain JSON values."""
@@ -144,7 +158,23 @@ class LetterReport:
             "record": self.view.record(),
             "actions": [_action(entry) for entry in self.actions],
             "history": [line.to_document() for line in self.history],
+            "deliveries": [view.to_document() for view in self.deliveries],
         }
+
+
+def failure_of(letter: DeadLetter) -> Failure:
+    """Return the failure that a letter records."""
+    return Failure(
+        error_class=letter.error_class,
+        message=letter.message,
+        category=letter.category,
+        retryable=letter.retryable,
+        severity=letter.severity,
+        outcome_known=letter.outcome_known,
+        http_status=letter.http_status,
+        exception_type=letter.exception_type,
+        stack=letter.stack,
+    )
 
 
 def _action(entry: AuditEntry) -> dict[str, Any]:

@@ -26,6 +26,11 @@ def serves(worker: WorkerRow, queue: str, now: Instant) -> bool:
     return standing(worker, now) == "running" and queue in queues_of(worker)
 
 
+def knows(worker: WorkerRow, pipeline: str, stage: str) -> bool:
+    """Return whether the worker may run that stage, as far as it says which it runs."""
+    return worker.stages is None or f"{pipeline}/{stage}" in json.loads(worker.stages)
+
+
 def queues_of(worker: WorkerRow) -> list[str]:
     """Return the queues the worker named."""
     names: list[str] = json.loads(worker.queues)

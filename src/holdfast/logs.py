@@ -12,8 +12,9 @@ from __future__ import annotations
 import logging
 import os
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, Final, TextIO
 
 import structlog
@@ -21,7 +22,7 @@ from structlog.typing import EventDict
 
 from holdfast.core.instant import Instant, to_rfc3339
 from holdfast.printable import json_text, text_of, visible
-from holdfast.secrecy import redacted, redacted_value
+from holdfast.secrecy import OF_THIS_PROCESS, redacted, redacted_value
 
 MAX_VALUE_LENGTH: Final = 8_000
 MAX_EXCEPTION_LENGTH: Final = 64_000
@@ -29,6 +30,10 @@ MAX_EXCEPTION_LENGTH: Final = 64_000
 _OF_EVERY_RECORD: Final = frozenset(
     {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "_logger", "_name"}
 )
+_OF_EVERY_FORM: Final = frozenset({"timestamp", "level", "logger", "message", "value"})
+"""Names that mean something to every line, or to redaction."""
+_PLAIN: Final = frozenset({int, float, bool, type(None)})
+_PROBES: Final = ("convert", 7)
 _TIME_OF_DAY: Final = slice(11, 23)
 
 
@@ -36,7 +41,7 @@ def configure(*, level: str, log_format: str, stream: TextIO) -> None:
     """Write every record from `level` up to `stream`; `auto` is for people on a terminal only."""
     for_people = log_format == "console" or (log_format == "auto" and stream.isatty())
     render = _for_people(colour=_has_colour(stream)) if for_people else _as_json
-    formatter = structlog.stdlib.ProcessorFormatter(processors=[_facts_of, render])
+    formatter = _Formatter(processors=[_facts_of, render], quick=not for_people)
     handler = _Handler(stream)
     handler.setFormatter(formatter)
     root = logging.getLogger()
@@ -71,6 +76,23 @@ class Redacting(logging.Formatter):
         return redacted(self._formatter.format(record), limit=MAX_EXCEPTION_LENGTH)
 
 
+class _Formatter(structlog.stdlib.ProcessorFormatter):
+    """Writes a record by structlog's processors, or at once where that comes to the same.
+
+    Every attempt of a job may be a line, and the processors take several times as long for it as
+    everything else.
+    """
+
+    def __init__(self, *, processors: Sequence[Any], quick: bool) -> None:
+        super().__init__(processors=processors)
+        self._quick = quick
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        line = _quick_line(record) if self._quick else None
+        return super().format(record) if line is None else line
+
+
 class _Handler(logging.StreamHandler[TextIO]):
     """Writes records to a stream; of one that cannot be written it tells only where it was made."""
 
@@ -103,6 +125,42 @@ def _facts_of(_logger: object, _method: str, found: EventDict) -> EventDict:
         told = "".join(traceback.format_exception(*exception)).rstrip()
         facts["exception"] = redacted(told, limit=MAX_EXCEPTION_LENGTH)
     return facts
+
+
+def _quick_line(record: logging.LogRecord) -> str | None:
+    """Return a record as JSON; None of one that holds more than plain texts and numbers."""
+    if record.exc_info or record.stack_info or type(record.msg) is not str:
+        return None
+    extra = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
+    if not extra or not _are_plain(tuple(extra), OF_THIS_PROCESS.state):
+        return None
+    facts: dict[str, Any] = {
+        "timestamp": to_rfc3339(Instant(int(record.created * 1_000_000))),
+        "level": record.levelname.lower(),
+        "logger": redacted(record.name),
+        "message": redacted(record.getMessage()),
+    }
+    for name, value in extra.items():
+        kind = type(value)
+        if kind is str:
+            value = redacted(value)  # noqa: PLW2901 - as it may be shown
+        elif kind not in _PLAIN:
+            return None
+        facts[name] = value
+    line = json_text(facts)
+    return line if len(line) < MAX_VALUE_LENGTH else None
+
+
+@lru_cache(maxsize=256)
+def _are_plain(names: tuple[str, ...], _secrets: object) -> bool:
+    """Return whether nothing but its own text makes what stands under these names secret.
+
+    `_secrets` is what is secret now: another one has another answer.
+    """
+    taken = _OF_EVERY_FORM.intersection(names)
+    return not taken and all(
+        redacted_value({name: probe}) == {name: probe} for name in names for probe in _PROBES
+    )
 
 
 def _as_json(_logger: object, _method: str, facts: EventDict) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -13,6 +13,7 @@ from typing import Any, Final, Literal, TypeVar, overload
 
 from holdfast.classify.public import PublicCodes
 from holdfast.classify.table import Rule
+from holdfast.core.access import Access, RetryBy, SubmitBy
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.document import DEFAULT_LIMITS, Limits
 from holdfast.core.instant import SECOND_US
@@ -22,9 +23,11 @@ from holdfast.core.retry import Retry
 from holdfast.errors import InvalidPolicy, InvalidValue, UsageError
 from holdfast.handler import Parameter, PayloadCheck, caller_of, encoder_of, parameters_of
 from holdfast.runtime.lanes.child import STAGE_ATTRIBUTE
+from holdfast.runtime.presentation import EVENTS, WORDS, Presentation
 from holdfast.runtime.stage import BoundPipeline, BoundStage, LaneKind, UpstreamTerms
 
 MAX_NAME_LENGTH: Final = 64
+MAX_PLACE_LENGTH: Final = 200
 MAX_SPAN_S: Final = 10 * 365 * 86_400.0
 MOST_SNOOZES: Final = 1_000_000
 MOST_PLACES: Final = 10_000
@@ -117,8 +120,17 @@ class Pipeline:
     `deadline` is the time a job may take from its submission to its end. `payload` is the type
     of the payload, checked at submission and again before a handler gets it. `public_codes` are
     what the users of the system are told of failures; failures are then counted by them.
-    `retry_refusal` is asked with the payload before somebody sends a failed job back, and returns
-    why that would be no use, or None.
+    `events` says what events are called in histories, streams and logs, by the engine's word for
+    them. `document` returns fields for the documents of its jobs, from a `JobView` that holds no
+    more than its reader may see. With `log_attempts` every attempt is logged at the level info.
+    `retry_refusal` is asked with the payload before a failed job is sent back, and returns why that
+    would be no use, or None. `retry_by` says who may send one back: its owner, operators alone, or
+    only the workflow of dead letters, with a triage and evidence on record. With
+    `submit_by="system"` jobs are made by the program's own code alone, and everything that serves
+    all pipelines alike refuses them, naming `submit_at` as the place to go.
+    The keys of its jobs outlive them, so that no job is made twice, unless `keep_keys` is False:
+    then a key is free again once its job is removed. `remembers` names fields of the payload that
+    are kept with a key.
     """
 
     def __init__(
@@ -131,16 +143,38 @@ class Pipeline:
         payload: Any = None,  # noqa: ANN401 - any type pydantic understands
         limits: Limits = DEFAULT_LIMITS,
         public_codes: PublicCodes | None = None,
+        events: Mapping[str, str] | None = None,
+        document: Callable[[Any], Mapping[str, Any]] | None = None,
+        log_attempts: bool = False,
         retry_refusal: Callable[[Any], str | None] | None = None,
+        retry_by: Literal["owner", "operator", "workflow"] = "owner",
+        submit_by: Literal["anyone", "system"] = "anyone",
+        submit_at: str | None = None,
+        keep_keys: bool = True,
+        remembers: Sequence[str] = (),
     ) -> None:
         self.name = checked_name(name, what="pipeline")
+        self.access = _access(
+            f"pipeline {name}",
+            retry_by=retry_by,
+            submit_by=submit_by,
+            submit_at=submit_at,
+            refuses_retries=retry_refusal is not None,
+        )
         self.public_codes = public_codes
+        self.document = document
+        self.presentation = Presentation(
+            public_codes, _checked_words(events or {}, pipeline=name), log_attempts
+        )
+        """How its jobs appear in histories, streams and logs."""
         self.retry_refusal = retry_refusal
         self.queue = checked_name(queue, what="queue")
         self._deadline_us = span_us(deadline, owner=f"pipeline {name}", field="deadline")
         self._retry = retry or Retry()
         self._payload_type = payload
         self._limits = limits
+        self._keeps_keys = keep_keys
+        self._remembers = _checked_fields(remembers, pipeline=name)
         self._plans: list[StagePlan] = []
         self._stages: list[BoundStage] = []
         self._parameters: list[Parameter] = []
@@ -165,6 +199,7 @@ class Pipeline:
         runs: Literal["auto", "process"] = "auto",
         rules: Sequence[Rule] = (),
         max_snoozes: int = MAX_SNOOZES,
+        progress_extends: Span | None = None,
         retired: bool = False,
     ) -> Callable[[Handler], Handler]: ...
 
@@ -180,13 +215,16 @@ class Pipeline:
         runs: Literal["auto", "process"] = "auto",
         rules: Sequence[Rule] = (),
         max_snoozes: int = MAX_SNOOZES,
+        progress_extends: Span | None = None,
         retired: bool = False,
     ) -> Any:
         """Make a function the next stage of this pipeline; the function stays as it is.
 
         `async def` runs on an event loop, a plain function in a thread, and with
         `runs="process"` in a child process that is killed when its time is up. A `retired` stage
-        is none of new jobs; those that were made with it before are still run by it.
+        is none of new jobs; those that were made with it before are still run by it. With
+        `progress_extends` a stage that waits does so for at least that long after every progress
+        note.
         """
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -198,6 +236,9 @@ class Pipeline:
                 timeout_us=span_us(wait, owner=f"stage {stage_name}", field="timeout"),
                 upstream=calls.name if calls else None,
                 max_snoozes=_checked_snoozes(max_snoozes, stage=stage_name),
+                progress_extends_us=span_us(
+                    progress_extends, owner=f"stage {stage_name}", field="progress_extends"
+                ),
             )
             every_rule = (*rules, *(calls.rules if calls else ()))
             upstream = calls.terms() if calls else None
@@ -246,7 +287,14 @@ class Pipeline:
         if self._bound is None:
             if not self._plans:
                 raise UsageError(f"pipeline {self.name!r} has no stages; add one with .stage")
-            plan = Plan(self.name, tuple(self._plans), self._deadline_us)
+            plan = Plan(
+                self.name,
+                tuple(self._plans),
+                self._deadline_us,
+                self.access,
+                self._keeps_keys,
+                self._remembers,
+            )
             self._bound = BoundPipeline(plan, self.queue, tuple(self._stages))
         return self._bound
 
@@ -269,6 +317,34 @@ class Pipeline:
             parameters=self._parameters,
             limits=self._limits,
         )
+
+
+def _access(
+    owner: str, *, retry_by: str, submit_by: str, submit_at: str | None, refuses_retries: bool
+) -> Access:
+    for field, given, kind in (("retry_by", retry_by, RetryBy), ("submit_by", submit_by, SubmitBy)):
+        if given not in list(kind):
+            limit = " or ".join(repr(each.value) for each in kind)
+            raise InvalidPolicy(owner, field=field, value=given, limit=limit)
+    if submit_at is not None and (
+        submit_by != SubmitBy.SYSTEM or not 1 <= len(submit_at) <= MAX_PLACE_LENGTH
+    ):
+        limit = f"at most {MAX_PLACE_LENGTH} characters, and given with submit_by='system'"
+        raise InvalidPolicy(owner, field="submit_at", value=submit_at, limit=limit)
+    return Access(SubmitBy(submit_by), submit_at, RetryBy(retry_by), refuses_retries)
+
+
+def _checked_words(words: Mapping[str, str], *, pipeline: str) -> dict[str, str]:
+    """Return the words for events by the engine's own, or raise `InvalidPolicy`."""
+    owner = f"pipeline {pipeline}"
+    for event, word in words.items():
+        if event not in EVENTS:
+            limit = f"for one of {', '.join(sorted(EVENTS))}"
+            raise InvalidPolicy(owner, field="events", value=event, limit=limit)
+        if word not in WORDS:
+            limit = f"one of {', '.join(sorted(WORDS))}"
+            raise InvalidPolicy(owner, field="events", value=word, limit=limit)
+    return {str(event): word for event, word in words.items()}
 
 
 def _lane_of(function: Callable[..., Any], runs: str) -> LaneKind:
@@ -297,6 +373,16 @@ def _checked_snoozes(count: object, *, stage: str) -> int:
             limit=f"a whole number from 0 to {MOST_SNOOZES}",
         )
     return count
+
+
+def _checked_fields(names: object, *, pipeline: str) -> tuple[str, ...]:
+    """Return the names of fields of a payload, or raise `InvalidPolicy`."""
+    given = tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else None
+    if given is None or not all(isinstance(name, str) and name for name in given):
+        raise InvalidPolicy(
+            f"pipeline {pipeline}", field="remembers", value=names, limit="a list of names"
+        )
+    return given
 
 
 def _target_of(function: Callable[..., Any]) -> str:

@@ -17,7 +17,8 @@ from holdfast.core.breaker_policy import MOST_CALLS, MOST_SECONDS, Breaker, Brea
 from holdfast.core.failure import BUG
 from holdfast.core.instant import Instant
 from holdfast.core.retry import MAX_ATTEMPTS, MAX_DELAY_S, MIN_BASE_S, Jitter, Retry
-from holdfast.errors import MAX_ERROR_CLASS_LENGTH, InvalidPolicy, InvalidSetting
+from holdfast.errors import MAX_ERROR_CLASS_LENGTH, InvalidPolicy
+from holdfast.variables import Variables
 
 MAX_ATTEMPTS_VARIABLE: Final = "RETRY_MAX_ATTEMPTS"
 BASE_DELAY_VARIABLE: Final = "RETRY_BASE_DELAY_MS"
@@ -25,42 +26,20 @@ JITTER_VARIABLE: Final = "RETRY_JITTER_MAX_MS"
 WINDOW_VARIABLE: Final = "CIRCUIT_WINDOW"
 THRESHOLD_VARIABLE: Final = "CIRCUIT_FAIL_THRESHOLD"
 COOLDOWN_VARIABLE: Final = "CIRCUIT_COOLDOWN_MS"
+MIN_CALLS_VARIABLE: Final = "CIRCUIT_MIN_CALLS"
+MIN_WORKERS_VARIABLE: Final = "CIRCUIT_MIN_WORKERS"
 
 _MAX_DELAY_MS: Final = 24 * 3600 * 1_000
 _MAX_COOLDOWN_MS: Final = int(MOST_SECONDS * 1_000)
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}")
-_FRACTION: Final = re.compile(r"[01](\.[0-9]{1,9})?")
+_TIME: Final = re.compile(r"([0-9]{1,6})(s|m|h)")
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
+_MAX_WINDOW_S: Final = 3600
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
-def _attempts(environment: Mapping[str, str], *, default: int) -> int:
-    return _whole_number(
-        environment, MAX_ATTEMPTS_VARIABLE, default=default, least=1, most=MAX_ATTEMPTS
-    )
-
-
-def _whole_number(
-    environment: Mapping[str, str], name: str, *, default: int, least: int = 0, most: int
-) -> int:
-    if name not in environment:
-        return default
-    text = environment[name].strip()
-    value = int(text) if _WHOLE_NUMBER.fullmatch(text) else None
-    if value is None or not least <= value <= most:
-        limit = f"a whole number from {least} to {most}"
-        raise InvalidSetting("environment", field=name, value=environment[name], limit=limit)
-    return value
-
-
-def _fraction(environment: Mapping[str, str], name: str, *, default: float) -> float:
-    if name not in environment:
-        return default
-    text = environment[name].strip()
-    value = float(text) if _FRACTION.fullmatch(text) else 0.0
-    if not 0.01 <= value <= 1:  # noqa: PLR2004 - what a breaker takes
-        limit = "a fraction from 0.01 to 1, like 0.5"
-        raise InvalidSetting("environment", field=name, value=environment[name], limit=limit)
-    return value
+def _attempts(given: Variables, *, default: int) -> int:
+    return given.whole(MAX_ATTEMPTS_VARIABLE, default, least=1, most=MAX_ATTEMPTS)
 
 
 def added_jitter(environment: Mapping[str, str]) -> Retry:
@@ -68,10 +47,11 @@ def added_jitter(environment: Mapping[str, str]) -> Retry:
 
     `RETRY_MAX_ATTEMPTS`, `RETRY_BASE_DELAY_MS` and `RETRY_JITTER_MAX_MS` override those numbers.
     """
-    base_ms = _whole_number(environment, BASE_DELAY_VARIABLE, default=5_000, most=_MAX_DELAY_MS)
-    jitter_ms = _whole_number(environment, JITTER_VARIABLE, default=5_000, most=_MAX_DELAY_MS)
+    given = Variables.of(environment)
+    base_ms = given.whole(BASE_DELAY_VARIABLE, 5_000, most=_MAX_DELAY_MS)
+    jitter_ms = given.whole(JITTER_VARIABLE, 5_000, most=_MAX_DELAY_MS)
     return Retry(
-        attempts=_attempts(environment, default=3),
+        attempts=_attempts(given, default=3),
         base=base_ms / 1_000,
         factor=2.0,
         cap=None,
@@ -83,7 +63,7 @@ def added_jitter(environment: Mapping[str, str]) -> Retry:
 def fixed_spread(environment: Mapping[str, str]) -> Retry:
     """5, 15, then 45 s, each give or take a fifth; 3 attempts or `RETRY_MAX_ATTEMPTS`."""
     return Retry(
-        attempts=_attempts(environment, default=3),
+        attempts=_attempts(Variables.of(environment), default=3),
         delays=(5.0, 15.0, 45.0),
         jitter=Jitter.SPREAD,
         spread=0.2,
@@ -95,9 +75,10 @@ def full_jitter(environment: Mapping[str, str]) -> Retry:
 
     `RETRY_MAX_ATTEMPTS` and `RETRY_BASE_DELAY_MS` override those numbers.
     """
-    base_ms = _whole_number(environment, BASE_DELAY_VARIABLE, default=1_000, most=_MAX_DELAY_MS)
+    given = Variables.of(environment)
+    base_ms = given.whole(BASE_DELAY_VARIABLE, 1_000, most=_MAX_DELAY_MS)
     return Retry(
-        attempts=_attempts(environment, default=5),
+        attempts=_attempts(given, default=5),
         base=base_ms / 1_000,
         factor=2.0,
         cap=max(60.0, base_ms / 1_000),
@@ -127,27 +108,45 @@ CAPPED: Final = Retry(
 """1 s, doubled by every failure, plus 0 to 1 s, at most 300 s, as Retry-After is; 3 retries."""
 
 
+def _window(given: Variables) -> tuple[int | None, float | None]:
+    """Return over how many calls a rate is taken, or over how many seconds."""
+    text = given.text(WINDOW_VARIABLE, "20")
+    time = _TIME.fullmatch(text)
+    calls = int(text) if _WHOLE_NUMBER.fullmatch(text) else 0
+    if time is not None and 1 <= (seconds := int(time[1]) * _UNITS_S[time[2]]) <= _MAX_WINDOW_S:
+        return None, float(seconds)
+    if not 1 <= calls <= MOST_CALLS:
+        limit = f"a number of calls from 1 to {MOST_CALLS}, or a time from 1s to 1h, such as 2m"
+        raise given.invalid(WINDOW_VARIABLE, text, limit)
+    return calls, None
+
+
 def hold_queue(environment: Mapping[str, str]) -> Breaker:
     """Half of the last 20 calls open it for 30 s, and jobs stay queued.
 
-    `CIRCUIT_WINDOW` (calls), `CIRCUIT_FAIL_THRESHOLD` (a fraction) and `CIRCUIT_COOLDOWN_MS`
-    override those numbers.
+    `CIRCUIT_WINDOW` (a number of calls, or a time such as `2m`), `CIRCUIT_FAIL_THRESHOLD` (a
+    fraction) and `CIRCUIT_COOLDOWN_MS` override those numbers. `CIRCUIT_MIN_CALLS` says how many
+    calls there must be for a rate to mean anything: all of the window, or 10 of a time.
+    `CIRCUIT_MIN_WORKERS` says how many workers must have seen failures: 1.
     """
-    cooldown_ms = _whole_number(
-        environment, COOLDOWN_VARIABLE, default=30_000, least=1, most=_MAX_COOLDOWN_MS
-    )
+    given = Variables.of(environment)
+    over_calls, over_seconds = _window(given)
+    usual_calls = over_calls or 10
     return Breaker(
-        failure_rate=_fraction(environment, THRESHOLD_VARIABLE, default=0.5),
-        over_calls=_whole_number(
-            environment, WINDOW_VARIABLE, default=20, least=1, most=MOST_CALLS
+        failure_rate=given.number(THRESHOLD_VARIABLE, 0.5, least=0.01, most=1),
+        over_calls=over_calls,
+        over_seconds=over_seconds,
+        minimum_calls=given.whole(
+            MIN_CALLS_VARIABLE, usual_calls, least=1, most=over_calls or MOST_CALLS
         ),
-        cooldown=cooldown_ms / 1_000,
+        minimum_workers=given.whole(MIN_WORKERS_VARIABLE, 1, least=1, most=MOST_CALLS),
+        cooldown=given.whole(COOLDOWN_VARIABLE, 30_000, least=1, most=_MAX_COOLDOWN_MS) / 1_000,
         growth=1.0,
     )
 
 
 HOLD_QUEUE: Final = hold_queue({})
-"""Half of the last 20 calls open it for 30 s, and jobs stay queued."""
+"""Half of the last 20 calls open it for 30 s, whichever workers made them; jobs stay queued."""
 
 THREE_TRIALS: Final = Breaker(
     failure_rate=0.5,
@@ -174,7 +173,9 @@ FIVE_IN_A_ROW: Final = Breaker(
 THREE_IN_A_ROW: Final = replace(FIVE_IN_A_ROW, consecutive=3, cooldown=30.0, cooldown_cap=None)
 """3 failures in a row open it for 30 s: for what has a fallback."""
 
-OVER_MINUTES: Final = Breaker(failure_rate=0.5, over_seconds=180.0, cooldown=30.0, growth=1.0)
+OVER_MINUTES: Final = Breaker(
+    failure_rate=0.5, over_seconds=180.0, minimum_workers=1, cooldown=30.0, growth=1.0
+)
 """Half of the calls of 3 minutes, 10 at least, open it for 30 s, and jobs stay queued."""
 
 OVER_MINUTES_FAIL_FAST: Final = replace(OVER_MINUTES, mode=BreakerMode.FAIL_FAST)

@@ -21,7 +21,9 @@ def visible(text: str) -> str:
 
 def json_text(value: object) -> str:
     """Return `value` as one line of JSON that is safe to print; what JSON lacks becomes text."""
-    text = json.dumps(value, ensure_ascii=False, default=text_of)
+    text = _encode(value)
+    if text.isascii() and "\x7f" not in text:
+        return text
     return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
@@ -40,3 +42,6 @@ def text_of(value: object) -> str:
         return str(value)
     except Exception:  # noqa: BLE001 - a value's own text may raise anything
         return f"<{type(value).__name__}>"
+
+
+_encode: Final = json.JSONEncoder(ensure_ascii=False, default=text_of).encode

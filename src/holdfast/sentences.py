@@ -32,6 +32,9 @@ def queued(job: Job, history: Sequence[HistoryLine], now: Instant) -> str:
         )
     if last is not None and last.event == "snoozed":
         return f"Stage {job.stage} asked to be run again later; it is due {away}."
+    if job.run_at > now and job.attempt:
+        attempts = f"Attempt {job.attempt} of stage {job.stage} failed; attempt {job.attempt + 1}"
+        return f"{attempts} is due {away}."
     if job.run_at > now:
         return f"Scheduled; stage {job.stage} starts {away}."
     return f"Due for {span(now - job.run_at)}; stage {job.stage} has not started."
@@ -51,8 +54,8 @@ def cancelled(history: Sequence[HistoryLine]) -> str:
     """Say who cancelled a job, and why."""
     for line in reversed(history):
         if line.event == "cancelled":
-            reason = line.meta.get("reason")
-            return f"Cancelled by {line.meta.get('by')}" + (f": {reason}" if reason else ".")
+            by, reason = line.meta.get("by"), line.meta.get("reason")
+            return f"Cancelled by {by}" + (f": {reason}" if reason else ".") if by else "Cancelled."
     return "Cancelled."
 
 

@@ -30,11 +30,12 @@ MAX_SECRET_BYTES: Final = 64 * 1024
 # where both are given, wins.
 FURTHER_VARIABLES: Final[Mapping[str, tuple[str, str]]] = {
     "database_url": ("DATABASE_URL", ""),
+    "database_direct_url": ("DATABASE_DIRECT_URL", ""),
     "port": ("PORT", ""),
     "grace": ("HOLDFAST_SHUTDOWN_GRACE", "s"),
     "concurrency": ("WORKER_CONCURRENCY", ""),
     "lease": ("WORKER_LEASE_TTL_SEC", "s"),
-    "sweep": ("TIMEOUT_CHECK_INTERVAL_MS", "ms"),
+    "deadline_check": ("TIMEOUT_CHECK_INTERVAL_MS", "ms"),
     "outbox_batch_size": ("OUTBOX_BATCH_SIZE", ""),
     "outbox_poll_interval": ("OUTBOX_POLL_INTERVAL_MS", "ms"),
     "outbox_stale_threshold": ("OUTBOX_STALE_THRESHOLD_MS", "ms"),
@@ -131,7 +132,7 @@ def _variables(name: str) -> list[tuple[str, str]]:
 def _is_meant(variable: str, value: str) -> bool:
     """Tell whether a variable speaks to holdfast: some may be meant for another program."""
     match variable:
-        case "DATABASE_URL":
+        case "DATABASE_URL" | "DATABASE_DIRECT_URL":
             return is_database_url(value.strip())
         case "PORT":
             return is_port(value.strip())

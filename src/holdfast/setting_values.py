@@ -149,6 +149,13 @@ def _url(raw: object, unit: str) -> str:
     return url
 
 
+def _direct_url(raw: object, unit: str) -> str:
+    url = _url(raw, unit)
+    if url.startswith("sqlite:"):
+        raise ValueError("like postgresql://host/database: SQLite has no pooler")
+    return url
+
+
 def _broker(raw: object, unit: str) -> str:
     try:
         url = _text(raw, unit)
@@ -297,6 +304,7 @@ KEPT: Final = {f"keep_{option.name}": option.name for option in fields(Retention
 RELAYED: Final = {f"{RELAY_PREFIX}{option.name}": option.name for option in fields(RelayOptions)}
 READERS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "database_url": _url,
+    "database_direct_url": _direct_url,
     "app": _text,
     "systems": _names_of("system"),
     "host": _host,
@@ -321,6 +329,7 @@ READERS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "lease": _duration,
     "poll": _duration,
     "sweep": _duration,
+    "deadline_check": _duration,
     "grace": _duration,
     "max_queued": _limit,
     **dict.fromkeys(KEPT, _keep),
@@ -333,7 +342,14 @@ READERS: Final[Mapping[str, Callable[[object, str], Any]]] = {
 WORKER_OPTIONS: Final = tuple(option.name for option in fields(WorkerOptions))
 COUNTS: Final = frozenset({"concurrency", "processes", "outbox_batch_size"})
 SECRETS: Final = frozenset(
-    {"database_url", "broker_url", "api_token", "alert_webhook_url", "alert_webhook_secret"}
+    {
+        "database_url",
+        "database_direct_url",
+        "broker_url",
+        "api_token",
+        "alert_webhook_url",
+        "alert_webhook_secret",
+    }
 )
 HIDDEN: Final = SECRETS | {"secret_variables"}
 """What is not shown when it is wrong: somebody may have written a secret where its name belongs."""

@@ -4,8 +4,9 @@ A value comes from the first of these that has it: a flag of the command line, t
 (`HOLDFAST_` and the setting's name in capitals), `holdfast.toml` or `[tool.holdfast]` of
 `pyproject.toml` in the current folder, the default. Where each value came from is kept with it.
 Durations are written `500ms`, `30s`, `5m`, `1h30m`, or as a plain number of seconds. The database
-URL may also be kept in a file of its own that `HOLDFAST_DATABASE_URL_FILE` names, and the broker's
-and the API's token in those that `HOLDFAST_BROKER_URL_FILE` and `HOLDFAST_API_TOKEN_FILE` name.
+URL may also be kept in a file of its own that `HOLDFAST_DATABASE_URL_FILE` names, and the direct
+one, the broker's and the API's token in those that `HOLDFAST_DATABASE_DIRECT_URL_FILE`,
+`HOLDFAST_BROKER_URL_FILE` and `HOLDFAST_API_TOKEN_FILE` name.
 """
 
 from __future__ import annotations
@@ -74,6 +75,8 @@ class Settings:
     """All settings. URLs may hold passwords, so they are never shown as they are."""
 
     database_url: str = field(default=DEFAULT_DATABASE_URL, repr=False)
+    database_direct_url: str | None = field(default=None, repr=False)
+    """The same database past a pooler, for listening and for migrations."""
     app: str | None = None
     systems: tuple[str, ...] = ()
     """Which of the installed systems `holdfast up` runs; empty for all of them."""
@@ -117,6 +120,8 @@ class Settings:
     def shown(self) -> Iterator[tuple[str, object, Origin]]:
         """Yield name, value and origin of every setting; passwords are masked."""
         yield "database_url", masked(self.database_url), self.origin("database_url")
+        direct = None if self.database_direct_url is None else masked(self.database_direct_url)
+        yield "database_direct_url", direct, self.origin("database_direct_url")
         for name in _PLAIN:
             value = getattr(self, name)
             yield name, list(value) if isinstance(value, tuple) else value, self.origin(name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.document import fingerprint
 from holdfast.core.idempotency import Verdict, judge
-from holdfast.core.ids import IdSequence, JobId
+from holdfast.core.ids import IdSequence, JobId, marked
 from holdfast.core.instant import FAR_FUTURE, Instant, from_datetime, later
 from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY, PRIORITIES
 from holdfast.errors import (
@@ -30,8 +30,8 @@ class Submit(NamedTuple):
     """One job to be made: its payload and how it is to be treated.
 
     `key` makes the submission safe to repeat: the same key and body name the same job, per owner
-    and pipeline. With `key_alone` the body is not compared. `version` starts at 1; a job for a
-    key that is known needs a higher one and `rerun=True`.
+    and pipeline, also one that was removed since. With `key_alone` the body is not compared.
+    `version` starts at 1; a job for a key that is known needs a higher one and `rerun=True`.
     """
 
     payload: Any = None
@@ -56,6 +56,46 @@ class Submitted(NamedTuple):
     error: HoldfastError | None = None
 
 
+class Named(NamedTuple):
+    """The job that a submission stands for."""
+
+    job_id: JobId
+    created: bool
+    removed: Twin | None = None
+    """What is kept of it, where the job itself was removed."""
+
+    @classmethod
+    def known(cls, twin: Twin) -> Named:
+        """Return what a submission stands for whose job was there before."""
+        return cls(twin.job_id, created=False, removed=twin if twin.removed_at else None)
+
+
+def as_submits(given: object) -> list[Submit]:
+    """Return what `submit_many` was given, each plain payload as a `Submit` of its own.
+
+    Raises `InvalidValue` for what cannot be a list of jobs, and for the first item that is neither
+    a payload nor a `Submit`; a tuple might be meant as either.
+    """
+    if isinstance(given, _NOT_MANY) or not isinstance(given, Iterable):
+        raise InvalidValue("submit_many", field="submits", value=given, limit=_MANY)
+    submits: list[Submit] = []
+    for index, item in enumerate(given):
+        if type(item) is Submit:
+            submits.append(item)
+        elif type(item) in _NEITHER:
+            raise InvalidValue("submit_many", field=f"submits[{index}]", value=item, limit=_ONE)
+        else:
+            submits.append(Submit(item))
+    return submits
+
+
+_NOT_MANY: Final = (str, bytes, Mapping, Submit, Submitted)
+"""What can be iterated over, and is not a list of jobs."""
+_NEITHER: Final = (tuple, Submitted)
+_ONE: Final = "a payload, or Submit(payload, key=…, …)"
+_MANY: Final = f"a list of jobs to make, each {_ONE}"
+
+
 class RowMaker:
     """Checks submissions and makes rows of them."""
 
@@ -74,9 +114,10 @@ class RowMaker:
         self._check(submit)
         is_due = delay is None and run_at is None
         has_deadline = deadline is not None or plan.deadline_us is not None
+        job_id = self._ids.next(now=now, chance=self._chance.bits(_ID_BITS))
         # By position: this runs for every job of a bulk submission.
         return NewJob(
-            self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
+            job_id if owner == DEFAULT_OWNER else marked(job_id, owner),
             pipeline.name,
             plan.digest,
             bound.queue if queue is None else checked_name(queue, what="queue"),
@@ -122,8 +163,8 @@ class RowMaker:
             )
 
 
-def resolve(job: NewJob, submit: Submit, twins: Sequence[Twin]) -> JobId:
-    """Return the stored job that a submission with a known key stands for, or raise a conflict."""
+def resolve(job: NewJob, submit: Submit, twins: Sequence[Twin]) -> Twin:
+    """Return the job that a submission with a known key stands for, or raise a conflict."""
     verdict = judge(
         version=job.version,
         fingerprint=job.fingerprint,
@@ -131,12 +172,12 @@ def resolve(job: NewJob, submit: Submit, twins: Sequence[Twin]) -> JobId:
         key_alone_decides=submit.key_alone,
     )
     newest = twins[-1]
-    of_version = {twin.version: twin.job_id for twin in twins}
+    of_version = {twin.version: twin for twin in twins}
     match verdict:
         case Verdict.SAME:
             return of_version[job.version]
         case Verdict.OTHER_BODY:
-            raise KeyConflict(job.key or "", job_id=of_version[job.version])
+            raise KeyConflict(job.key or "", job_id=of_version[job.version].job_id)
         case Verdict.NEEDS_RERUN:
             raise InvalidValue(
                 "submit",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, Self
@@ -11,7 +11,6 @@ from holdfast.admission import Admission
 from holdfast.core.decision import Ignored
 from holdfast.core.event import Refused
 from holdfast.core.failure import Failure
-from holdfast.core.ids import JobId
 from holdfast.core.lifecycle import decide
 from holdfast.errors import (
     ConflictError,
@@ -27,7 +26,7 @@ from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.plans import PlanCache
 from holdfast.store.contract import NewJob, Store, Twin
 from holdfast.store.rows import as_stored
-from holdfast.submission import RowMaker, Submit, Submitted, resolve
+from holdfast.submission import Named, RowMaker, Submit, Submitted, resolve
 
 BULK: Final = 500
 TRIES: Final = 3
@@ -54,8 +53,8 @@ class Submitter:
         self._rows = RowMaker(chance)
         self._created = created
 
-    def one(self, pipeline: Pipeline, submit: Submit, *, connection: object) -> tuple[JobId, bool]:
-        """Return the job of a submission, and whether it is new."""
+    def one(self, pipeline: Pipeline, submit: Submit, *, connection: object) -> Named:
+        """Return the job of a submission."""
         now = self._clock.now()
         row = self._rows.row(pipeline, submit, now=now)
         if self.admission is not None and not self.admission.admits(row.queue):
@@ -65,7 +64,7 @@ class Submitter:
 
     def refused(
         self, pipeline: Pipeline, submit: Submit, failure: Failure
-    ) -> tuple[JobId, Applied | None]:
+    ) -> tuple[Named, Applied | None]:
         """Return the job of a submission that is turned away, and what was decided of a new one.
 
         It takes nobody's place in a queue, so that no queue is too full for it.
@@ -79,16 +78,15 @@ class Submitter:
         if isinstance(decision, Ignored):
             raise AssertionError(decision.why)  # noqa: TRY004 - a new job can always be refused
         with self._store.transaction() as connection:
-            job_id, created = self._insert_one(row, submit, connection)
-            if created:
+            named = self._insert_one(row, submit, connection)
+            if named.created:
                 self._store.apply([decision], connection=connection)
-        return job_id, Applied(job, decision) if created else None
+        return named, Applied(job, decision) if named.created else None
 
     def many(
-        self, pipeline: Pipeline, submits: Iterable[Submit], *, connection: object
+        self, pipeline: Pipeline, given: Sequence[Submit], *, connection: object
     ) -> list[Submitted]:
         """Make many jobs, in order; one that is refused spares the others."""
-        given = list(submits)
         now = self._clock.now()
         if given:
             self._plans.save(pipeline.bound().plan, now=now, connection=connection)
@@ -117,39 +115,42 @@ class Submitter:
             results |= inserts.next({})
         return [results[position] for position in range(len(given))]
 
-    def _insert_one(self, row: NewJob, submit: Submit, connection: object) -> tuple[JobId, bool]:
+    def _insert_one(self, row: NewJob, submit: Submit, connection: object) -> Named:
         for _ in range(TRIES):
             twin = self._store.insert([row], connection=connection)[0]
             if twin is None:
                 self._created(row, 1)
-                return row.id, True
+                return Named(row.id, created=True)
             twins = self._twins(row, connection)
             if not twins:
                 continue  # the job that had the key was removed meanwhile, and the key is free
             if not submit.rerun:
-                return resolve(row, submit, twins), False
+                return Named.known(resolve(row, submit, twins))
             with suppress(UnknownJob):  # as above
-                return self._insert_rerun(row, twins[0], connection), True
+                if self._insert_rerun(row, twins, connection):
+                    return Named(row.id, created=True)
         raise StoreUnavailable(self._store.url, reason=f"jobs of key {row.key!r} come and go")
 
-    def _known_or_refused(
-        self, row: NewJob, submit: Submit, connection: object
-    ) -> tuple[JobId, bool]:
+    def _known_or_refused(self, row: NewJob, submit: Submit, connection: object) -> Named:
         """Return the job that a key names already; whatever would be new is refused."""
         if row.key is not None and not submit.rerun:
             twins = self._twins(row, connection)
             if twins:
-                return resolve(row, submit, twins), False
+                return Named.known(resolve(row, submit, twins))
         limit = 0 if self.admission is None else self.admission.max_queued
         raise QueueFull(row.queue, limit=limit)
 
-    def _insert_rerun(self, row: NewJob, first: Twin, connection: object) -> JobId:
-        rerun = row._replace(rerun_of=first.job_id)
+    def _insert_rerun(self, row: NewJob, twins: Sequence[Twin], connection: object) -> bool:
+        """Store a rerun; return False when another job of the key was made or removed meanwhile."""
+        first = next((twin.job_id for twin in twins if twin.removed_at is None), None)
+        rerun = row._replace(rerun_of=first)
         standing = self._store.insert_rerun(rerun, connection=connection)
-        if standing is not None:
-            raise VersionConflict(standing.job_id, requested=row.version, found=standing.version)
-        self._created(row, 1)
-        return row.id
+        if standing is None:
+            self._created(row, 1)
+            return True
+        if standing.version < row.version:
+            return False
+        raise VersionConflict(standing.job_id, requested=row.version, found=standing.version)
 
     def _insert_many(
         self, rows: Mapping[int, NewJob], given: Sequence[Submit], connection: object
@@ -166,11 +167,11 @@ class Submitter:
             for (position, row), twin in zip(rows.items(), twins, strict=True)
         }
 
-    def _known(self, row: NewJob, submit: Submit, connection: object) -> tuple[JobId, bool]:
+    def _known(self, row: NewJob, submit: Submit, connection: object) -> Named:
         twins = self._twins(row, connection)
         if not twins:
             return self._insert_one(row, submit, connection)
-        return resolve(row, submit, twins), False
+        return Named.known(resolve(row, submit, twins))
 
     def _twins(self, row: NewJob, connection: object) -> list[Twin]:
         return self._store.twins(
@@ -216,13 +217,14 @@ class _Inserts:
 
 
 def _result(
-    submit_one: Callable[[NewJob, Submit, object], tuple[JobId, bool]],
+    submit_one: Callable[[NewJob, Submit, object], Named],
     row: NewJob,
     submit: Submit,
     connection: object,
 ) -> Submitted:
     """Return what became of one of many; an outage is nobody's fault and is raised."""
     try:
-        return Submitted(*submit_one(row, submit, connection))
+        named = submit_one(row, submit, connection)
+        return Submitted(named.job_id, created=named.created)
     except (UsageError, ConflictError, QueueFull) as error:
         return Submitted(None, created=False, error=error)

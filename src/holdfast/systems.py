@@ -7,7 +7,8 @@ nowhere else, so that the stand-ins of development can take their place without 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -15,9 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from holdfast.classify import PublicCode
 from holdfast.core.retention import Retention
 from holdfast.errors import HoldfastError, UsageError
+from holdfast.job_access import Elsewhere
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.runtime.janitor import Chore
 from holdfast.runtime.provider import Provider
+from holdfast.variables import Variables, prefix_of
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -67,6 +70,11 @@ class StandIn:
     def __post_init__(self) -> None:
         checked_name(self.upstream, what="upstream")
 
+    def is_needed(self, system: str, environment: Mapping[str, str]) -> bool:
+        """Return whether nobody has said where the upstream of a system is."""
+        own = f"{prefix_of(system)}{self.variable}"
+        return not any(environment.get(name, "").strip() for name in (self.variable, own))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
@@ -76,8 +84,8 @@ class Parts:
     application that is mounted under `place` and minds its own doors.
     `body_limits` say how many bytes may be sent to what begins with a path, where that is more
     than the API takes anyway. With `walk_ins` people without credentials may use the routes that
-    let them in, each as an owner of their own. `not_yours` is what somebody is told who retries a
-    job of another's, or one that is not there, instead of that there is no such job.
+    let them in, each as an owner of their own. `not_yours` is the answer to an owner who asks
+    for a job of another's, or one that is not there, instead of that there is no such job.
     `retention` is how long a system needs its jobs; of several the longest counts, and before all
     of them what the operator set. `secret_names` are names whose values are shown to nobody, in
     payloads and results either, such as those of people's addresses.
@@ -87,6 +95,10 @@ class Parts:
     providers: Sequence[Provider] = ()
     chores: Sequence[Chore] = ()
     """What every worker does about once a minute."""
+    bind: Callable[[Holdfast], None] | None = None
+    """Gets the engine once it is made, for chores and handlers that need it."""
+    chores_of: Callable[[Holdfast], Sequence[Chore]] | None = None
+    """Makes more of them, which need the application."""
     router: Callable[[Holdfast], APIRouter] | None = None
     pages: Callable[[Holdfast], Asgi] | None = None
     place: str | None = None
@@ -106,7 +118,11 @@ class Parts:
 class System:
     """A system: `build` makes its parts from the variables of the environment.
 
-    `title` is what people call it, `summary` what it does, in one line.
+    `title` is what people call it, `summary` what it does, in one line. What `build` gets is a
+    `holdfast.variables.Variables`: a variable with the system's name before it stands there under
+    its plain name as well. `read_settings` reads the same variables and builds nothing, so that
+    `holdfast config show` can say what is set. `other_variables` are those with the system's name
+    before them that another program of its package reads.
     """
 
     name: str
@@ -114,6 +130,8 @@ class System:
     build: Callable[[Mapping[str, str]], Parts]
     summary: str = ""
     stand_ins: Sequence[StandIn] = field(default=())
+    read_settings: Callable[[Mapping[str, str]], object] | None = None
+    other_variables: Collection[str] = ()
 
     def __post_init__(self) -> None:
         checked_name(self.name, what="system")
@@ -124,6 +142,8 @@ class Built(NamedTuple):
 
     system: System
     parts: Parts
+    variables: Variables = Variables({})
+    """The variables as it has looked at them."""
 
     @property
     def place(self) -> str:
@@ -158,7 +178,8 @@ def build(systems: Iterable[System], environment: Mapping[str, str]) -> list[Bui
     built: list[Built] = []
     for system in systems:
         try:
-            built.append(Built(system, system.build(environment)))
+            given = Variables.of(environment, system=system.name)
+            built.append(Built(system, system.build(given), given))
         except HoldfastError:
             raise
         except Exception as error:
@@ -167,6 +188,39 @@ def build(systems: Iterable[System], environment: Mapping[str, str]) -> list[Bui
                 "check the variables it reads, or leave it out with --systems"
             ) from error
     return built
+
+
+class InstalledPipelines:
+    """The pipelines that installed systems bring; the systems are built when one is asked for.
+
+    For processes that were given none of them, and need the code of a pipeline all the same.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+        self._building = threading.Lock()
+        self._found: dict[str, Elsewhere] | None = None
+        self._unbuilt: list[str] = []
+
+    def __call__(self, name: str) -> Elsewhere:
+        """Return the pipeline of that name, or why there is none."""
+        with self._building:
+            if self._found is None:
+                self._found = self._build()
+        return self._found.get(name) or Elsewhere(None, "; ".join(self._unbuilt))
+
+    def _build(self) -> dict[str, Elsewhere]:
+        found: dict[str, Elsewhere] = {}
+        for name in installed():
+            try:
+                [built] = build(find([name]), self._environment)
+            except UsageError as error:
+                self._unbuilt.append(str(error))
+                continue
+            note = f"so says system {name!r}, as the environment here has it"
+            for pipeline in built.parts.pipelines:
+                found.setdefault(pipeline.name, Elsewhere(pipeline, note))
+        return found
 
 
 def _entries() -> dict[str, EntryPoint]:

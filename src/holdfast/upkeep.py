@@ -13,7 +13,9 @@ from holdfast.core.retention import Retention
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
 from holdfast.pipeline import checked_name
 from holdfast.runtime.janitor import Walk, purge
+from holdfast.runtime.presentation import PresentationOf
 from holdfast.runtime.tail import Tail
+from holdfast.runtime.tail_cursor import Cursor
 from holdfast.runtime.tally import Counter
 from holdfast.store.audit import ENGINE, AuditEntry
 from holdfast.store.contract import QueueCounts, Violation, WorkerRow
@@ -34,6 +36,7 @@ class Upkeep(StoreAccess):
     """Pause queues, look after workers, verify and purge: the part of `Holdfast` for operators."""
 
     retention: Retention
+    _shown_as: PresentationOf
     _counter: Counter
 
     def pause_queue(self, queue: str, *, by: str, reason: str | None = None) -> bool:
@@ -92,6 +95,10 @@ class Upkeep(StoreAccess):
         rows = store.tallies.since(Instant(first - first % MINUTE_US), limit=MOST_ACTIVITY)
         return [activity_row(row) for row in rows]
 
+    def counted_since(self) -> Instant | None:
+        """Return the first minute of which there are figures, None where there are none."""
+        return self.store.tallies.first_minute()
+
     def audit(
         self,
         *,
@@ -113,12 +120,12 @@ class Upkeep(StoreAccess):
             limit=checked_limit("audit", limit),
         )
 
-    def tail(self, since: str | None = None) -> Tail:
+    def tail(self, since: str | Cursor | None = None) -> Tail:
         """Return a tail of what happens in all jobs from now on, or since the cursor of an event.
 
         Raises `InvalidValue` for a cursor that was not made for a tail.
         """
-        return Tail(self.store, clock=self.clock, since=since)
+        return Tail(self.store, clock=self.clock, since=since, shown_as=self._shown_as)
 
     def verify(self) -> list[Violation]:
         """Check the store's invariants; an empty list means that all hold."""

@@ -15,7 +15,7 @@ from holdfast.core.breaker import (
     decide_breaker,
 )
 from holdfast.core.breaker_policy import MOST_SECONDS, Breaker
-from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.core.instant import SECOND_US, Instant, to_rfc3339
 from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.errors import ConflictError, UnknownUpstream
 from holdfast.runtime import signals
@@ -85,6 +85,11 @@ class UpstreamView:
         return share if self.breaker is not None or share in {0.0, 1.0} else None
 
     @property
+    def open_s(self) -> float:
+        """For how many seconds it was open in all, until it was read."""
+        return self.state.open_time_us(self.read_at) / SECOND_US
+
+    @property
     def trials(self) -> int:
         """How many trial calls are under way."""
         return sum(permit.until > self.read_at for permit in self.state.permits)
@@ -108,6 +113,7 @@ class UpstreamView:
             "successes": state.successes,
             "recently_fine": sum(sample.fine for sample in state.samples),
             "recently_failed": sum(sample.failed for sample in state.samples),
+            "open_seconds": self.open_s,
         }
 
 
@@ -136,6 +142,12 @@ class Upstreams:
             UpstreamView(states.get(name) or UpstreamState(name), declared.get(name), now)
             for name in sorted(names)
         ]
+
+    def known(self) -> dict[str, UpstreamView]:
+        """Return the upstreams that anything is known about, by name: of any other all is well."""
+        declared, now = self._declared(), self._clock.now()
+        states = self._store().upstreams.all()
+        return {state.name: UpstreamView(state, declared.get(state.name), now) for state in states}
 
     def show(self, name: str) -> UpstreamReport:
         """Return an upstream with the record of it, or raise `UnknownUpstream`."""

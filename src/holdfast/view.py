@@ -9,8 +9,16 @@ from datetime import datetime
 from typing import Any
 
 from holdfast.core.instant import Instant, to_datetime, to_rfc3339
-from holdfast.core.job import Job, JobState, label
-from holdfast.store.contract import LedgerEntry
+from holdfast.core.job import DEFAULT_PRIORITY, Job, JobState, PlanDigest, label
+from holdfast.runtime.presentation import (
+    PLAIN,
+    PROCESSING,
+    QUEUED,
+    Presentation,
+    meta_of,
+    whole_meta,
+)
+from holdfast.store.contract import LedgerEntry, Twin
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +27,14 @@ class JobView:
 
     job: Job
     read_at: Instant
+    sent_back_at: Instant | None = None
+    """When it was last sent back by hand after it had failed; None if it never was."""
+    held: bool = False
+    """Whether its upstream keeps it from being taken, where that was looked for."""
+    gone_at: Instant | None = None
+    """When the job was removed: then its key is all that is kept, and what came of it."""
+    memo: Any = None
+    """Of a job that was removed: what its pipeline remembers of the payload."""
 
     @property
     def id(self) -> str:
@@ -32,8 +48,13 @@ class JobView:
 
     @property
     def label(self) -> str:
-        """The state, or what time has made of it: due, scheduled, retrying, overdue."""
-        return label(self.job, self.read_at)
+        """The state, or what time has made of it: due, scheduled, retrying, overdue; or held."""
+        return "held" if self.held and self.is_due else label(self.job, self.read_at)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether a worker might take it now."""
+        return label(self.job, self.read_at) == "due"
 
     @property
     def payload(self) -> Any:  # noqa: ANN401 - JSON of any shape
@@ -62,6 +83,11 @@ class JobView:
         return to_datetime(self.job.created_at)
 
     @property
+    def queued_at(self) -> datetime:
+        """When the job was submitted, or last sent back by hand."""
+        return to_datetime(self.job.created_at if self.sent_back_at is None else self.sent_back_at)
+
+    @property
     def run_at(self) -> datetime:
         """When the job is, or was, due."""
         return to_datetime(self.job.run_at)
@@ -71,6 +97,11 @@ class JobView:
         """When the job ended; None while it has not."""
         instant = self.job.finished_at
         return None if instant is None else to_datetime(instant)
+
+    @property
+    def removed_at(self) -> datetime | None:
+        """When the job was removed; None while it is stored."""
+        return None if self.gone_at is None else to_datetime(self.gone_at)
 
     def to_document(self) -> dict[str, Any]:
         """Return plain JSON values; times are RFC 3339 in UTC."""
@@ -89,6 +120,7 @@ class JobView:
             "version": job.version,
             "rerun_of": job.rerun_of,
             "created_at": _time(job.created_at),
+            "queued_at": _time(job.created_at if self.sent_back_at is None else self.sent_back_at),
             "run_at": _time(job.run_at) if job.state is JobState.QUEUED else None,
             "deadline_at": _time(job.deadline_at),
             "started_at": _time(job.started_at),
@@ -106,7 +138,49 @@ class JobView:
             "result": self.result,
             "error": self.error,
             "late_result": self.late_result,
+            "removed_at": _time(self.gone_at),
         }
+
+
+def removed_job(twin: Twin, *, pipeline: str, owner: str, key: str, read_at: Instant) -> JobView:
+    """Return what is known of a job that was removed: its key, its state and its times."""
+    ended_at = twin.created_at if twin.finished_at is None else twin.finished_at
+    job = Job(
+        id=twin.job_id,
+        pipeline=pipeline,
+        plan=PlanDigest(""),
+        queue="",
+        priority=DEFAULT_PRIORITY,
+        owner=owner,
+        key=key,
+        version=twin.version,
+        rerun_of=None,
+        payload="null",
+        trace=None,
+        created_at=twin.created_at,
+        state=twin.state,
+        stage="",
+        run=1,
+        attempt=0,
+        token=0,
+        revision=0,
+        run_at=twin.created_at,
+        deadline_at=None,
+        holder=None,
+        lease_until=None,
+        started_at=None,
+        attempt_at=None,
+        finished_at=twin.finished_at,
+        updated_at=ended_at,
+        snoozes=0,
+        interruptions=0,
+        retries=0,
+        result=None,
+        error=None,
+        error_class=None,
+        late_result=None,
+    )
+    return JobView(job, read_at, gone_at=twin.removed_at, memo=_value(twin.memo))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +189,21 @@ class HistoryLine:
 
     at: Instant
     event: str
+    """As the engine calls it."""
     stage: str
     attempt: int
     meta: dict[str, Any]
+    word: str = ""
+    """As the job's pipeline calls it, where that has a word of its own."""
 
     def to_document(self) -> dict[str, Any]:
-        """Return plain JSON values."""
+        """Return plain JSON values; the event is called as the pipeline calls it."""
         return {
             "at": to_rfc3339(self.at),
-            "event": self.event,
+            "event": self.word or self.event,
             "stage": self.stage,
             "attempt": self.attempt,
-            "meta": {"attempt": self.attempt, **self.meta},
+            "meta": whole_meta(self.attempt, self.meta),
         }
 
 
@@ -144,6 +221,10 @@ class AttemptLine:
     """What the ledger says came of it, or `processing` while it runs."""
     error_class: str | None = None
     http_status: int | None = None
+    error_code: str | None = None
+    """The public code of the failure, or its error class where the pipeline has none."""
+    word: str = ""
+    """What the job's pipeline calls the outcome, where that has a word of its own."""
 
     @property
     def duration_ms(self) -> float | None:
@@ -159,13 +240,16 @@ class AttemptLine:
             "started_at": to_rfc3339(self.started_at),
             "ended_at": _time(self.ended_at),
             "duration_ms": self.duration_ms,
-            "outcome": self.outcome,
+            "outcome": self.word or self.outcome,
+            "error_code": self.error_code,
             "error_class": self.error_class,
             "http_status": self.http_status,
         }
 
 
-def attempts(job: Job, ledger: Sequence[LedgerEntry]) -> list[AttemptLine]:
+def attempts(
+    job: Job, ledger: Sequence[LedgerEntry], shown: Presentation = PLAIN
+) -> list[AttemptLine]:
     """Return every attempt, oldest first: as the ledger says they ended, and the one under way."""
     lines = [
         AttemptLine(
@@ -177,6 +261,8 @@ def attempts(job: Job, ledger: Sequence[LedgerEntry]) -> list[AttemptLine]:
             outcome=entry.kind.value,
             error_class=entry.error_class,
             http_status=entry.http_status,
+            error_code=shown.facts(entry).get("error_code"),
+            word=shown.words.get(entry.kind, ""),
         )
         for entry in (item.entry for item in ledger)
         if entry.holder is not None and entry.started_at is not None
@@ -191,44 +277,36 @@ def attempts(job: Job, ledger: Sequence[LedgerEntry]) -> list[AttemptLine]:
     return lines
 
 
-def history(job: Job, ledger: Sequence[LedgerEntry]) -> list[HistoryLine]:
-    """Return all that happened, oldest first.
+def history(
+    job: Job, ledger: Sequence[LedgerEntry], shown: Presentation = PLAIN
+) -> list[HistoryLine]:
+    """Return all that happened, oldest first, in the words of the job's pipeline.
 
     The ledger holds how each attempt ended and says when and where it began; that it was queued
     and began are lines worked out from that.
     """
     first_stage = ledger[0].entry.stage if ledger else job.stage
-    lines = [HistoryLine(job.created_at, "queued", first_stage, 0, {})]
+    lines = [HistoryLine(job.created_at, QUEUED, first_stage, 0, {}, shown.words.get(QUEUED, ""))]
     begun: tuple[str, int, Instant] | None = None
     for item in ledger:
         entry = item.entry
         if entry.holder is not None and entry.started_at is not None:
             begun = (entry.stage, entry.attempt, entry.started_at)
-            lines.append(_start(entry.stage, entry.attempt, entry.started_at, entry.holder))
-        lines.append(_line(item))
+            lines.append(_start(*begun, entry.holder, shown))
+        meta = {"state": item.state.value, **meta_of(entry, shown)}
+        word = shown.words.get(entry.kind, "")
+        kind = entry.kind.value
+        lines.append(HistoryLine(entry.at, kind, entry.stage, entry.attempt, meta, word))
     if job.holder is not None and job.attempt_at is not None:
         now = (job.stage, job.attempt, job.attempt_at)
         if now != begun:
-            lines.append(_start(*now, job.holder))
+            lines.append(_start(*now, job.holder, shown))
     return lines
 
 
-def _start(stage: str, attempt: int, at: Instant, holder: str) -> HistoryLine:
-    return HistoryLine(at, "processing", stage, attempt, {"worker": holder})
-
-
-def _line(item: LedgerEntry) -> HistoryLine:
-    entry = item.entry
-    meta: dict[str, Any] = {"state": item.state.value}
-    if entry.holder is not None and entry.started_at is not None:
-        meta["duration_ms"] = _took_ms(entry.started_at, entry.at)
-    if entry.error_class is not None:
-        meta["error_code"] = entry.error_class
-    if entry.http_status is not None:
-        meta["gateway_http_status"] = entry.http_status
-    if entry.detail is not None:
-        meta.update(json.loads(entry.detail))
-    return HistoryLine(entry.at, entry.kind.value, entry.stage, entry.attempt, meta)
+def _start(stage: str, attempt: int, at: Instant, holder: str, shown: Presentation) -> HistoryLine:
+    word = shown.words.get(PROCESSING, "")
+    return HistoryLine(at, PROCESSING, stage, attempt, {"worker": holder}, word)
 
 
 def _value(text: str | None) -> Any:  # noqa: ANN401 - JSON of any shape

@@ -37,9 +37,17 @@ class Busy(Exception):
     pass
 
 
+class WrongKey(Exception):
+    pass
+
+
 RULES = [
     Rule(Denied, Verdict("AUTH_DENIED", retryable=False, category=Category.CRITICAL)),
     Rule(Busy, Verdict("QUOTA", retryable=True, category=Category.CRITICAL)),
+    Rule(
+        WrongKey,
+        Verdict("KEY_REFUSED", retryable=True, category=Category.CRITICAL, spends_attempt=False),
+    ),
 ]
 
 
@@ -78,6 +86,25 @@ def test_only_the_final_attempt_is_told(open_app, alerting, told, receiver, cloc
 
     assert before == []
     assert [alert["facts"]["attempt"] for alert in told(1)] == [2]
+
+
+def test_jobs_that_stay_queued_until_a_person_acts_are_an_alert_at_once(
+    open_app, alerting, told, clock
+):
+    app = open_app(pipeline_of(Script(*[WrongKey("401")] * 5, {})))
+    alerting(app, debounce=3600)
+    job = app.submit("p")
+    for _ in range(5):
+        run_inline(app)
+        clock.advance(300)
+
+    [alert] = told(1)
+    assert (alert["kind"], alert["level"]) == ("blocked", "critical")
+    assert alert["facts"]["error_class"] == "KEY_REFUSED"
+    assert alert["runbook"] == "jobs-are-blocked"
+    assert job.get().state is JobState.QUEUED
+    run_inline(app)
+    assert job.get().state is JobState.COMPLETE
 
 
 def test_an_ordinary_failure_is_told_to_nobody(open_app, alerting, receiver):
@@ -217,6 +244,21 @@ def test_a_mark_without_evidence_is_told(open_app, alerting, told, clock):
 
     [alert] = told(1)
     assert (alert["kind"], alert["level"]) == ("ordering_broken", "critical")
+    assert "ada@x.test" not in str(alert)
+
+
+def test_a_quota_that_is_used_up_is_told_with_when_it_is_renewed(open_app, alerting, told, clock):
+    mailbox = Mailbox(clock, Promise())
+    mailbox.next.append("quota used up")
+    app = open_app(providers=[mailbox], courier=OPTIONS)
+    alerting(app)
+    app.deliver("review-1", recipients=["ada@x.test"], message={"text": "ready"})
+    run_inline(app)
+
+    [alert] = told(1)
+    assert (alert["kind"], alert["level"]) == ("quota_exceeded", "warning")
+    assert (alert["subject"], alert["facts"]["window"]) == ("mail", "day")
+    assert alert["facts"]["until"].startswith("2026-01-02T00:0")
     assert "ada@x.test" not in str(alert)
 
 

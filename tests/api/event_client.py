@@ -32,6 +32,7 @@ class EventClient:
         path: str = "/api/stream",
         *,
         token: str | None = None,
+        cookie: str | None = None,
         last_id: str | None = None,
     ) -> None:
         self.events: list[Told] = []
@@ -44,6 +45,8 @@ class EventClient:
         headers = {"Accept": "text/event-stream"}
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
+        if cookie is not None:
+            headers["Cookie"] = cookie
         if last_id is not None:
             headers["Last-Event-ID"] = last_id
         self._connection = http.client.HTTPConnection(

@@ -9,13 +9,15 @@ import logging
 import statistics
 
 import pytest
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from holdfast.api import ApiOptions, create_api
 from holdfast.api import doors as doors_module
 from holdfast.api.access import GuardedRoute, Reader, guarded_router
+from holdfast.api.path_credential import path_credential
+from holdfast.api.problems import Problem
 from holdfast.core.role import Role
 from holdfast.errors import InvalidValue, UnknownJob, UsageError
 from holdfast.runtime.clock import monotonic_s
@@ -324,6 +326,37 @@ def test_a_route_that_demands_no_role_is_refused_whichever_way_it_comes(small_ap
     mounted.mount("/api/inner", PlainTextResponse("open"))
     with pytest.raises(UsageError, match="/api/inner demands no role"):
         TestClient(mounted, base_url="http://127.0.0.1").get("/livez")
+
+
+def test_a_route_that_its_path_opens_can_be_added_and_its_token_stays_unsaid(
+    small_app, serve, caplog
+):
+    caplog.set_level(logging.DEBUG)
+    asked: list[str] = []
+
+    async def check(_request: object, token: str) -> None:
+        asked.append(token)
+        if token != "good-token":
+            raise Problem("callback_refused", "ask for another link")
+
+    opened = Depends(path_credential(check))
+    router = APIRouter(prefix="/api/links", route_class=GuardedRoute)
+
+    @router.post("/{token}/open")
+    def open_link(token: str = opened) -> str:
+        return "opened"
+
+    client = serve(small_app)
+    client.app.include_router(router)
+
+    assert client.post("/api/links/good-token/open").json() == "opened"
+    refused = client.post("/api/links/bad-token/open")
+    assert refused.status_code == 403
+    assert refused.json()["instance"] == "/api/links/hidden"
+    assert set(asked) == {"good-token", "bad-token"}
+    ours = [record for record in caplog.records if record.name.startswith("holdfast")]
+    assert "-token" not in "".join(record.getMessage() for record in ours)
+    assert client.app.openapi()["paths"]["/api/links/{token}/open"]["post"]["security"] == []
 
 
 def test_a_route_with_a_role_can_be_added(small_app, serve):

@@ -45,6 +45,23 @@ def test_the_same_key_and_body_answer_with_the_job_there_is(client):
     assert again.headers["location"] == first.headers["location"]
 
 
+def test_the_key_of_a_removed_job_answers_with_what_is_known_of_it(client, app, clock):
+    first = submit(client, {"n": 1}, key="order-1").json()
+    drain(app)
+    clock.advance(8 * 86_400)
+    app.purge()
+
+    again = submit(client, {"n": 1}, key="order-1")
+
+    assert (again.status_code, again.headers["idempotency-replayed"]) == (200, "true")
+    assert "location" not in again.headers
+    known = again.json()
+    assert (known["id"], known["state"], known["version"]) == (first["id"], "complete", 1)
+    assert known["removed_at"] is not None
+    assert (first["removed_at"], known["payload"]) == (None, None)
+    assert client.get(f"/api/jobs/{first['id']}").status_code == 404
+
+
 def test_the_same_key_with_another_body_is_refused_and_names_the_job(client):
     first = submit(client, {"n": 1}, key="order-1")
 
@@ -224,6 +241,7 @@ def test_a_dry_run_counts_and_changes_nothing(client):
         "matched": 3,
         "at_least": False,
         "changed": 0,
+        "refused": {},
         "next_cursor": None,
     }
     assert {item["state"] for item in client.get("/api/jobs").json()["items"]} == {"queued"}

@@ -219,6 +219,27 @@ def test_another_owners_events_are_never_seen(streamed, start) -> None:
         assert "queue" in unscoped.names
 
 
+def test_on_this_machine_the_operators_stream_is_another_than_an_owners(streamed, start) -> None:
+    server = start(streamed, walk_ins=True)
+
+    with (
+        EventClient(server.address) as somebody,
+        EventClient(server.address, "/api/stream/all") as operator,
+    ):
+        theirs = streamed.submit("p", owner="walk-in-1")
+        operator.wait_for("queued")
+        mine = streamed.submit("p", owner=owner_of(somebody))
+        somebody.wait_for("queued")
+
+        assert {event.data["job_id"] for event in somebody.events} == {mine.id}
+        assert {event.data["job_id"] for event in operator.events} >= {theirs.id}
+
+
+def owner_of(client: EventClient) -> str:
+    """The owner that the cookie of an answer makes of whoever asked."""
+    return "walk-in-" + client.headers["set-cookie"].partition("=")[2].partition(".")[0]
+
+
 def test_a_stream_takes_credentials(small_app, start) -> None:
     small_app.tokens.create("somebody", role=Role.READER, by="test")
     server = start(small_app)

@@ -26,17 +26,21 @@ MEANINGS = {
 EVENT_MEANINGS = {
     "Done": "the stage returned",
     "Failed": "the attempt failed, or what it waits for will not come",
+    "Exhausted": "the sends of its deliveries are used up, or cannot be found out about",
     "LeaseExpired": "the worker stopped renewing its lease",
     "Snoozed": "the handler raised `RetryLater`",
     "Interrupted": "the attempt was broken off and handed back",
     "Held": "the attempt did not begin: its upstream lets nothing through",
     "Suspended": "the handler returned `Wait` or `Notify`",
     "Answered": "the answer to the stage arrived",
+    "AnsweredFailure": "the answer is that what it waits for has failed",
+    "ProgressNoted": "the answer is that what it waits for is under way",
     "WaitExpired": "nobody answered in time",
     "CancelRequested": "somebody asked that the job end",
     "DeadlinePassed": "the job's time is up",
     "Refused": "the job is turned away as it comes",
     "RetryRequested": "somebody sends the job back",
+    "ResultRemoved": "what the job made is not kept any more",
 }
 
 HEAD = """\
@@ -49,7 +53,8 @@ A job is in one of six states.
 """
 AFTER_STATES = """
 A lease exists only while `processing`, a result only when `complete`, an error only when `failed`.
-`complete` and `cancelled` never change. `failed` changes only when somebody sends the job back; \
+`complete` and `cancelled` never change, whatever their history still notes. \
+`failed` changes only when somebody sends the job back; \
 a result that comes after the deadline is kept as a late result beside it.
 
 What time makes of a job is a label, worked out when it is read and never stored: a queued job \
@@ -106,7 +111,7 @@ def _diagram(found: list[Move]) -> str:
         (JobState.QUEUED, JobState.PROCESSING): ["claimed"]
     }
     for move in found:
-        if move.kind is Kind.LATE:
+        if move.kind in {Kind.LATE, Kind.RESULT_REMOVED}:
             continue
         words = edges.setdefault((move.before, move.after), [])
         if move.kind.value not in words:

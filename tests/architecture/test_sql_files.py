@@ -17,7 +17,9 @@ ONLY_SQLITE = {
     "twin": "PostgreSQL returns twins from its insert",
 }
 ONLY_POSTGRES = {
+    "announce": "SQLite wakes listeners without a statement",
     "announce_due": "SQLite wakes listeners without a statement",
+    "announce_outbox": "SQLite wakes listeners without a statement",
     "facts": "SQLite tells these by pragmas",
     "facts_of_vacuum": "SQLite needs no vacuum to use space again",
     "insert": "SQLite inserts row by row, which is as fast there",

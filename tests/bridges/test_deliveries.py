@@ -1,6 +1,8 @@
 """Deliveries through the providers as they are, judged by what the providers' own ledgers say."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime
 
 import pytest
 
@@ -11,8 +13,9 @@ from holdfast.bridges.resend import Resend
 from holdfast.bridges.smtp import Smtp
 from holdfast.bridges.webhook import Webhook
 from holdfast.core.delivery import DeliveryState
+from holdfast.core.instant import to_datetime
 from holdfast.errors import InvalidValue
-from holdfast.testing import ManualClock, drain
+from holdfast.testing import ManualClock, drain, run_inline
 from tests.bridges import fake_postmark, fake_receiver, fake_resend, wire
 from tests.bridges.fake_mail_server import BreakingServer, MailLedger, mail_server
 from tests.bridges.wire import FakeApi
@@ -99,7 +102,78 @@ def test_postmark_sends_again_what_it_never_had(told):
 
     assert states == {ADA: DeliveryState.SENT}
     assert len(ledger.sent) == 1
-    assert [request.method for request in api.requests] == ["POST", "GET", "POST"]
+    methods = [request.method for request in api.requests]
+    assert (methods[0], set(methods[1:-1]), methods[-1]) == ("POST", {"GET"}, "POST")
+
+
+class _Quota:
+    """Providers that take nothing more today, or this month; then everything again."""
+
+    def __init__(self) -> None:
+        self.closing = ExitStack()
+
+    def resend(self, window: str):
+        api, ledger = fake_resend.fake_resend()
+        self.closing.enter_context(api)
+        body = fake_resend.error(429, f"{window}_quota_exceeded", "you have reached your quota")
+        api.fault = self._once(api, wire.replies(429, body))
+        return Resend(fake_resend.KEY, base_url=api.url), lambda: len(ledger.sent)
+
+    def postmark(self, window: str):
+        api, ledger = fake_postmark.fake_postmark()
+        self.closing.enter_context(api)
+        body = fake_postmark.error(405, "you ran out of credits")
+        api.fault = self._once(api, wire.replies(422, body))
+        return Postmark(fake_postmark.KEY, base_url=api.url), lambda: len(ledger.sent)
+
+    def smtp(self, window: str):
+        ledger = MailLedger(Once({ADA: f"550 5.4.5 {window} sending limit exceeded"}))
+        port = self.closing.enter_context(mail_server(ledger))
+        return Smtp(LOOPBACK, port, security="none"), lambda: len(ledger.accepted)
+
+    @staticmethod
+    def _once(api: FakeApi, fault: wire.Fault) -> wire.Fault:
+        def meet(connection: Connection) -> None:
+            api.fault = None
+            fault(connection)
+
+        return meet
+
+
+class Once(dict):
+    """Replies that are each given once."""
+
+    def __getitem__(self, step):
+        return self.pop(step)
+
+
+@pytest.mark.parametrize(
+    ("name", "window", "ends"),
+    [
+        ("resend", "daily", "2026-07-15T00:00"),
+        ("resend", "monthly", "2026-08-01T00:00"),
+        ("postmark", "monthly", "2026-08-01T00:00"),
+        ("smtp", "Daily", "2026-07-15T00:00"),
+    ],
+)
+def test_a_quota_that_is_used_up_is_waited_for_and_costs_no_attempt(name, window, ends):
+    quota, clock = _Quota(), ManualClock(datetime(2026, 7, 14, 9, 30, tzinfo=UTC))
+    with quota.closing:
+        provider, taken = getattr(quota, name)(window)
+        app = Holdfast("sqlite://:memory:", providers=[provider], courier=OPTIONS, clock=clock)
+        quota.closing.callback(app.close)
+        (made,) = app.deliver("review-17", recipients=[ADA], message=LETTER)
+        run_inline(app)
+
+        waiting = app.deliveries.show(made.id)
+        assert (waiting.view.state, waiting.view.delivery.attempts) == (DeliveryState.INTENT, 0)
+        assert waiting.view.delivery.error_class == "QUOTA_EXCEEDED"
+        assert waiting.view.to_document()["run_at"].startswith(ends[:15])
+        assert [line.outcome.value for line in waiting.log] == ["postponed"]
+        assert taken() == 0
+        drain(app)
+        assert (app.deliveries.get(made.id).state, taken()) == (DeliveryState.SENT, 1)
+        assert to_datetime(clock.now()).isoformat() >= ends
 
 
 def test_a_recipient_that_is_refused_keeps_nobody_else_from_being_told(told):

@@ -143,7 +143,7 @@ CODES = {
     400: rows.AUTH,
     401: rows.AUTH,
     402: rows.INVALID,
-    405: rows.AUTH,
+    405: rows.QUOTA,
     406: rows.NOT_FOUND,
     412: rows.AUTH,
     413: rows.AUTH,

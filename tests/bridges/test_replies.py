@@ -170,6 +170,30 @@ def test_a_program_that_answers_by_amqps_own_means_continues_the_job(bench: Benc
     delete(bench.broker_url, queues=names)
 
 
+def test_a_program_may_answer_by_messages_how_far_it_is_and_that_it_failed(bench: Bench):
+    job, token = waiting(bench)
+    bench.consumer(handler=None, replies=True)
+
+    send(bench, {"callback_token": token, "outcome": "progress", "note": "page 1"}, "m-1")
+    eventually(lambda: bench.app.history(job.id)[-1].event == "progress")
+    error = {"error_class": "AUDIO_UNREADABLE", "message": "no sound"}
+    with kombu.Connection(bench.broker_url) as connection:
+        # By AMQP's own means, and without an id.
+        connection.Producer().publish(
+            error,
+            exchange=bench.exchange,
+            routing_key=REPLY,
+            correlation_id=token,
+            headers={"outcome": "failure"},
+            serializer="json",
+        )
+
+    eventually(lambda: job.get().state is JobState.FAILED)
+    assert job.get().error["message"] == "no sound"
+    assert drained(bench.broker_url, bench.queue.dead_queue) == []
+    assert bench.app.verify() == []
+
+
 def test_a_message_without_an_id_or_anything_that_it_answers_is_no_reply(bench: Bench):
     bench.consumer(handler=None, replies=True)
 

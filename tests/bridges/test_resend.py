@@ -83,8 +83,8 @@ def test_a_token_of_another_body_is_never_taken_for_a_plain_refusal(fake):
 NAMED = {
     (409, "concurrent_idempotent_requests"): retried("CONFLICT", known=False, blames=False),
     (429, "rate_limit_exceeded"): rows.RATE_LIMITED,
-    (429, "daily_quota_exceeded"): rows.AUTH,
-    (429, "monthly_quota_exceeded"): rows.AUTH,
+    (429, "daily_quota_exceeded"): rows.QUOTA,
+    (429, "monthly_quota_exceeded"): rows.QUOTA,
     (401, "restricted_api_key"): rows.AUTH,
     (403, "validation_error"): rows.AUTH,
     (400, "validation_error"): rows.INVALID,

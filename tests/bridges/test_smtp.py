@@ -130,6 +130,7 @@ REFUSALS = {
     "452 4.2.2 mailbox full": rows.RATE_LIMITED,
     "421 4.3.2 shutting down": retried("UPSTREAM_5XX", known=True, blames=True),
     "553 5.1.3 odd name": rows.INVALID,
+    "550 5.4.5 Daily user sending limit exceeded": rows.QUOTA,
 }
 
 

@@ -32,6 +32,7 @@ NETWORK = retried("NETWORK", known=False, blames=True)
 UNSENT = retried("NETWORK", known=True, blames=True)
 SATURATED = retried("SATURATED", known=True, blames=False)
 RATE_LIMITED = retried("RATE_LIMITED", known=True, blames=False)
+QUOTA = retried("QUOTA_EXCEEDED", known=True, blames=False)
 UPSTREAM = retried("UPSTREAM_5XX", known=False, blames=True)
 CONFLICT = retried("CONFLICT", known=True, blames=False)
 IO_RETRY = retried("IO_ERROR", known=True, blames=False)
@@ -49,8 +50,7 @@ BUG = stopped("BUG", known=False)
 STATUSES = {
     **dict.fromkeys((408, 425), TIMEOUT_UNSENT),
     429: RATE_LIMITED,
-    **dict.fromkeys((500, 502, 503, 504, 529), UPSTREAM),
-    **dict.fromkeys((501, 505), INVALID),
+    **dict.fromkeys((500, 501, 502, 503, 504, 505, 511, 529), UPSTREAM),
     **dict.fromkeys((400, 405, 406, 411, 413, 415, 422), INVALID),
     **dict.fromkeys((401, 402, 403, 407), AUTH),
     **dict.fromkeys((404, 410), NOT_FOUND),

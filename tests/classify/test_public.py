@@ -176,3 +176,29 @@ def test_the_error_of_a_job_is_told_as_the_failure_it_was():
 )
 def test_what_cannot_be_read_as_a_failure_is_told_as_the_default(stored):
     assert SHOP.of(stored).code == "UNKNOWN"
+
+
+def test_a_system_may_have_a_better_line_for_a_failure():
+    def line(failure, code):
+        return f"At most {failure.http_status} things." if code.code == "TOO_LARGE" else None
+
+    codes = PublicCodes(CODES, default="UNKNOWN", line=line)
+
+    found = codes.of(failure("TOO_LARGE", http_status=413))
+    assert (found.code, found.message) == ("TOO_LARGE", "At most 413 things.")
+    assert codes.of(failure("TOO_LARGE", http_status=413).to_document()) == found
+    assert codes.of("TOO_LARGE") == codes.codes["TOO_LARGE"]
+    assert codes.of(failure("BUG")) == codes.codes["UNKNOWN"]
+
+
+@pytest.mark.parametrize("line", ["", "two\nlines", "x" * 201, 7])
+def test_a_line_that_is_none_leaves_the_declared_one(line):
+    codes = PublicCodes(CODES, default="UNKNOWN", line=lambda _failure, _code: line)
+
+    assert codes.of(failure("TOO_LARGE")) == codes.codes["TOO_LARGE"]
+
+
+def test_a_line_that_fails_leaves_the_declared_one():
+    codes = PublicCodes(CODES, default="UNKNOWN", line=lambda _failure, _code: 1 / 0)
+
+    assert codes.of(failure("TOO_LARGE")) == codes.codes["TOO_LARGE"]

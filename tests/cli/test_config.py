@@ -54,3 +54,41 @@ def test_a_bad_setting_exits_with_two_and_names_itself(
     )
     error = error_of(as_json)
     assert (error["code"], error["field"]) == ("invalid_setting", "HOLDFAST_LEASE")
+
+
+def test_what_each_system_uses_is_shown_with_the_variable_it_comes_from(
+    holdfast: Command, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("RETRY_MAX_ATTEMPTS", "4")
+    monkeypatch.setenv("CRITICIZER_RETRY_MAX_ATTEMPTS", "6")
+    monkeypatch.setenv("LLM_API_KEY", "hunter2-hunter2-hunter2")
+
+    plain = holdfast("config", "show")
+    as_json = json.loads(holdfast("config", "show", "--json").stdout)["variables"]
+
+    rows = [line.split() for line in plain.stdout.splitlines()]
+    assert ["converter", "RETRY_MAX_ATTEMPTS", "4", "environment", "RETRY_MAX_ATTEMPTS"] in rows
+    assert [
+        *("criticizer", "RETRY_MAX_ATTEMPTS", "6"),
+        *("environment", "CRITICIZER_RETRY_MAX_ATTEMPTS"),
+    ] in rows
+    assert ["converter", "CIRCUIT_WINDOW", "20", "default"] in rows
+    assert as_json["criticizer"]["RETRY_MAX_ATTEMPTS"] == {
+        "value": "6",
+        "origin": {"kind": "environment", "name": "CRITICIZER_RETRY_MAX_ATTEMPTS"},
+    }
+    assert as_json["criticizer"]["LLM_API_KEY"]["value"] == "***"
+    assert "hunter2" not in plain.stdout
+    assert not list(Path().iterdir()), "nothing is built to look at settings"
+
+
+def test_of_an_app_and_of_systems_that_do_not_run_nothing_is_shown(
+    holdfast: Command, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HOLDFAST_SYSTEMS", "converter")
+
+    alone = json.loads(holdfast("config", "show", "--json").stdout)["variables"]
+    of_app = json.loads(holdfast("config", "show", "--json", "-A", "shop:app").stdout)["variables"]
+
+    assert list(alone) == ["converter"]
+    assert of_app == {}

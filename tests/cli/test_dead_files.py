@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, JobState
+from holdfast import Holdfast, JobState, Pipeline
 from holdfast.dlq_entry import DLQEntry
 from holdfast.letter_entry import letter_id_of
 from holdfast.letter_files import PROCESSED
@@ -150,6 +150,25 @@ def test_a_letter_from_a_file_is_replayed_into_a_pipeline(
     (view,) = app.jobs()
     assert (view.state, view.job.key) == (JobState.COMPLETE, "dlq_20251106_101522_abc123")
     assert f"submitted to convert as job {view.id}" in done.stderr
+
+
+def test_a_letter_from_a_file_does_not_go_past_what_a_closed_pipeline_checks(
+    on_app: Command, app: Holdfast, folder: Path
+):
+    closed = Pipeline("parcels", submit_by="system", submit_at="POST /api/parcels")
+    closed.stage(name="send")(lambda _job: None)
+    app.add(closed)
+    app.worker()  # which stores what the pipeline says
+    put(folder, an_entry())
+    on_app("dead", "import", folder)
+    letter_id = letter_id_of("dlq_20251106_101522_abc123")
+    on_app("dead", "triage", letter_id, "--cause", "transient")
+    on_app("dead", "remediate", letter_id, "--evidence", "INC-7")
+
+    refused = on_app("dead", "replay", letter_id, "--pipeline", "parcels")
+
+    assert (refused.exit_code, "submit it at POST /api/parcels" in refused.stderr) == (2, True)
+    assert app.jobs() == []
 
 
 def test_a_pipeline_is_for_letters_from_files_alone(

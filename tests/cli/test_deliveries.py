@@ -8,6 +8,7 @@ from holdfast import DeliveryState, Holdfast
 from holdfast.bridges.file import File
 from holdfast.core.delivery import Delivery
 from holdfast.core.failure import WORKER_LOST
+from holdfast.testing.conformance.delivering import logged
 from holdfast.testing.inline import run_inline
 from tests.cli import sample_app
 from tests.cli.conftest import Command, error_of, lines
@@ -50,6 +51,19 @@ def unknown(app: Holdfast, delivery: Make) -> Delivery:
         error_class="WORKER_LOST",
         error=WORKER_LOST.text,
     )
+
+
+def test_a_delivery_is_shown_with_each_send_and_lookup(
+    on_app: Command, app: Holdfast, unknown: Delivery
+):
+    app.store.deliveries.apply([unknown], log=[logged(unknown)])
+    shown = on_app("deliveries", "show", unknown.id)
+    as_json = on_app("deliveries", "show", unknown.id, "--json")
+
+    assert "in_doubt" in shown.stdout
+    assert "UPSTREAM_5XX" in shown.stdout
+    (line,) = lines(as_json.stdout)[0]["log"]
+    assert (line["outcome"], line["http_status"]) == ("in_doubt", 503)
 
 
 def test_the_list_shows_what_is_not_sent_with_recipients_masked(

@@ -149,7 +149,7 @@ def test_a_waiting_job_says_for_what_it_waits(on_app: Command, app: Holdfast):
 
     result = on_app("jobs", "show", job_id)
 
-    assert "Waits in stage ask for an answer from outside" in result.stdout
+    assert "Stage ask waits for an answer from outside, for as long as it takes." in result.stdout
 
 
 def test_an_unknown_id_is_not_found(on_app: Command, app: Holdfast):

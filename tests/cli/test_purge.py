@@ -7,7 +7,7 @@ from tests.cli.conftest import Command, error_of
 
 POLICY = (
     "Kept: complete 0 ms, cancelled 7 d, failed 30 d, audit 365 d, replays 90 d, "
-    "deliveries 90 d, messages 7 d, inbox 30 d, figures 30 d.\n"
+    "deliveries 90 d, messages 7 d, inbox 30 d, figures 30 d, keys forever.\n"
 )
 
 
@@ -56,6 +56,7 @@ def test_programs_get_every_count(on_app: Command, app: Holdfast, job):
             "messages": 0,
             "inbox": 0,
             "figures": 0,
+            "keys": 0,
             "audit": 0,
             "plans": 0,
         },

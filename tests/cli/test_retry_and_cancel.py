@@ -116,7 +116,9 @@ def test_more_jobs_than_fit_in_a_chunk_are_all_changed(on_app: Command, app: Hol
 
     result = on_app("jobs", "cancel", "--queue", "reviews", "--yes", "--json")
 
-    assert lines(result.stdout) == [{"matched": count, "changed": count, "dry_run": False}]
+    assert lines(result.stdout) == [
+        {"matched": count, "changed": count, "refused": {}, "dry_run": False}
+    ]
     assert {view.state for view in app.jobs(limit=count)} == {JobState.CANCELLED}
 
 
@@ -127,7 +129,7 @@ def test_cancelling_by_filter_takes_active_jobs_only(
 
     result = on_app("jobs", "cancel", "--all", "--yes", "--json")
 
-    assert lines(result.stdout) == [{"matched": 2, "changed": 2, "dry_run": False}]
+    assert lines(result.stdout) == [{"matched": 2, "changed": 2, "refused": {}, "dry_run": False}]
     assert states(app) == {ended: JobState.COMPLETE} | dict.fromkeys(active, JobState.CANCELLED)
 
 
@@ -232,7 +234,7 @@ def test_a_filter_without_a_state_the_action_can_change_matches_nothing(
 
     chunk = app.cancel_many(JobFilter(states=(JobState.COMPLETE,)), by="ada")
 
-    assert chunk == (0, 0, None)
+    assert chunk == (0, 0, None, {})
 
 
 class Meddling(Chance):

@@ -79,6 +79,22 @@ def test_the_same_key_and_body_name_the_same_job(on_app: Command):
     assert "That key names this job already" in second.stderr
 
 
+def test_the_key_of_a_removed_job_names_it_still(
+    on_app: Command, app: Holdfast, monkeypatch: pytest.MonkeyPatch
+):
+    first = on_app("submit", "convert", '{"pdf": "a"}', "--key", "k").stdout.strip()
+    app.cancel(first, by="ada")
+    monkeypatch.setenv("HOLDFAST_KEEP_CANCELLED", "0")
+    assert on_app("purge").exit_code == 0
+
+    again = on_app("submit", "convert", '{"pdf": "a"}', "--key", "k")
+    as_json = on_app("submit", "convert", '{"pdf": "a"}', "--key", "k", "--json")
+
+    assert (again.stdout.strip(), app.jobs()) == (first, [])
+    assert "it is cancelled and was removed" in again.stderr
+    assert json.loads(as_json.stdout) == {"id": first, "created": False, "state": "cancelled"}
+
+
 def test_a_key_with_another_body_is_refused_and_names_the_job(on_app: Command):
     first = on_app("submit", "convert", '{"pdf": "a"}', "--key", "k")
     second = on_app("submit", "convert", '{"pdf": "b"}', "--key", "k")

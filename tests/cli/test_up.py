@@ -135,6 +135,20 @@ def test_a_system_of_a_third_party_is_found_run_and_mounted(tmp_path: Path, parc
         assert json.loads(here.stdout) == {"address": here.address}
 
 
+def test_the_start_says_which_variables_do_something_unexpected(tmp_path: Path):
+    with running(
+        *(tmp_path, "up", "--port", "0", "--systems", "converter,criticizer", "--no-worker"),
+        *("--database-url", "sqlite:///p.db"),
+        RETRY_MAX_ATTEMPTS="3",
+        CONVERTER_RETRY_MAX_ATTEMPT="4",
+    ) as here:
+        assert here.address
+        told = {line["event"]: line["message"] for line in here.logged() if "event" in line}
+
+    assert "criticizer uses 3 instead of 5" in told["shared_variable"]
+    assert "did you mean CONVERTER_RETRY_MAX_ATTEMPTS?" in told["unknown_variable"]
+
+
 def test_a_relay_runs_beside_it_where_a_broker_is_named(
     tmp_path: Path, amqp_url: str, small_app: Holdfast
 ):

@@ -181,3 +181,40 @@ def test_without_upstreams_the_data_is_empty(holdfast: Command, database_url: st
 
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "No stage calls an upstream, and nothing is known about any.\n"
+
+
+class TestAJobThatItsUpstreamHolds:
+    @pytest.fixture
+    def held(self, app: Holdfast) -> str:
+        put(app, "gateway", gate=Gate.OPEN, open_until=ahead(app, 3_600))
+        return app.submit("send", {"pdf": "a"}).id
+
+    def test_says_so_and_where_to_look(self, on_app: Command, app: Holdfast, held: str):
+        shown = on_app("jobs", "show", held)
+        document = lines(on_app("jobs", "show", held, "--json").stdout)[0]
+
+        assert "Held: the breaker of upstream gateway is open. It is tried again in " in (
+            shown.stdout
+        )
+        assert "To look at it: holdfast upstreams show gateway" in shown.stdout
+        assert "state     held" in shown.stdout
+        assert (document["label"], document["waiting"]["reason"]) == ("held", "upstream")
+        assert document["waiting"]["until"] is not None
+
+    def test_is_listed_as_held(self, on_app: Command, held: str):
+        (_, row) = on_app("jobs", "list").stdout.splitlines()
+
+        assert row.split()[:4] == [held, "send", "convert", "held"]
+        assert row.endswith("its upstream lets none pass")
+
+    def test_is_told_by_the_doctor(self, on_app: Command, held: str):
+        told = on_app("doctor").stdout
+
+        assert "Held: the breaker of upstream gateway is open." in told
+
+    def test_says_the_same_where_no_app_is_loaded(
+        self, holdfast: Command, database_url: str, held: str
+    ):
+        shown = holdfast("jobs", "show", held, "--database-url", database_url)
+
+        assert "Held: the breaker of upstream gateway is open." in shown.stdout

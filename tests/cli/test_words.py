@@ -3,68 +3,18 @@ import json
 import pytest
 
 from holdfast.cli.words import remark, situation
-from holdfast.core.ids import JobId
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
-from holdfast.core.job import Job, JobState, PlanDigest, WorkerId
+from holdfast.core.instant import FAR_FUTURE
+from holdfast.core.job import Job, JobState, WorkerId
 from holdfast.core.plan import Plan, StagePlan
 from holdfast.core.retry import Retry
 from holdfast.sentences import attempt_of
 from holdfast.spoken import short, span, when
 from holdfast.store.contract import WorkerRow
 from holdfast.view import HistoryLine, JobView
+from holdfast.waiting import Around, reasons
+from tests.sample_job import DUE, NOW, RUNNING, after, line
 
-NOW = Instant(1_800_000_000_000_000)
 PLAN = Plan("news", (StagePlan("send", Retry(attempts=4)),))
-DUE = Job(
-    id=JobId("0190"),
-    pipeline="news",
-    plan=PlanDigest("p"),
-    queue="mail",
-    priority=1,
-    owner="",
-    key=None,
-    version=1,
-    rerun_of=None,
-    payload="null",
-    trace=None,
-    created_at=Instant(NOW - 60 * SECOND_US),
-    state=JobState.QUEUED,
-    stage="send",
-    run=1,
-    attempt=0,
-    token=0,
-    revision=1,
-    run_at=Instant(NOW - 60 * SECOND_US),
-    deadline_at=None,
-    holder=None,
-    lease_until=None,
-    started_at=None,
-    attempt_at=None,
-    finished_at=None,
-    updated_at=NOW,
-    snoozes=0,
-    interruptions=0,
-    retries=0,
-    result=None,
-    error=None,
-    error_class=None,
-    late_result=None,
-)
-RUNNING = DUE._replace(
-    state=JobState.PROCESSING,
-    attempt=2,
-    holder=WorkerId("w1"),
-    attempt_at=Instant(NOW - 5 * SECOND_US),
-    lease_until=Instant(NOW + 25 * SECOND_US),
-)
-
-
-def after(seconds: float) -> Instant:
-    return Instant(NOW + int(seconds * SECOND_US))
-
-
-def line(event: str, **meta: object) -> HistoryLine:
-    return HistoryLine(NOW, event, "send", 1, dict(meta))
 
 
 def worker() -> WorkerRow:
@@ -72,13 +22,9 @@ def worker() -> WorkerRow:
 
 
 def said(job: Job, *history: HistoryLine, workers: int = 1) -> list[str]:
-    return situation(
-        JobView(job, NOW),
-        history=history,
-        plan=PLAN,
-        queue=None,
-        workers=[worker()] * workers,
-    )
+    around = Around(workers=[worker()] * workers)
+    waiting = reasons(job, around, upstream=None, now=NOW, history=history)
+    return situation(JobView(job, NOW), history=history, plan=PLAN, waiting=waiting)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +75,12 @@ def test_a_list_tells_the_one_thing_worth_knowing(job: Job, words: str):
     assert remark(JobView(job, NOW)) == words
 
 
+def test_a_list_tells_of_a_job_that_is_held_what_holds_it():
+    view = JobView(DUE, NOW, held=True)
+
+    assert (view.label, remark(view)) == ("held", "its upstream lets none pass")
+
+
 @pytest.mark.parametrize(
     ("job", "history", "words"),
     [
@@ -156,7 +108,7 @@ def test_a_list_tells_the_one_thing_worth_knowing(job: Job, words: str):
         (
             DUE._replace(state=JobState.WAITING, run_at=after(60)),
             [],
-            "Waits in stage send for an answer from outside, until 2027-01-15 08:01:00 UTC.",
+            "Stage send waits for an answer from outside, for another 1 min.",
         ),
         (
             DUE._replace(state=JobState.CANCELLED),

@@ -1,5 +1,7 @@
 """The depth of queues over the last hour, of which nothing is recorded but what came and went."""
 
+import re
+
 import pytest
 
 from holdfast.activity import ActivityRow
@@ -41,12 +43,20 @@ def test_counts_that_were_lost_make_no_negative_depth():
 
 
 def test_the_most_and_when_it_was_are_said_in_words():
-    told = depth([], [row(2, "completed", 9)], MINUTES)
+    told = depth([], [row(2, "completed", 9)], MINUTES, counted_since=MINUTES[0])
 
     assert told.says == (
         "0 jobs have not ended; in the last hour there were at most 9, at 00:00 UTC."
     )
     assert f'aria-label="{told.says}"' in told.picture
+
+
+def test_nothing_is_drawn_before_the_first_figure():
+    shown = depth([], [row(3, "completed", 9)], MINUTES, counted_since=MINUTES[2])
+
+    assert "at most 9, at 00:02" in shown.says
+    xs = [float(x) for x in re.findall(r"([\d.]+),[\d.]+", shown.picture.split("polyline")[1])]
+    assert xs == [480.0, 720.0]
 
 
 def test_the_overview_shows_how_deep_the_queues_were(site: Site):
@@ -62,6 +72,6 @@ def test_the_overview_shows_how_deep_the_queues_were(site: Site):
 
 
 def test_a_quiet_hour_is_said_without_figures():
-    assert depth([], [], MINUTES).says == (
+    assert depth([], [], MINUTES, counted_since=None).says == (
         "No job was left waiting at the end of any minute of the last hour."
     )

@@ -20,7 +20,7 @@ MILLION = 1_000_000
 OK, TOO_SLOW = 200, 503
 STATEMENTS = 3
 """So many of those that take long does a page ask one after the other."""
-ELSEWHERE = {"/search", "/api/stream"}
+ELSEWHERE = {"/search", "/api/stream", "/api/stream/all"}
 """What is answered with another page, or never ends."""
 CAUSES = 40
 FOUND_BY_AN_INDEX = (

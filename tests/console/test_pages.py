@@ -4,9 +4,13 @@ import re
 
 import pytest
 
+from holdfast import GiveUp, Pipeline, Retry
+from holdfast.classify import PublicCode, PublicCodes
+from holdfast.core.delivery import DeliveryState
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.store.tallies import MINUTE_US, Tally
-from holdfast.testing import drain, run_inline
+from holdfast.testing import Script, drain, run_inline
+from holdfast.testing.conformance.delivering import logged
 from tests.console.site import NOBODY, Site, at
 
 
@@ -62,6 +66,30 @@ def test_the_overview_says_what_needs_somebody_first(site: Site):
     assert "2 dead letters of 1 cause wait for you." in page
     assert "GATEWAY_DOWN" in page
     assert "Replay…" in page
+
+
+def test_the_overview_says_which_deliveries_wait_where_no_dead_letter_does(site: Site):
+    (made,) = site.app.deliver("review-1", recipients=["jane@example.test"], message={})
+    began_at = site.app.clock.now()
+    site.app.store.deliveries.apply(
+        [made.delivery._replace(state=DeliveryState.UNKNOWN, began_at=began_at)]
+    )
+
+    page = site.local().get("/").text
+
+    assert "1 delivery waits for you." in page
+    assert "/deliveries?state=unknown" in page
+    assert "Everything is well" not in page
+
+
+def test_a_delivery_shows_what_came_of_its_sends(site: Site):
+    (made,) = site.app.deliver("review-1", recipients=["jane@example.test"], message={})
+    site.app.store.deliveries.apply([made.delivery], log=[logged(made.delivery)])
+
+    page = site.local().get(f"/deliveries/{made.id}").text
+
+    assert "in doubt" in page
+    assert ("UPSTREAM_5XX" in page, "503" in page) == (True, True)
 
 
 def test_the_overview_counts_what_happened_by_the_minute(site: Site):
@@ -125,7 +153,7 @@ def test_the_overview_tells_that_nobody_works(site: Site):
 def test_a_job_says_why_it_waits(site: Site):
     client = site.local()
     job = site.app.submit("p", {"n": 1}).id
-    assert "No live worker serves queue work: start one." in client.get(f"/jobs/{job}").text
+    assert "No live worker serves queue work." in client.get(f"/jobs/{job}").text
     site.worker()
     assert "It waits for a free worker" in client.get(f"/jobs/{job}").text
     site.app.pause_queue("work", by="ada")
@@ -158,6 +186,8 @@ def test_a_job_that_its_upstream_holds_back_says_so(site: Site):
 
     assert "Held: the breaker of upstream gateway is open." in page
     assert "Waiting costs no attempt." in page
+    listed = site.local().get("/jobs").text
+    assert "its upstream lets none pass" in listed
 
 
 def test_a_failed_job_tells_its_stages_attempts_and_error(site: Site):
@@ -300,3 +330,25 @@ def test_static_files_are_kept_by_browsers_and_name_no_other_host(small_site: Si
     assert client.get("/static/nothing.css").status_code == 404
     assert "style=" not in page
     assert "<script>" not in page
+
+
+def test_pages_show_the_public_code_of_a_failure_and_its_class_beside_it(site):
+    codes = PublicCodes({"SHOP_DOWN": PublicCode(message="It is closed.")}, default="SHOP_DOWN")
+    shop = Pipeline("shop", retry=Retry(attempts=1), public_codes=codes)
+    shop.stage(name="buy")(Script(then=GiveUp("NO_ANSWER", "from 10.9.8.7")).handler)
+    site.app.add(shop)
+    job_id = site.app.submit("shop", owner="ada").id
+    drain(site.app)
+    operator, ada = site.bearer("operator"), site.bearer("submitter", "ada")
+
+    for path in ("/", "/jobs", f"/jobs/{job_id}", "/dead-letters", f"/dead-letters/{job_id}"):
+        shown, hers = operator.get(path).text, ada.get(path).text
+        assert "SHOP_DOWN" in shown
+        assert "SHOP_DOWN" in hers
+        assert "NO_ANSWER" not in hers
+        assert "10.9.8.7" not in hers
+    assert "SHOP_DOWN (NO_ANSWER)" in operator.get("/").text
+    page = operator.get(f"/jobs/{job_id}").text
+    assert "NO_ANSWER" in page
+    assert "from 10.9.8.7" in page
+    assert "It is closed." in ada.get(f"/jobs/{job_id}").text

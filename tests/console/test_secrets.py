@@ -13,7 +13,7 @@ from holdfast.testing import drain
 from tests.console.site import Site, at
 from tests.store.conftest import by_hand
 
-UNASKED = {"/api/stream", "/search"}
+UNASKED = {"/api/stream", "/api/stream/all", "/search"}
 """What never ends, or leads elsewhere."""
 MANY_PATHS = 70
 WHERE_IT_FAILED = ("/jobs/{job_id}", "/api/jobs/{job_id}", "/api/jobs/{job_id}/events")

@@ -13,6 +13,7 @@ from holdfast.core.delivery_event import (
     LookedUp,
     OperatorSays,
     Parked,
+    Postponed,
     Reconciled,
     SendBegun,
     SendFailed,
@@ -21,6 +22,7 @@ from holdfast.core.delivery_event import (
 from holdfast.core.failure import BUG, Category, Failure
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.promise import Promise
+from holdfast.core.quota import Window
 from holdfast.core.retry import Retry
 
 NOW = Instant(1_800_000_000 * SECOND_US)
@@ -66,10 +68,14 @@ def failure(error_class: str, *, retryable: bool, outcome_known: bool, **facts) 
 
 BUSY = failure("RATE_LIMITED", retryable=True, outcome_known=True)
 REFUSED = failure("INVALID", retryable=False, outcome_known=True)
+SPENT = failure("QUOTA_EXCEEDED", retryable=True, outcome_known=True)
 LOST = failure("NETWORK_TIMEOUT", retryable=True, outcome_known=False)
 
 BEGAN_AT = after(-60)
 """When the send of a delivery that is being sent began."""
+
+DOUBTED_AT = after(-50)
+"""When the outcome of one that is in doubt became a question."""
 
 EVENTS: dict[str, DeliveryEvent] = {
     "SendBegun": SendBegun(),
@@ -80,6 +86,7 @@ EVENTS: dict[str, DeliveryEvent] = {
     "Bug": SendFailed(BUG, BEGAN_AT),
     "HandedBack": HandedBack(),
     "Unsent": HandedBack(BEGAN_AT, after(5)),
+    "Postponed": Postponed(SPENT, BEGAN_AT, Window.DAY),
     "Found": LookedUp(Finding.FOUND, "m-1"),
     "Missing": LookedUp(Finding.MISSING),
     "Silence": LookedUp(Finding.UNAVAILABLE),
@@ -145,5 +152,6 @@ def a_delivery(standing: str, **changes) -> Delivery:
         checked_at=None,
         job_told=state in {DeliveryState.SENT, DeliveryState.FAILED},
         updated_at=after(-60),
+        doubted_at=DOUBTED_AT if standing in {"in-doubt", "asking", "unknown"} else None,
     )
     return delivery._replace(**changes)

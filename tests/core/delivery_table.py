@@ -17,6 +17,7 @@ intent   Lost         | unmoved
 intent   Bug          | unmoved
 intent   HandedBack   | unmoved
 intent   Unsent       | unmoved
+intent   Postponed    | unmoved
 intent   Found        | sent     +0     -     0        0       -      m-1  +0       -
 intent   Missing      | unmoved
 intent   Silence      | unmoved
@@ -39,6 +40,7 @@ claimed  Lost         | unmoved
 claimed  Bug          | unmoved
 claimed  HandedBack   | intent   +0     -     0        0       -      -    -        -
 claimed  Unsent       | intent   +5     -     0        0       -      -    -        -
+claimed  Postponed    | unmoved
 claimed  Found        | sent     +0     -     0        0       -      m-1  +0       -
 claimed  Missing      | intent   +0     -     0        1       -      -    -        -
 claimed  Silence      | intent   +4     -     0        1       -      -    -        -
@@ -57,15 +59,16 @@ sending  SendBegun    | unmoved
 sending  Accepted     | sent     +0     -     1        0       -60    m-1  +0       -
 sending  Busy         | intent   +8     -     1        0       -      -    -        RATE_LIMITED
 sending  Refused      | failed   +0     -     1        0       -      -    -        INVALID
-sending  Lost         | sending  +30    -     1        0       -60    -    -        NETWORK_TIMEOUT
-sending  Bug          | sending  +30    -     1        0       -60    -    -        BUG
+sending  Lost         | sending  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
+sending  Bug          | sending  +0     -     1        0       -60    -    -        BUG
 sending  HandedBack   | sending  +0     -     1        0       -60    -    -        -
 sending  Unsent       | intent   +5     -     0        0       -      -    -        -
+sending  Postponed    | intent   +57750 -     0        0       -      -    -        QUOTA_EXCEEDED
 sending  Found        | sent     +0     -     1        0       -60    m-1  +0       -
 sending  Missing      | intent   +0     -     1        0       -      -    -        -
 sending  Silence      | sending  +4     -     1        1       -60    -    -        -
 sending  Parked       | unmoved
-sending  CourierLost  | sending  +30    -     1        0       -60    -    -        WORKER_LOST
+sending  CourierLost  | sending  +0     -     1        0       -60    -    -        WORKER_LOST
 sending  AskedAgain   | unmoved
 sending  AskedByOther | sending  -1     held  1        0       -60    -    -        -
 sending  SaysSent     | unmoved
@@ -83,6 +86,7 @@ in-doubt Lost         | unmoved
 in-doubt Bug          | unmoved
 in-doubt HandedBack   | unmoved
 in-doubt Unsent       | unmoved
+in-doubt Postponed    | unmoved
 in-doubt Found        | sent     +0     -     1        0       -60    m-1  +0       -
 in-doubt Missing      | unmoved
 in-doubt Silence      | unmoved
@@ -101,15 +105,16 @@ asking   SendBegun    | unmoved
 asking   Accepted     | sent     +0     -     1        0       -60    m-1  +0       -
 asking   Busy         | intent   +8     -     1        0       -      -    -        RATE_LIMITED
 asking   Refused      | failed   +0     -     1        0       -      -    -        INVALID
-asking   Lost         | sending  +30    -     1        0       -60    -    -        NETWORK_TIMEOUT
-asking   Bug          | sending  +30    -     1        0       -60    -    -        BUG
+asking   Lost         | sending  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
+asking   Bug          | sending  +0     -     1        0       -60    -    -        BUG
 asking   HandedBack   | sending  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
 asking   Unsent       | intent   +5     -     0        0       -      -    -        NETWORK_TIMEOUT
+asking   Postponed    | intent   +57750 -     0        0       -      -    -        QUOTA_EXCEEDED
 asking   Found        | sent     +0     -     1        0       -60    m-1  +0       -
 asking   Missing      | intent   +0     -     1        0       -      -    -        NETWORK_TIMEOUT
 asking   Silence      | sending  +4     -     1        1       -60    -    -        NETWORK_TIMEOUT
 asking   Parked       | unmoved
-asking   CourierLost  | sending  +30    -     1        0       -60    -    -        WORKER_LOST
+asking   CourierLost  | sending  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
 asking   AskedAgain   | unmoved
 asking   AskedByOther | sending  -1     held  1        0       -60    -    -        NETWORK_TIMEOUT
 asking   SaysSent     | unmoved
@@ -127,6 +132,7 @@ sent     Lost         | unmoved
 sent     Bug          | unmoved
 sent     HandedBack   | unmoved
 sent     Unsent       | unmoved
+sent     Postponed    | unmoved
 sent     Found        | unmoved
 sent     Missing      | unmoved
 sent     Silence      | unmoved
@@ -149,6 +155,7 @@ failed   Lost         | unmoved
 failed   Bug          | unmoved
 failed   HandedBack   | unmoved
 failed   Unsent       | unmoved
+failed   Postponed    | unmoved
 failed   Found        | unmoved
 failed   Missing      | unmoved
 failed   Silence      | unmoved
@@ -158,7 +165,7 @@ failed   AskedAgain   | intent   +0     -     0        0       -      -    -    
 failed   AskedByOther | intent   +0     -     0        0       -      -    -        -
 failed   SaysSent     | sent     +0     -     1        0       -      -    +0       -
 failed   SaysResend   | intent   +0     -     0        0       -      -    -        -
-failed   SaysFail     | unmoved
+failed   SaysFail     | failed   +0     -     1        0       -      -    -        WITHDRAWN
 failed   RecFound     | sent     +0     -     1        0       -      m-1  +0       -
 failed   RecMissing   | unmoved
 failed   RecSilence   | unmoved
@@ -171,13 +178,14 @@ unknown  Lost         | unmoved
 unknown  Bug          | unmoved
 unknown  HandedBack   | unmoved
 unknown  Unsent       | unmoved
+unknown  Postponed    | unmoved
 unknown  Found        | unmoved
 unknown  Missing      | unmoved
 unknown  Silence      | unmoved
 unknown  Parked       | unmoved
 unknown  CourierLost  | unmoved
-unknown  AskedAgain   | unmoved
-unknown  AskedByOther | unknown  -1     -     1        0       -60    -    -        NETWORK_TIMEOUT
+unknown  AskedAgain   | sending  +0     -     0        0       -60    -    -        NETWORK_TIMEOUT
+unknown  AskedByOther | sending  +0     -     0        0       -60    -    -        NETWORK_TIMEOUT
 unknown  SaysSent     | sent     +0     -     1        0       -60    -    +0       -
 unknown  SaysResend   | intent   +0     -     0        0       -      -    -        -
 unknown  SaysFail     | failed   +0     -     1        0       -      -    -        WITHDRAWN

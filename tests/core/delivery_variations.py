@@ -18,7 +18,6 @@ asking   SendBegun    | sending  -1     held  2        0       -60    -    -    
 asking   Lost         | sending  +8     -     1        0       -60    -    -        NETWORK_TIMEOUT
 asking   Bug          | unknown  +0     -     1        0       -60    -    -        BUG
 asking   Missing      | unknown  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
-asking   CourierLost  | sending  +8     -     1        0       -60    -    -        WORKER_LOST
 sent     RecMissing   | unmoved
 unknown  RecMissing   | unknown  -1     -     1        0       -60    -    -        NETWORK_TIMEOUT
 """,
@@ -32,7 +31,6 @@ asking   SendBegun    | sending  -1     held  2        0       -60    -    -    
 asking   Lost         | sending  +8     -     1        0       -60    -    -        NETWORK_TIMEOUT
 asking   Bug          | unknown  +0     -     1        0       -60    -    -        BUG
 asking   Missing      | unknown  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
-asking   CourierLost  | sending  +8     -     1        0       -60    -    -        WORKER_LOST
 unknown  RecMissing   | unknown  -1     -     1        0       -60    -    -        NETWORK_TIMEOUT
 """,
     "whose provider does neither": """
@@ -45,37 +43,39 @@ asking   Lost         | unknown  +0     -     1        0       -60    -    -    
 asking   Bug          | unknown  +0     -     1        0       -60    -    -        BUG
 asking   Missing      | unknown  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
 asking   Parked       | unknown  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
-asking   CourierLost  | unknown  +0     -     1        0       -60    -    -        WORKER_LOST
 sent     RecMissing   | unmoved
+unknown  AskedAgain   | unmoved
+unknown  AskedByOther | unknown  -1     -     1        0       -60    -    -        NETWORK_TIMEOUT
 unknown  RecMissing   | unknown  -1     -     1        0       -60    -    -        NETWORK_TIMEOUT
 """,
     "in the last attempt": """
 sending  Accepted     | sent     +0     -     3        0       -60    m-1  +0       -
 sending  Busy         | failed   +0     -     3        0       -      -    -        RATE_LIMITED
 sending  Refused      | failed   +0     -     3        0       -      -    -        INVALID
-sending  Lost         | sending  +30    -     3        0       -60    -    -        NETWORK_TIMEOUT
-sending  Bug          | sending  +30    -     3        0       -60    -    -        BUG
+sending  Lost         | sending  +0     -     3        0       -60    -    -        NETWORK_TIMEOUT
+sending  Bug          | sending  +0     -     3        0       -60    -    -        BUG
 sending  HandedBack   | sending  +0     -     3        0       -60    -    -        -
 sending  Unsent       | intent   +5     -     2        0       -      -    -        -
+sending  Postponed    | intent   +57750 -     2        0       -      -    -        QUOTA_EXCEEDED
 sending  Found        | sent     +0     -     3        0       -60    m-1  +0       -
 sending  Missing      | failed   +0     -     3        0       -      -    -        WORKER_LOST
 sending  Silence      | sending  +4     -     3        1       -60    -    -        -
-sending  CourierLost  | sending  +30    -     3        0       -60    -    -        WORKER_LOST
+sending  CourierLost  | sending  +0     -     3        0       -60    -    -        WORKER_LOST
 sending  AskedByOther | sending  -1     held  3        0       -60    -    -        -
 asking   Accepted     | sent     +0     -     3        0       -60    m-1  +0       -
 asking   Busy         | failed   +0     -     3        0       -      -    -        RATE_LIMITED
 asking   Refused      | failed   +0     -     3        0       -      -    -        INVALID
-asking   Lost         | sending  +30    -     3        0       -60    -    -        NETWORK_TIMEOUT
-asking   Bug          | sending  +30    -     3        0       -60    -    -        BUG
+asking   Lost         | sending  +0     -     3        0       -60    -    -        NETWORK_TIMEOUT
+asking   Bug          | sending  +0     -     3        0       -60    -    -        BUG
 asking   HandedBack   | sending  +0     -     3        0       -60    -    -        NETWORK_TIMEOUT
 asking   Unsent       | intent   +5     -     2        0       -      -    -        NETWORK_TIMEOUT
+asking   Postponed    | intent   +57750 -     2        0       -      -    -        QUOTA_EXCEEDED
 asking   Found        | sent     +0     -     3        0       -60    m-1  +0       -
 asking   Missing      | failed   +0     -     3        0       -      -    -        NETWORK_TIMEOUT
 asking   Silence      | sending  +4     -     3        1       -60    -    -        NETWORK_TIMEOUT
-asking   CourierLost  | sending  +30    -     3        0       -60    -    -        WORKER_LOST
+asking   CourierLost  | sending  +0     -     3        0       -60    -    -        NETWORK_TIMEOUT
 asking   AskedByOther | sending  -1     held  3        0       -60    -    -        NETWORK_TIMEOUT
 unknown  Accepted     | sent     +0     -     3        0       -60    m-1  +0       -
-unknown  AskedByOther | unknown  -1     -     3        0       -60    -    -        NETWORK_TIMEOUT
 unknown  SaysSent     | sent     +0     -     3        0       -60    -    +0       -
 unknown  SaysFail     | failed   +0     -     3        0       -      -    -        WITHDRAWN
 unknown  RecFound     | sent     +0     -     3        0       -60    m-1  +0       -
@@ -90,6 +90,7 @@ sending  Lost         | unknown  +0     -     3        0       -60    -    -    
 sending  Bug          | unknown  +0     -     3        0       -60    -    -        BUG
 sending  HandedBack   | sending  +0     -     3        0       -60    -    -        -
 sending  Unsent       | intent   +5     -     2        0       -      -    -        -
+sending  Postponed    | intent   +57750 -     2        0       -      -    -        QUOTA_EXCEEDED
 sending  Found        | sent     +0     -     3        0       -60    m-1  +0       -
 sending  Missing      | unknown  +0     -     3        0       -60    -    -        -
 sending  Silence      | sending  +4     -     3        1       -60    -    -        -
@@ -103,11 +104,12 @@ asking   Lost         | unknown  +0     -     3        0       -60    -    -    
 asking   Bug          | unknown  +0     -     3        0       -60    -    -        BUG
 asking   HandedBack   | sending  +0     -     3        0       -60    -    -        NETWORK_TIMEOUT
 asking   Unsent       | intent   +5     -     2        0       -      -    -        NETWORK_TIMEOUT
+asking   Postponed    | intent   +57750 -     2        0       -      -    -        QUOTA_EXCEEDED
 asking   Found        | sent     +0     -     3        0       -60    m-1  +0       -
 asking   Missing      | unknown  +0     -     3        0       -60    -    -        NETWORK_TIMEOUT
 asking   Silence      | sending  +4     -     3        1       -60    -    -        NETWORK_TIMEOUT
 asking   Parked       | unknown  +0     -     3        0       -60    -    -        NETWORK_TIMEOUT
-asking   CourierLost  | unknown  +0     -     3        0       -60    -    -        WORKER_LOST
+asking   CourierLost  | sending  +0     -     3        0       -60    -    -        NETWORK_TIMEOUT
 asking   AskedByOther | sending  -1     held  3        0       -60    -    -        NETWORK_TIMEOUT
 """,
     "before the last lookup": """
@@ -120,25 +122,26 @@ claimed  Silence      | intent   +0     -     0        3       -      -    -    
 claimed  CourierLost  | intent   +0     -     0        2       -      -    -        -
 claimed  AskedByOther | intent   -1     held  0        2       -      -    -        -
 asking   Accepted     | sent     +0     -     1        2       -60    m-1  +0       -
-asking   Lost         | sending  +30    -     1        2       -60    -    -        NETWORK_TIMEOUT
-asking   Bug          | sending  +30    -     1        2       -60    -    -        BUG
+asking   Lost         | sending  +0     -     1        2       -60    -    -        NETWORK_TIMEOUT
+asking   Bug          | sending  +0     -     1        2       -60    -    -        BUG
 asking   HandedBack   | sending  +0     -     1        2       -60    -    -        NETWORK_TIMEOUT
 asking   Found        | sent     +0     -     1        2       -60    m-1  +0       -
 asking   Silence      | unknown  +0     -     1        3       -60    -    -        NETWORK_TIMEOUT
-asking   CourierLost  | sending  +30    -     1        2       -60    -    -        WORKER_LOST
+asking   CourierLost  | sending  +0     -     1        2       -60    -    -        NETWORK_TIMEOUT
 asking   AskedByOther | sending  -1     held  1        2       -60    -    -        NETWORK_TIMEOUT
 """,
     "with an earlier send open": """
 sending  Accepted     | sent     +0     -     1        0       -90    m-1  +0       -
-sending  Busy         | sending  +30    -     1        0       -90    -    -        RATE_LIMITED
-sending  Refused      | sending  +30    -     1        0       -90    -    -        INVALID
-sending  Lost         | sending  +30    -     1        0       -90    -    -        NETWORK_TIMEOUT
-sending  Bug          | sending  +30    -     1        0       -90    -    -        BUG
+sending  Busy         | sending  +0     -     1        0       -90    -    -        RATE_LIMITED
+sending  Refused      | sending  +0     -     1        0       -90    -    -        INVALID
+sending  Lost         | sending  +0     -     1        0       -90    -    -        NETWORK_TIMEOUT
+sending  Bug          | sending  +0     -     1        0       -90    -    -        BUG
 sending  HandedBack   | sending  +0     -     1        0       -90    -    -        -
 sending  Unsent       | sending  +5     -     0        0       -90    -    -        -
+sending  Postponed    | sending  +0     -     0        0       -90    -    -        QUOTA_EXCEEDED
 sending  Found        | sent     +0     -     1        0       -90    m-1  +0       -
 sending  Silence      | sending  +4     -     1        1       -90    -    -        -
-sending  CourierLost  | sending  +30    -     1        0       -90    -    -        WORKER_LOST
+sending  CourierLost  | sending  +0     -     1        0       -90    -    -        WORKER_LOST
 sending  AskedByOther | sending  -1     held  1        0       -90    -    -        -
 """,
     "with an earlier send open, and only the token to go by": """
@@ -150,6 +153,7 @@ sending  Lost         | sending  +8     -     1        0       -90    -    -    
 sending  Bug          | unknown  +0     -     1        0       -90    -    -        BUG
 sending  HandedBack   | sending  +0     -     1        0       -90    -    -        -
 sending  Unsent       | sending  +5     -     0        0       -90    -    -        -
+sending  Postponed    | sending  +57750 -     0        0       -90    -    -        QUOTA_EXCEEDED
 sending  Found        | sent     +0     -     1        0       -90    m-1  +0       -
 sending  Missing      | unknown  +0     -     1        0       -90    -    -        -
 sending  Silence      | sending  +4     -     1        1       -90    -    -        -
@@ -164,6 +168,7 @@ sending  Lost         | unknown  +0     -     1        0       -90    -    -    
 sending  Bug          | unknown  +0     -     1        0       -90    -    -        BUG
 sending  HandedBack   | sending  +0     -     1        0       -90    -    -        -
 sending  Unsent       | sending  +5     -     0        0       -90    -    -        -
+sending  Postponed    | sending  +57750 -     0        0       -90    -    -        QUOTA_EXCEEDED
 sending  Found        | sent     +0     -     1        0       -90    m-1  +0       -
 sending  Missing      | unknown  +0     -     1        0       -90    -    -        -
 sending  Silence      | sending  +4     -     1        1       -90    -    -        -
@@ -179,6 +184,7 @@ sending  Lost         | unknown  +0     -     1        0       -3590  -    -    
 sending  Bug          | unknown  +0     -     1        0       -3590  -    -        BUG
 sending  HandedBack   | sending  +0     -     1        0       -3590  -    -        -
 sending  Unsent       | sending  +5     -     0        0       -3590  -    -        -
+sending  Postponed    | sending  +57750 -     0        0       -3590  -    -        QUOTA_EXCEEDED
 sending  Found        | sent     +0     -     1        0       -3590  m-1  +0       -
 sending  Missing      | unknown  +0     -     1        0       -3590  -    -        -
 sending  Silence      | sending  +4     -     1        1       -3590  -    -        -
@@ -192,28 +198,31 @@ asking   Lost         | unknown  +0     -     1        0       -3590  -    -    
 asking   Bug          | unknown  +0     -     1        0       -3590  -    -        BUG
 asking   HandedBack   | sending  +0     -     1        0       -3590  -    -        NETWORK_TIMEOUT
 asking   Unsent       | sending  +5     -     0        0       -3590  -    -        NETWORK_TIMEOUT
+asking   Postponed    | sending  +57750 -     0        0       -3590  -    -        QUOTA_EXCEEDED
 asking   Found        | sent     +0     -     1        0       -3590  m-1  +0       -
 asking   Missing      | unknown  +0     -     1        0       -3590  -    -        NETWORK_TIMEOUT
 asking   Silence      | sending  +4     -     1        1       -3590  -    -        NETWORK_TIMEOUT
 asking   Parked       | unknown  +0     -     1        0       -3590  -    -        NETWORK_TIMEOUT
-asking   CourierLost  | unknown  +0     -     1        0       -3590  -    -        WORKER_LOST
+asking   CourierLost  | sending  +0     -     1        0       -3590  -    -        NETWORK_TIMEOUT
 asking   AskedByOther | sending  -1     held  1        0       -3590  -    -        NETWORK_TIMEOUT
 """,
     "before a lookup can be believed": """
 asking   Accepted     | sent     +0     -     1        0       -20    m-1  +0       -
-asking   Busy         | sending  +30    -     1        0       -20    -    -        RATE_LIMITED
-asking   Refused      | sending  +30    -     1        0       -20    -    -        INVALID
-asking   Lost         | sending  +30    -     1        0       -20    -    -        NETWORK_TIMEOUT
-asking   Bug          | sending  +30    -     1        0       -20    -    -        BUG
+asking   Busy         | sending  +0     -     1        0       -20    -    -        RATE_LIMITED
+asking   Refused      | sending  +0     -     1        0       -20    -    -        INVALID
+asking   Lost         | sending  +0     -     1        0       -20    -    -        NETWORK_TIMEOUT
+asking   Bug          | sending  +0     -     1        0       -20    -    -        BUG
 asking   HandedBack   | sending  +0     -     1        0       -20    -    -        NETWORK_TIMEOUT
 asking   Unsent       | sending  +5     -     0        0       -20    -    -        NETWORK_TIMEOUT
+asking   Postponed    | sending  +0     -     0        0       -20    -    -        QUOTA_EXCEEDED
 asking   Found        | sent     +0     -     1        0       -20    m-1  +0       -
 asking   Missing      | sending  +10    -     1        0       -20    -    -        NETWORK_TIMEOUT
-asking   Silence      | sending  +4     -     1        1       -20    -    -        NETWORK_TIMEOUT
-asking   CourierLost  | sending  +30    -     1        0       -20    -    -        WORKER_LOST
+asking   Silence      | sending  +10    -     1        0       -20    -    -        NETWORK_TIMEOUT
+asking   CourierLost  | sending  +0     -     1        0       -20    -    -        NETWORK_TIMEOUT
 asking   AskedByOther | sending  -1     held  1        0       -20    -    -        NETWORK_TIMEOUT
 unknown  Accepted     | sent     +0     -     1        0       -20    m-1  +0       -
-unknown  AskedByOther | unknown  -1     -     1        0       -20    -    -        NETWORK_TIMEOUT
+unknown  AskedAgain   | sending  +0     -     0        0       -20    -    -        NETWORK_TIMEOUT
+unknown  AskedByOther | sending  +0     -     0        0       -20    -    -        NETWORK_TIMEOUT
 unknown  SaysSent     | sent     +0     -     1        0       -20    -    +0       -
 unknown  RecFound     | sent     +0     -     1        0       -20    m-1  +0       -
 unknown  RecMissing   | unknown  -1     -     1        0       -20    -    -        NETWORK_TIMEOUT
@@ -229,7 +238,8 @@ asking   Lost         | unknown  +0     -     1        0       -60    -    -    
 asking   Bug          | unknown  +0     -     1        0       -60    -    -        BUG
 asking   Missing      | unknown  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
 asking   Parked       | unknown  +0     -     1        0       -60    -    -        NETWORK_TIMEOUT
-asking   CourierLost  | unknown  +0     -     1        0       -60    -    -        WORKER_LOST
+unknown  AskedAgain   | unmoved
+unknown  AskedByOther | unknown  -1     -     1        0       -60    -    -        NETWORK_TIMEOUT
 unknown  RecMissing   | unknown  -1     -     1        0       -60    -    -        NETWORK_TIMEOUT
 """,
     "just marked": """
@@ -248,6 +258,7 @@ asking   CourierLost  | unmoved
 sent     RecFound     | sent     -1     -     1        0       -60    m-1  -50      EVIDENCE_MISSING
 sent     RecMissing   | unknown  -1     -     1        0       -50    m-1  -        EVIDENCE_MISSING
 unknown  Accepted     | sent     +0     -     1        0       -60    m-1  +0       EVIDENCE_MISSING
+unknown  AskedAgain   | unmoved
 unknown  AskedByOther | unknown  -1     -     1        0       -60    -    -        EVIDENCE_MISSING
 unknown  SaysSent     | sent     +0     -     1        0       -60    -    +0       EVIDENCE_MISSING
 unknown  RecFound     | sent     +0     -     1        0       -60    m-1  +0       EVIDENCE_MISSING
@@ -263,6 +274,7 @@ sending  AskedByOther | sending  -1     held  1        0       -60    -    -    
     "that a person gave up": """
 failed   AskedAgain   | unmoved
 failed   AskedByOther | failed   -1     -     1        0       -      -    -        WITHDRAWN
+failed   SaysFail     | unmoved
 """,
     "with an id and no time": """
 claimed  SendBegun    | unmoved
@@ -319,7 +331,9 @@ SITUATIONS = {
         PROMISES["dedupes"], {"began_at": after(-3590)}, ("sending", "asking")
     ),
     "before a lookup can be believed": Situation(
-        PROMISES["lookup"], {"began_at": after(-20)}, ("asking", "unknown")
+        PROMISES["lookup"],
+        {"began_at": after(-20), "doubted_at": after(-20)},
+        ("asking", "unknown"),
     ),
     "when the provider has forgotten": Situation(
         Promise(lookup_lag=30, lookup_for=60), {}, ("sending", "asking", "unknown")

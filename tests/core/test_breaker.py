@@ -253,13 +253,17 @@ class TestOperators:
         assert decide_breaker(freed, Observed("w", 7, ((0, 9),)), POLICY, NOW) is None
         assert decide_breaker(freed, Observed("w", 8, ((0, 9),)), POLICY, NOW).gate is Gate.OPEN
 
-    def test_a_reset_forgets_all_there_was(self):
+    def test_a_reset_forgets_all_there_was_but_for_how_long_it_was_open(self):
         everything = HALF_OPEN._replace(
             forced=Gate.OPEN, forced_by="ada", forced_reason="x", paused_until=at(100)
         )
 
         assert after(everything, ResetAsked()) == UpstreamState(
-            "gateway", revision=9, generation=7, since=NOW
+            "gateway",
+            revision=9,
+            generation=7,
+            since=NOW,
+            open_us=everything.open_time_us(NOW),
         )
 
 

@@ -222,3 +222,23 @@ def test_stored_and_read_again_it_decides_the_same(policy, life):
         decided = decide_breaker(again, turn.event, policy, turn.now)
 
         assert (turn.before if decided is None else decided) == turn.after
+
+
+@given(policies, lives)
+def test_the_time_it_was_open_is_the_sum_of_all_times_it_was(policy, life):
+    open_us, last = 0, START
+    for turn in live(policy, life):
+        open_us += turn.now - last if turn.before.is_open else 0
+        last = turn.now
+
+        assert turn.before.open_time_us(turn.now) == open_us
+        assert turn.after.open_time_us(turn.now) == open_us
+        assert turn.after.is_open or turn.after.opened_at is None
+
+
+def test_what_an_earlier_holdfast_opened_has_been_open_since_the_gate_moved():
+    opened = UpstreamState("gateway", gate=Gate.OPEN, generation=1, since=START, open_until=START)
+
+    assert opened.open_time_us(later(START, 5)) == 5
+    closed = decide_breaker(opened, ResetAsked(), None, later(START, 7))
+    assert closed.open_time_us(later(START, 100)) == 7

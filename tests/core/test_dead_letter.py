@@ -42,6 +42,7 @@ EVENTS: dict[str, LetterEvent] = {
     "Remediated-bare": Remediated(" \n", "ada"),
     "Replay": ReplayAsked("ada", safe_to_repeat=True),
     "Replay-unsafe": ReplayAsked("ada"),
+    "Replay-doubts": ReplayAsked("ada", safe_to_repeat=True, undecided=True),
     "Resolved": Resolved("delivered", "ada"),
     "Resolved-bare": Resolved("  ", "ada"),
     "Dismissed": Resolved("no longer needed", "ada", unreplayed=True),
@@ -56,6 +57,7 @@ open       any        Remediated      | missing triage
 open       any        Remediated-bare | missing triage
 open       any        Replay          | missing triage
 open       any        Replay-unsafe   | missing triage
+open       any        Replay-doubts   | missing triage
 open       any        Resolved        | missing triage
 open       any        Resolved-bare   | missing triage
 open       any        Dismissed       | resolved
@@ -66,6 +68,7 @@ triaged    any        Remediated      | remediated
 triaged    any        Remediated-bare | missing evidence
 triaged    any        Replay          | missing remediate
 triaged    any        Replay-unsafe   | missing remediate
+triaged    any        Replay-doubts   | missing remediate
 triaged    any        Resolved        | missing remediate
 triaged    any        Resolved-bare   | missing remediate
 triaged    any        Dismissed       | resolved
@@ -76,6 +79,7 @@ remediated any        Remediated      | remediated
 remediated any        Remediated-bare | missing evidence
 remediated any        Replay          | replayed
 remediated any        Replay-unsafe   | missing safe_to_repeat
+remediated any        Replay-doubts   | missing deliveries
 remediated any        Resolved        | missing replay
 remediated any        Resolved-bare   | missing replay
 remediated any        Dismissed       | resolved
@@ -86,6 +90,7 @@ replayed   any        Remediated      | missing new_death
 replayed   any        Remediated-bare | missing new_death
 replayed   any        Replay          | missing new_death
 replayed   any        Replay-unsafe   | missing new_death
+replayed   any        Replay-doubts   | missing new_death
 replayed   queued     Resolved        | missing completion
 replayed   processing Resolved        | missing completion
 replayed   waiting    Resolved        | missing completion
@@ -120,6 +125,7 @@ resolved   any        Remediated      | missing new_death
 resolved   any        Remediated-bare | missing new_death
 resolved   any        Replay          | missing new_death
 resolved   any        Replay-unsafe   | missing new_death
+resolved   any        Replay-doubts   | missing new_death
 resolved   any        Resolved        | missing new_death
 resolved   any        Resolved-bare   | missing new_death
 resolved   any        Dismissed       | missing new_death

@@ -8,7 +8,13 @@ import pytest
 
 from holdfast.core import delivery_change, delivery_lifecycle
 from holdfast.core.delivery import Delivery, DeliveryState, intent, token_of
-from holdfast.core.delivery_event import DeliveryEvent, HandedBack, SendBegun
+from holdfast.core.delivery_event import (
+    DeliveryEvent,
+    Finding,
+    HandedBack,
+    LookedUp,
+    SendBegun,
+)
 from holdfast.core.delivery_lifecycle import (
     STALE_US,
     Step,
@@ -22,7 +28,9 @@ from holdfast.core.promise import Promise
 from tests.core.deliveries import (
     BEGAN_AT,
     BUSY,
+    DOUBTED_AT,
     EVENTS,
+    LOST,
     NOW,
     PROMISES,
     STANDINGS,
@@ -225,6 +233,81 @@ def test_what_is_handed_back_is_due_again_at_once_and_never_in_the_past():
         )
         assert isinstance(decided, Delivery)
         assert decided.run_at == NOW
+
+
+def looked_up_at(promise: Promise, *, lost_at: float) -> list[float]:
+    """When a send that began now, and whose answer was lost, is looked up and not found."""
+    terms = terms_of(promise)
+    delivery = a_delivery("sending", began_at=NOW)
+    moment = after(lost_at)
+    delivery = decide_delivery(delivery, SendFailed(LOST, NOW), terms, moment, 0.5)
+    looks = []
+    while isinstance(delivery, Delivery) and delivery.state is DeliveryState.SENDING:
+        moment = delivery.run_at
+        looks.append((moment - NOW) / SECOND_US)
+        held = delivery._replace(holder="courier-1")
+        delivery = decide_delivery(held, LookedUp(Finding.MISSING), terms, moment, 0.5)
+    return looks
+
+
+def test_a_lost_answer_is_looked_up_within_seconds_and_again_until_its_lag_is_over():
+    slow = Promise(lookup_lag=300)
+
+    assert looked_up_at(slow, lost_at=0.1)[:4] == [2, 4, 7.9, 15.7]
+    assert looked_up_at(slow, lost_at=0.1)[-1] == 300.1
+    assert looked_up_at(slow, lost_at=10) == [10, 12, 14, 18, 26, 42, 74, 138, 266, 310]
+
+
+def test_a_provider_that_knows_at_once_is_asked_at_once():
+    assert looked_up_at(Promise(lookup_lag=0), lost_at=0.1) == [0.1]
+    assert looked_up_at(Promise(lookup_lag=1), lost_at=0.1) == [1, 1.1]
+
+
+def test_what_an_early_lookup_finds_is_believed():
+    found = decide_delivery(
+        a_delivery("asking", began_at=after(-2), doubted_at=after(-1)),
+        EVENTS["Found"],
+        terms_of(Promise(lookup_lag=300)),
+        NOW,
+        0.5,
+    )
+
+    assert isinstance(found, Delivery)
+    assert (found.state, found.notified_at) == (DeliveryState.SENT, NOW)
+
+
+def test_a_courier_that_was_lost_while_it_looked_up_leaves_the_doubt_as_it_was():
+    lost = decide_delivery(
+        a_delivery("asking"), EVENTS["CourierLost"], terms_of(PROMISES["lookup"]), NOW, 0.5
+    )
+
+    assert isinstance(lost, Delivery)
+    assert (lost.doubted_at, lost.error_class) == (DOUBTED_AT, "NETWORK_TIMEOUT")
+
+
+def test_a_send_that_waits_for_a_quota_may_be_sent_now_by_a_person():
+    terms = terms_of(PROMISES["both"])
+    waiting = decide_delivery(a_delivery("sending"), EVENTS["Postponed"], terms, NOW, 0.5)
+    assert isinstance(waiting, Delivery)
+
+    asked = decide_delivery(waiting, EVENTS["SaysResend"], terms, NOW, 0.5)
+
+    assert isinstance(asked, Delivery)
+    assert (asked.state, asked.run_at, asked.attempts) == (DeliveryState.INTENT, NOW, 0)
+
+
+def test_what_is_unknown_is_asked_for_again_with_a_new_budget_where_that_can_settle_it():
+    terms = terms_of(PROMISES["dedupes"])
+    spent = a_delivery("unknown", attempts=3)
+
+    asked = decide_delivery(spent, EVENTS["AskedAgain"], terms, NOW, 0.5)
+
+    assert isinstance(asked, Delivery)
+    assert next_step(asked._replace(holder="courier-1"), terms, NOW) is Step.SEND
+    late = decide_delivery(
+        spent._replace(began_at=after(-4000)), EVENTS["AskedAgain"], terms, NOW, 0.5
+    )
+    assert isinstance(late, Unmoved)
 
 
 LONG_AGO = Instant(NOW - STALE_US - 1)

@@ -15,6 +15,7 @@ from holdfast.core.delivery_event import (
     HandedBack,
     LookedUp,
     Parked,
+    Postponed,
     Reconciled,
     SendBegun,
     SendFailed,
@@ -23,7 +24,8 @@ from holdfast.core.delivery_lifecycle import Step, decide_delivery, next_step
 from holdfast.core.failure import BUG
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.promise import Promise
-from tests.core.deliveries import BUSY, LOST, NOW, PROMISES, REFUSED, a_delivery, terms_of
+from holdfast.core.quota import Window
+from tests.core.deliveries import BUSY, LOST, NOW, PROMISES, REFUSED, SPENT, a_delivery, terms_of
 
 LEASE_US = 30 * SECOND_US
 ENDED = {DeliveryState.SENT, DeliveryState.FAILED, DeliveryState.UNKNOWN}
@@ -39,6 +41,7 @@ sends = st.sampled_from(
         "killed before the call",
         "never arrived",
         "busy",
+        "quota used up",
         "refused",
         "not begun",
     ]
@@ -122,6 +125,8 @@ class World:
                 self.move(SendFailed(BUG, since))
             case "busy":
                 self.move(SendFailed(BUSY, since))
+            case "quota used up":
+                self.move(Postponed(SPENT, since, Window.DAY))
             case "refused":
                 self.move(SendFailed(REFUSED, since))
             case "not begun":
@@ -225,7 +230,9 @@ def test_a_provider_whose_lookup_is_slower_than_it_declares_breaks_the_promise_n
     world.turn("accepted, no answer", "answered")
     accepted_at = world.provider.accepted_at[0]
 
-    world.now = world.delivery.run_at
+    world.provider = Provider(Promise(lookup_lag=3600), world.provider.accepted_at)
+    while world.delivery.state is DeliveryState.SENDING:
+        world.turn("accepted", "answered")
     believed_too_early = world.now - accepted_at < lag_s * SECOND_US
 
     assert believed_too_early == (lag_s > 30)

@@ -94,7 +94,8 @@ def test_a_document_from_before_blame_was_known_blames_nobody():
     document = failure.to_document()
     assert Failure.from_document(document) == failure
 
-    del document["blames_upstream"], document["attempts"], document["own_budget"]
+    for added in ("blames_upstream", "attempts", "own_budget", "spends_attempt"):
+        del document[added]
 
     assert Failure.from_document(document) == a_failure()
 
@@ -196,6 +197,7 @@ def test_an_absurd_retry_after_is_clamped_to_what_a_database_holds():
         ("outcome_known", None),
         ("blames_upstream", 0),
         ("own_budget", 1),
+        ("spends_attempt", 0),
         ("attempts", "2"),
         ("http_status", "500"),
         ("http_status", True),

@@ -3,7 +3,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.ids import IdSequence, id_before, job_id_at
+from holdfast.core.ids import IdSequence, id_before, is_marked, job_id_at, marked
 from holdfast.core.instant import FAR_FUTURE, Instant
 
 NOW = Instant(1_800_000_000_123_456)
@@ -50,3 +50,14 @@ def test_an_id_before_an_instant_lies_between_those_made_earlier_and_those_made_
 
     assert IdSequence().next(now=Instant(now - 1), chance=2**62 - 1) < bound or now == 1
     assert bound <= IdSequence().next(now=Instant(now), chance=chance)
+
+
+@given(st.integers(1, FAR_FUTURE), chances, st.text(), st.text())
+def test_an_id_is_known_for_its_owners_and_for_nobody_elses(now, chance, owner, other):
+    plain = IdSequence().next(now=Instant(now), chance=chance)
+    job_id = marked(plain, owner)
+
+    assert is_marked(job_id, owner)
+    assert owner == other or not is_marked(job_id, other)
+    assert UUID(job_id).version == 7
+    assert job_id[:-8] == plain[:-8]

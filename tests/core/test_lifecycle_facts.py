@@ -7,12 +7,14 @@ import pytest
 from holdfast.core.decision import Decision, Entry, Kind
 from holdfast.core.event import (
     Answered,
+    AnsweredFailure,
     CancelRequested,
     DeadlinePassed,
     Done,
     Failed,
     Interrupted,
     LeaseExpired,
+    ProgressNoted,
     RetryRequested,
     Snoozed,
     Suspended,
@@ -157,9 +159,9 @@ def test_postponing_into_the_past_means_now():
 def test_handing_back_costs_no_attempt_and_is_counted():
     job = a_job(PROCESSING, attempt=2, interruptions=1)
 
-    after = evolve(job, decided(job, Interrupted(after_us=9)))
+    after = evolve(job, decided(job, Interrupted()))
 
-    assert (after.attempt, after.interruptions, after.run_at) == (1, 2, NOW + 9)
+    assert (after.attempt, after.interruptions, after.run_at) == (1, 2, NOW)
 
 
 def test_a_wait_ends_when_it_says_or_never():
@@ -271,3 +273,88 @@ def test_times_near_the_end_of_the_calendar_do_not_overflow():
 
     assert decided(job, Failed(UNREACHABLE), now=FAR_FUTURE).change.run_at == FAR_FUTURE
     assert decided(job, Snoozed(10**18), now=FAR_FUTURE).change.run_at == FAR_FUTURE
+
+
+RECEIVED = Instant(NOW - 5 * SECOND_US)
+PATIENT = Plan("p", (StagePlan("two", Retry(), progress_extends_us=60 * SECOND_US),))
+
+
+@pytest.mark.parametrize("state", [PROCESSING, WAITING])
+def test_a_progress_note_changes_nothing_but_the_history(state):
+    job = a_job(state)
+    decision = decided(job, ProgressNoted("two", "half done", 50))
+    after = evolve(job, decision)
+
+    assert after == job._replace(revision=job.revision + 1, updated_at=NOW)
+    assert (decision.entry.kind, decision.entry.attempt) == (Kind.PROGRESS, 1)
+    assert json.loads(decision.entry.detail) == {"note": "half done", "percent": 50}
+    assert (decision.entry.holder, decision.entry.started_at) == (None, None)
+    assert not decision.buries
+
+
+def test_a_progress_note_lets_a_stage_wait_on_where_it_is_declared_so():
+    event = ProgressNoted("two", "half done", None, RECEIVED)
+    decision = decide(a_job(WAITING, run_at=Instant(NOW + 1)), event, PATIENT, NOW, 0.5)
+
+    assert decision.change.run_at == RECEIVED + 60 * SECOND_US
+    told = json.loads(decision.entry.detail)
+    assert told["until"] == "2027-01-15T08:00:55.000000Z"
+    assert told["received_at"] == "2027-01-15T07:59:55.000000Z"
+
+
+@pytest.mark.parametrize("run_at", [Instant(NOW + 3600 * SECOND_US), FAR_FUTURE])
+def test_a_progress_note_never_shortens_a_wait(run_at):
+    event = ProgressNoted("two", "half done", None, RECEIVED)
+    decision = decide(a_job(WAITING, run_at=run_at), event, PATIENT, NOW, 0.5)
+
+    assert decision.change.run_at == run_at
+    assert "until" not in json.loads(decision.entry.detail)
+
+
+def test_a_progress_note_of_a_stage_that_still_runs_moves_no_due_time():
+    job = a_job(PROCESSING)
+    decision = decide(job, ProgressNoted("two", "half done"), PATIENT, NOW, 0.5)
+
+    assert (decision.change.run_at, decision.change.lease_until) == (job.run_at, job.lease_until)
+
+
+def test_an_answer_that_was_received_earlier_says_so():
+    answered = decided(a_job(WAITING), Answered("two", "1", RECEIVED))
+    at_once = decided(a_job(WAITING), Answered("two", "1", NOW))
+
+    assert json.loads(answered.entry.detail) == {"received_at": "2027-01-15T07:59:55.000000Z"}
+    assert answered.entry.at == NOW
+    assert at_once.entry.detail is None
+
+
+def test_an_answer_cannot_have_been_received_later_than_now():
+    job = a_job(WAITING, deadline_at=NOW)
+    answered = decided(job, Answered("two", "1", Instant(NOW + SECOND_US)))
+
+    assert answered.entry.kind is Kind.ADVANCED
+
+
+def test_a_failure_that_is_answered_is_retried_like_any_other():
+    answered = decided(a_job(WAITING), AnsweredFailure("two", UNREACHABLE))
+
+    assert answered.change.run_at == NOW + 8 * SECOND_US
+    assert answered.failure is UNREACHABLE
+    assert not answered.buries
+
+
+def test_a_failure_that_is_answered_may_count_those_like_it():
+    limited = UNREACHABLE._replace(attempts=2)
+    first = decided(a_job(WAITING), AnsweredFailure("two", limited, 0))
+    second = decided(a_job(WAITING), AnsweredFailure("two", limited, 1))
+
+    assert (first.entry.kind, second.entry.kind) == (Kind.RETRIED, Kind.FAILED)
+    assert second.buries
+
+
+def test_a_failure_that_is_answered_too_late_is_told_and_leaves_the_letter_alone():
+    job = a_job(FAILED, error_class="TIMEOUT")
+    late = decided(job, AnsweredFailure("two", UNREACHABLE, None, RECEIVED))
+
+    assert (late.entry.kind, late.entry.error_class) == (Kind.LATE, "NETWORK")
+    assert evolve(job, late) == job._replace(revision=job.revision + 1, updated_at=NOW)
+    assert not late.buries

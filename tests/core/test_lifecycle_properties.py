@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from holdfast.core.decision import Decision, Kind
 from holdfast.core.event import (
     Answered,
+    AnsweredFailure,
     CancelRequested,
     DeadlinePassed,
     Done,
@@ -16,6 +17,7 @@ from holdfast.core.event import (
     Held,
     Interrupted,
     LeaseExpired,
+    ProgressNoted,
     Refused,
     RetryRequested,
     Snoozed,
@@ -45,17 +47,21 @@ failures = st.builds(
     retryable=st.booleans(),
     attempts=st.one_of(st.none(), st.integers(1, 3)),
     own_budget=st.booleans(),
+    spends_attempt=st.booleans(),
     retry_after_us=st.one_of(st.none(), st.integers(0, 10**12)),
 )
+answered = st.sampled_from(["one", "two", "three"])
 events: st.SearchStrategy[Event] = st.one_of(
     st.builds(Done, results, st.one_of(st.none(), moments)),
     st.builds(Failed, failures),
     st.just(LeaseExpired()),
     st.builds(Snoozed, spans_us),
-    st.builds(Interrupted, st.integers(0, SECOND_US)),
+    st.just(Interrupted()),
     st.builds(Held, st.just("gateway"), st.just("CIRCUIT_OPEN"), st.none() | moments),
     st.builds(Suspended, st.one_of(st.none(), moments)),
-    st.builds(Answered, st.sampled_from(["one", "two", "three"]), results),
+    st.builds(Answered, answered, results, st.none() | moments),
+    st.builds(AnsweredFailure, answered, failures, received_at=st.none() | moments),
+    st.builds(ProgressNoted, answered, st.just("half done"), received_at=st.none() | moments),
     st.just(WaitExpired()),
     st.builds(CancelRequested, st.just("ada")),
     st.just(DeadlinePassed()),
@@ -69,6 +75,7 @@ stages = st.builds(
         Retry, attempts=st.integers(1, 4), jitter=st.sampled_from([Jitter.FULL, Jitter.NONE])
     ),
     max_snoozes=st.integers(0, 3),
+    progress_extends_us=st.none() | st.integers(1, 10**9),
 )
 plans = st.tuples(stages, stages, stages).map(
     lambda given: Plan(
@@ -150,7 +157,7 @@ def test_no_stage_is_attempted_more_often_than_its_budget_or_that_of_a_failure(
     own_budgets = [
         step.event.failure.attempts or 0
         for step in life
-        if isinstance(step.event, Failed) and step.event.failure.own_budget
+        if isinstance(step.event, Failed | AnsweredFailure) and step.event.failure.own_budget
     ]
     for _, _, _, after in live(plan, life, deadline):
         stage = plan.stage(after.stage)
@@ -197,16 +204,31 @@ def test_every_decision_raises_the_revision_by_one_and_no_counter_falls(plan, li
         assert after.run >= before.run
         assert after.retries >= before.retries
         assert after.interruptions >= before.interruptions
-        assert after.token - before.token == (after.state is JobState.PROCESSING)
+        leased_anew = (
+            after.state is JobState.PROCESSING and decision.entry.kind is not Kind.PROGRESS
+        )
+        assert after.token - before.token == leased_anew
+
+
+@given(plans, lives, deadlines)
+def test_a_progress_note_changes_nothing_but_the_history_and_how_long_is_waited(
+    plan, life, deadline
+):
+    for before, event, _, after in live(plan, life, deadline):
+        if isinstance(event, ProgressNoted):
+            same = {"revision": after.revision, "updated_at": after.updated_at}
+            assert after == before._replace(run_at=after.run_at, **same)
+            assert after.run_at >= before.run_at
 
 
 @given(plans, lives, deadlines)
 def test_after_the_deadline_a_job_that_was_let_in_ends_only_by_timeout_or_cancel(
     plan, life, deadline
 ):
-    for before, _, decision, after in live(plan, life, deadline):
+    for before, event, decision, after in live(plan, life, deadline):
         was_active = before.state not in ENDED
-        past = before.deadline_at is not None and decision.entry.at > before.deadline_at
+        at = min(getattr(event, "received_at", None) or decision.entry.at, decision.entry.at)
+        past = before.deadline_at is not None and at > before.deadline_at
         if was_active and past and after.state in ENDED and decision.entry.kind is not Kind.REFUSED:
             assert after.error_class == "TIMEOUT" or after.state is JobState.CANCELLED
 

@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+from holdfast.core.access import Access, RetryBy, SubmitBy
 from holdfast.core.plan import MAX_SNOOZES, Plan, StagePlan
 from holdfast.core.retry import Retry
 
@@ -43,6 +44,9 @@ def test_a_plan_survives_being_stored():
     [
         {"pipeline": "other"},
         {"deadline_us": None},
+        {"access": Access(retry_by=RetryBy.WORKFLOW)},
+        {"access": Access(submit_by=SubmitBy.SYSTEM, submit_at="/upload")},
+        {"access": Access(refuses_retries=True)},
         {"stages": a_plan().stages[:2]},
         {"stages": tuple(reversed(a_plan().stages))},
         {"stages": (*a_plan().stages[:2], StagePlan("notify", Retry(attempts=2)))},
@@ -58,6 +62,7 @@ def test_plans_that_decide_differently_have_different_digests(changes):
 )
 def test_every_policy_of_a_stage_counts_for_the_digest(field):
     other = {"retry": RETRY, "timeout_us": 1, "upstream": "mail", "max_snoozes": MAX_SNOOZES - 1}
+    other["progress_extends_us"] = 1
     stage = StagePlan("one", Retry())
 
     changed = dataclasses.replace(stage, **{field: other[field]})
@@ -67,3 +72,17 @@ def test_every_policy_of_a_stage_counts_for_the_digest(field):
 
 def test_the_digest_of_a_plan_is_the_same_in_every_process():
     assert Plan("p", (StagePlan("one", Retry()),)).digest == "ebd6e58280b7bf58"
+
+
+def test_rules_about_access_survive_being_stored():
+    plan = a_plan(access=Access(SubmitBy.SYSTEM, "/upload", RetryBy.WORKFLOW, refuses_retries=True))
+
+    again = Plan.from_document(json.loads(json.dumps(plan.to_document())))
+
+    assert again == plan
+    assert again.digest == plan.digest
+
+
+def test_a_plan_without_rules_is_stored_as_before_there_were_any():
+    assert "access" not in a_plan().to_document()
+    assert Plan.from_document(a_plan().to_document()).access == Access()

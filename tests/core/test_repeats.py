@@ -5,6 +5,7 @@ import pytest
 from holdfast.core.decision import Entry, Kind
 from holdfast.core.event import Failed
 from holdfast.core.failure import Category, Failure
+from holdfast.core.instant import SECOND_US
 from holdfast.core.job import JobState
 from holdfast.core.lifecycle import decide
 from holdfast.core.plan import Plan, StagePlan
@@ -18,6 +19,13 @@ TWICE = Failure(
     error_class="DISK", message="it broke", category=Category.TRANSIENT, retryable=True, attempts=2
 )
 TWICE_ANYWAY = TWICE._replace(own_budget=True)
+REFUSED = Failure(
+    error_class="KEY_REFUSED",
+    message="401",
+    category=Category.CRITICAL,
+    retryable=True,
+    spends_attempt=False,
+)
 
 
 def processing(attempt):
@@ -106,6 +114,8 @@ def test_what_failed_in_an_earlier_stage_or_before_a_manual_retry_is_over(end):
         (5, TWICE_ANYWAY, True),
         (1, TWICE_ANYWAY, False),
         (5, TWICE_ANYWAY._replace(attempts=None), False),
+        (1, REFUSED, True),
+        (1, REFUSED._replace(retryable=False), False),
     ],
 )
 def test_the_past_is_asked_for_only_where_it_decides(attempt, failure, depends):
@@ -123,3 +133,33 @@ def test_where_it_does_not_it_would_change_nothing(attempt, limit, own_budget):
 
     for alike in range(attempt):
         assert decide(processing(attempt), Failed(failure, alike), PLAN, NOW, 0.5) == without
+
+
+@pytest.mark.parametrize(("attempt", "alike"), [(1, None), (1, 0), (5, 0), (5, 40), (9, 10_000)])
+def test_what_no_job_can_help_spends_no_attempt_however_often_it_happens(attempt, alike):
+    decision = decide(processing(attempt), Failed(REFUSED, alike), PLAN, NOW, 0.5)
+
+    assert decision.entry.kind is Kind.RETRIED
+    assert decision.failure == REFUSED
+    assert decision.change.state is JobState.QUEUED
+    assert decision.change.attempt == attempt - 1
+
+
+@pytest.mark.parametrize(
+    ("alike", "seconds"),
+    [(None, 1), (0, 1), (1, 2), (2, 4), (5, 32), (8, 256), (9, 300), (99, 300)],
+)
+def test_it_waits_longer_each_time_and_five_minutes_at_most(alike, seconds):
+    plan = Plan("p", (StagePlan("two", Retry(attempts=3, base=1, cap=None, jitter="none")),))
+
+    decision = decide(processing(1), Failed(REFUSED, alike), plan, NOW, 0.5)
+
+    assert decision.change.run_at - NOW == seconds * SECOND_US
+
+
+def test_it_ends_with_the_time_of_its_job():
+    job = processing(1)._replace(deadline_at=NOW + SECOND_US // 2)
+
+    decision = decide(job, Failed(REFUSED), PLAN, NOW, 0.5)
+
+    assert decision.entry.kind is Kind.FAILED

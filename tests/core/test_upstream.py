@@ -25,6 +25,8 @@ upstreams = st.builds(
     forced=st.none() | st.sampled_from([Gate.OPEN, Gate.CLOSED]),
     forced_by=st.none() | names,
     forced_reason=st.none() | names,
+    opened_at=st.none() | instants,
+    open_us=counts,
 )
 
 

@@ -195,6 +195,16 @@ async def stays(job, does: str, seconds: float):
     return "stayed"
 
 
+blocking = Pipeline("blocking", retry=QUICK)
+
+
+@blocking.stage(timeout=0.5)
+async def blocks_once(job):
+    record(job)
+    if job.attempt == 1:
+        time.sleep(120)  # noqa: ASYNC251 - the fault itself
+
+
 @deadly.stage
 def kills(job):
     record(job)
@@ -356,6 +366,7 @@ PIPELINES = {
         burn,
         child,
         stubborn,
+        blocking,
         deadly,
         poison,
         poison_on_loop,
@@ -399,6 +410,7 @@ def _arguments() -> argparse.Namespace:
 def _options(arguments: argparse.Namespace) -> WorkerOptions:
     names = ("lease", "poll", "sweep", "grace", "concurrency", "processes")
     given = {name: getattr(arguments, name) for name in names}
+    given["deadline_check"] = arguments.sweep
     return WorkerOptions(**{name: value for name, value in given.items() if value is not None})
 
 

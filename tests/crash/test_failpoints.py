@@ -53,7 +53,7 @@ UNDER = {
     ("lanes/loop_lane.py", "_called", "call"): "run",
     ("lanes/thread_lane.py", "_run", "run"): "run",
     ("lanes/process_lane.py", "_ask", "send_bytes"): "run",
-    ("announce.py", "announce", "log"): "announce",
+    ("announce.py", "announce", "_log"): "announce",
     ("announce.py", "announce", "subscriber"): "announce",
     ("sweeper.py", "_sweep", "settle_many"): "sweep",
     ("janitor.py", "step", "purge"): "purge",

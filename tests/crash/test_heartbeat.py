@@ -84,6 +84,27 @@ def test_an_async_handler_that_blocks_its_loop_keeps_its_lease(postgres_fleet: F
     assert len(fleet.executions(job)) == 1
 
 
+def test_an_async_handler_that_blocks_its_loop_past_its_timeout_ends_its_worker(
+    postgres_fleet: Fleet,
+) -> None:
+    fleet = postgres_fleet
+    [neighbour] = fleet.submit("steps", pause=0.5)
+    worker = fleet.start(concurrency=2)
+    eventually(lambda: fleet.executions(neighbour), what="the neighbour waits")
+    [job] = fleet.submit("blocking")
+
+    assert worker.ended(within_s=40) == 1
+    [fatal] = worker.events("fatal")
+    assert "blocked the event loop" in fatal["text"]
+    assert "blocking.blocks_once" in fatal["text"]
+    assert fleet.app.store.held_by(worker.id) == []
+    fleet.start()
+    fleet.finished([job, neighbour])
+    assert_no_attempt_spent(fleet, [neighbour])
+    assert [line.outcome for line in fleet.app.attempts(job)] == ["retried", "completed"]
+    fleet.sound()
+
+
 @pytest.mark.parametrize("service", ["keeper", "reporter", slow("claimer"), slow("sweeper")])
 def test_a_worker_whose_service_has_died_ends_and_hands_its_jobs_back(
     postgres_fleet: Fleet, service: str

@@ -37,7 +37,7 @@ def test_a_worker_outlives_every_poison_and_finishes_the_others(fleet: Fleet) ->
     fleet.sound()
 
 
-def test_a_handler_that_stops_itself_is_called_again_and_spends_no_attempt(fleet: Fleet) -> None:
+def test_a_handler_that_stops_itself_is_called_again_and_spends_an_attempt(fleet: Fleet) -> None:
     worker = fleet.start()
     jobs = [
         fleet.app.submit(pipeline, {"kind": kind}).id
@@ -48,8 +48,8 @@ def test_a_handler_that_stops_itself_is_called_again_and_spends_no_attempt(fleet
     fleet.finished(jobs)
     for job in jobs:
         assert fleet.app.job(job).result == "behaved"
-        assert [run.attempt for run in fleet.executions(job)] == [1, 1]
-        assert fleet.app.job(job).job.attempt == 1
+        assert [run.attempt for run in fleet.executions(job)] == [1, 2]
+        assert [line.error_class for line in fleet.app.attempts(job)] == ["HANDLER_STOPPED", None]
     assert worker.is_alive
     fleet.sound()
 

@@ -15,7 +15,13 @@ from tests.crash.verdict import assert_no_stage_repeated, assert_steps_done
 from tests.warm.process import run
 
 KEYS = [f"order-{number}" for number in range(5)]
-IN_THE_MIDDLE = ("remove_letters", "remove_checkpoints", "remove_ledger", "remove_jobs")
+IN_THE_MIDDLE = (
+    "remove_letters",
+    "keep_keys",
+    "remove_checkpoints",
+    "remove_ledger",
+    "remove_jobs",
+)
 NOTHING_KEPT = Retention(complete=0, cancelled=0, failed=0)
 
 
@@ -67,19 +73,21 @@ def test_a_purge_killed_at_any_statement_leaves_each_job_whole_or_gone(fleet: Fl
         number += 1
         status, statements = _purge(fleet, f"any:{number}")
         ran += statements
-        for job in jobs:
+        for key, job in zip(KEYS, jobs, strict=True):
             assert _left(fleet, job) in ({"job", "checkpoints", "ledger"}, set())
+            (known,) = fleet.app.of_key("steps", key)
+            assert (known.id, known.removed_at is None) == (job, bool(_left(fleet, job)))
         assert _left(fleet, dead) in ({"job", "ledger"}, set())
         assert (fleet.app.store.letters.get(dead) is None) == (not _left(fleet, dead))
         fleet.sound()
     assert set(IN_THE_MIDDLE) <= set(ran)
     assert not any(_left(fleet, job) for job in [*jobs, dead])
 
-    _assert_keys_start_afresh(fleet)
+    _assert_keys_are_kept(fleet, jobs)
 
 
-@pytest.mark.parametrize("statement", ["remove_ledger", "remove_jobs"])
-def test_a_key_submitted_again_after_a_purge_that_was_killed_starts_without_a_checkpoint(
+@pytest.mark.parametrize("statement", ["remove_checkpoints", "remove_ledger", "remove_jobs"])
+def test_a_key_submitted_again_after_a_purge_that_was_killed_names_its_job(
     fleet: Fleet, statement: str
 ) -> None:
     jobs, _ = _ended(fleet)
@@ -93,22 +101,25 @@ def test_a_key_submitted_again_after_a_purge_that_was_killed_starts_without_a_ch
     fleet.sound()
 
     assert _purge(fleet, "any:1000000")[0] == 0
-    _assert_keys_start_afresh(fleet)
+    _assert_keys_are_kept(fleet, jobs)
 
 
-def _assert_keys_start_afresh(fleet: Fleet) -> None:
-    """The same keys name new jobs, whose stages all run on what these were submitted with."""
+def _assert_keys_are_kept(fleet: Fleet, jobs: list[str]) -> None:
+    """The same keys name the jobs that are gone; a rerun runs all stages, without a checkpoint."""
+    for key, job in zip(KEYS, jobs, strict=True):
+        handle = fleet.app.submit("steps", {"n": 1}, key=key)
+        assert (handle.id, handle.created, handle.get().state) == (job, False, JobState.COMPLETE)
     before = len(fleet.executions())
-    jobs = []
+    reruns = []
     for number, key in enumerate(KEYS, start=1):
-        handle = fleet.app.submit("steps", {"n": number}, key=key)
+        handle = fleet.app.submit("steps", {"n": number}, key=key, version=2, rerun=True)
         assert handle.created
         assert fleet.app.results(handle.id) == {}
-        jobs.append(handle.id)
+        reruns.append(handle.id)
     fleet.start(only="steps")
-    fleet.finished(jobs)
-    assert_steps_done(fleet, jobs)
-    assert len(fleet.executions()) - before == 3 * len(jobs)
+    fleet.finished(reruns)
+    assert_steps_done(fleet, reruns)
+    assert len(fleet.executions()) - before == 3 * len(reruns)
     fleet.sound()
 
 

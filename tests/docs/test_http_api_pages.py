@@ -31,6 +31,7 @@ def served() -> dict[str, tuple[str, bool]]:
         return {
             f"{method} {path}": (needs_of(route).role.value, needs_of(route).every_owner)
             for path, route in api_routes(create_api(app).routes)
+            if needs_of(route) is not None
             for method in route.methods
         }
 

@@ -4,7 +4,7 @@ from collections import Counter, deque
 from typing import Any
 
 from holdfast import CourierOptions, Evidence, Holdfast, Promise, Retry
-from holdfast.classify import ProviderError, Verdict
+from holdfast.classify import ProviderError, QuotaExceeded, Verdict, Window
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.testing import ManualClock
 
@@ -33,6 +33,7 @@ def state(app: Holdfast, delivery_id: str) -> str:
 
 FAILURES = {
     "busy": Verdict("RATE_LIMITED", retryable=True),
+    "unwell": Verdict("UPSTREAM_5XX", retryable=True, outcome_known=False),
     "refused": Verdict("INVALID", retryable=False),
     "never arrived": Verdict("NETWORK", retryable=True, outcome_known=False),
     "accepted, no answer": Verdict("NETWORK_TIMEOUT", retryable=True, outcome_known=False),
@@ -49,12 +50,18 @@ class Mailbox:
         self.clock = clock
         self.next: deque[str] = deque()
         self.lookups_down = False
+        self.finds_after = promise.lookup_lag or 0.0
         self.forgets = False
         self.messages: list[dict[str, Any]] = []
         """What recipients were told: the provider's own ledger."""
         self.sends: list[str] = []
         self.lookups: list[str] = []
         self._accepted: dict[str, Instant] = {}
+
+    def lose(self) -> None:
+        """Forget everything that was accepted, as if nothing had been."""
+        self.messages.clear()
+        self._accepted.clear()
 
     def told(self) -> Counter[str]:
         return Counter(message["to"] for message in self.messages)
@@ -64,6 +71,8 @@ class Mailbox:
         how = self.next.popleft() if self.next else "fine"
         if how == "fine" or how.startswith("accepted"):
             self._accept(dict(message), token)
+        if how == "quota used up":
+            raise QuotaExceeded(how, window=Window.DAY)
         if how in FAILURES:
             raise ProviderError(FAILURES[how], how)
         return Evidence(f"m-{token[:6]}")
@@ -75,8 +84,7 @@ class Mailbox:
         if self.lookups_down:
             raise ProviderError(FAILURES["never arrived"], "down")
         at = None if self.forgets else self._accepted.get(token)
-        lag = self.promise.lookup_lag or 0.0
-        if at is None or self.clock.now() - at < lag * SECOND_US:
+        if at is None or self.clock.now() - at < self.finds_after * SECOND_US:
             return None
         return Evidence(f"m-{token[:6]}")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast import Submit
+from holdfast import Submit, Submitted
 from holdfast.errors import InvalidDocument, InvalidValue, KeyConflict, VersionConflict
 from holdfast.submitter import BULK
 from holdfast.testing import run_inline
@@ -86,3 +86,42 @@ def test_the_result_says_what_a_single_submission_would_raise(app, count):
     assert [str(result.error) for result in app.submit_many("p", bad)] == [
         "submit: version is 0; it must be from 1 to 2147483647"
     ] * count
+
+
+def test_plain_payloads_are_jobs_like_any_other(app):
+    results = app.submit_many("p", [{"n": 1}, {"n": 2}, Submit({"n": 3}, key="k"), None, [4]])
+
+    found = [app.job(result.job_id) for result in results]
+    assert [each.payload for each in found] == [{"n": 1}, {"n": 2}, {"n": 3}, None, [4]]
+    assert [each.job.key for each in found] == [None, None, "k", None, None]
+
+
+def test_a_plain_payload_that_is_refused_spares_the_others(app):
+    good, bad = app.submit_many("p", [{"n": 1}, {"n": object()}])
+
+    assert good.created
+    assert isinstance(bad.error, InvalidDocument)
+
+
+@pytest.mark.parametrize(
+    ("item", "shown"),
+    [
+        (({"n": 1}, "key"), "submits[1] is ({'n': 1}, 'key')"),
+        (Submitted(None, created=False), "submits[1]"),
+    ],
+)
+def test_what_is_no_payload_and_no_submission_is_refused_by_its_index(app, item, shown):
+    with pytest.raises(InvalidValue) as caught:
+        app.submit_many("p", [{"n": 1}, item])
+
+    assert shown in str(caught.value)
+    assert "a payload, or Submit(payload, key=…, …)" in str(caught.value)
+    assert app.jobs() == []
+
+
+@pytest.mark.parametrize("given", [{"n": 1}, "text", b"bytes", Submit({"n": 1}), 3, None])
+def test_what_is_no_list_of_jobs_is_refused_as_a_whole(app, given):
+    with pytest.raises(InvalidValue, match="it must be a list of jobs to make, each a payload"):
+        app.submit_many("p", given)
+
+    assert app.jobs() == []

@@ -5,7 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast import CourierOptions, DeliveryFilter, DeliveryState, Holdfast
+from holdfast import (
+    CourierOptions,
+    DeliveryFilter,
+    DeliveryState,
+    Holdfast,
+    JobState,
+    Notify,
+    Pipeline,
+)
 from holdfast.core.delivery import Delivery
 from holdfast.errors import DeliveryMoved, InvalidValue, UnknownDelivery, UnknownProvider
 from holdfast.testing import drain
@@ -109,6 +117,16 @@ class TestOperators:
         assert "jane@" not in str(document)
 
 
+def _review(to: str) -> Pipeline:
+    pipeline = Pipeline("review")
+
+    @pipeline.stage(name="notify")
+    def notify_all(job) -> Notify:
+        return Notify(subject="cl-1", recipients=[to], message={"text": "done"})
+
+    return pipeline
+
+
 class TestReconciliation:
     def test_a_mark_without_evidence_is_taken_back_sent_again_and_cried_out(
         self, with_mail, clock, caplog
@@ -130,6 +148,41 @@ class TestReconciliation:
         drain(app)
         assert (state(app, made), mailbox.told()) == ("sent", {"jane@example.test": 1})
 
+    def test_a_mark_that_is_taken_back_is_in_the_history_of_its_job(self, with_mail, clock):
+        app, mailbox = with_mail(LOOKUP, _review("jane@example.test"))
+        job = app.submit("review", {})
+        drain(app)
+        mailbox.lose()
+        clock.advance(60)
+        app.deliveries.reconcile(rate=1000)
+        events = [line.event for line in app.history(job.id)]
+        assert events[-2:] == ["completed", "delivery_taken_back"]
+        drain(app)
+
+        assert job.get().state is JobState.COMPLETE
+        taken_back, again = app.history(job.id)[-2:]
+        assert (taken_back.event, again.event) == ("delivery_taken_back", "delivery_sent_again")
+        assert taken_back.meta["error_code"] == "EVIDENCE_MISSING"
+        assert (taken_back.meta["recipient"], taken_back.stage) == ("j***@example.test", "notify")
+        assert mailbox.told() == {"jane@example.test": 1}
+
+    def test_what_cannot_be_sent_again_waits_for_a_person(self, with_mail, clock):
+        app, mailbox = with_mail(LOOKUP, _review("jane@example.test"))
+        job = app.submit("review", {})
+        drain(app)
+        assert app.deliveries.unattended() == []
+        mailbox.lose()
+        clock.advance(60)
+        mailbox.next.append("refused")
+        app.deliveries.reconcile(rate=1000)
+        drain(app)
+
+        (found,) = app.deliveries.unattended()
+        assert (found.provider, found.state, found.deliveries) == ("mail", "failed", 1)
+        (view,) = app.deliveries.of_job(job.id)
+        app.deliveries.resolve(view.id, "fail", by="ada", reason="left the firm")
+        assert app.deliveries.unattended() == []
+
     def test_a_mark_that_has_no_evidence_twice_is_left_to_a_person(self, with_mail, clock):
         app, mailbox = with_mail(LOOKUP)
         mailbox.forgets = True
@@ -142,6 +195,8 @@ class TestReconciliation:
 
         assert state(app, made) == "unknown"
         assert mailbox.told() == {"jane@example.test": 2}
+        (found,) = app.deliveries.unattended()
+        assert (found.state, found.deliveries) == ("unknown", 1)
 
     def test_a_mark_that_is_too_young_to_be_found_is_left_alone(self, with_mail, clock):
         app, _ = with_mail(LOOKUP)

@@ -29,7 +29,7 @@ def test_a_recipient_is_not_told_again_while_the_delivery_is_kept(with_mail, clo
     drain(app)
     clock.advance(89 * DAY)
     assert "deliveries" not in app.purge()
-    again = app.submit("review", {}, key="r-1")
+    again = app.submit("review", {}, key="r-2")
     drain(app)
 
     assert (again.created, again.get().state) == (True, JobState.COMPLETE)

@@ -1,5 +1,6 @@
 """Whatever a handler raises, the job ends with a whole dead letter, and its worker goes on."""
 
+import asyncio
 import json
 import time
 
@@ -169,3 +170,32 @@ def test_a_failing_redactor_shows_a_marker_and_keeps_the_facts(open_app):
     assert (error["error_class"], error["category"]) == ("NETWORK_TIMEOUT", "TRANSIENT")
     assert "pwd=a " not in error["message"]
     assert "[redacted:" in error["message"]
+
+
+async def inner_task_was_cancelled():
+    inner = asyncio.create_task(asyncio.sleep(60))
+    asyncio.get_running_loop().call_soon(inner.cancel)
+    await inner
+
+
+async def exits():
+    raise SystemExit(3)
+
+
+@pytest.mark.parametrize("stop", [inner_task_was_cancelled, exits])
+def test_a_handler_that_stops_itself_uses_up_its_budget(stop, open_app):
+    pipeline = Pipeline("odd", retry=Retry(attempts=2, base=1, jitter="none"))
+    runs = []
+
+    @pipeline.stage
+    async def stops(job):
+        runs.append(job.attempt)
+        await stop()
+
+    app = open_app(pipeline)
+    job = app.submit(pipeline)
+    run_inline(app, until=job, advance=True)
+
+    assert runs == [1, 2]
+    assert job.get().error["error_class"] == "HANDLER_STOPPED"
+    assert [view.letter.error_class for view in app.dead.find()] == ["HANDLER_STOPPED"]

@@ -281,6 +281,7 @@ def test_the_history_tells_everything_in_order(app, script, clock):
         "state": "queued",
         "duration_ms": 2000,
         "error_code": "NETWORK",
+        "error_class": "NETWORK",
         "message": "reset",
         "delay_us": 10_000_000,
     }

@@ -1,10 +1,12 @@
 """What the surfaces read of the whole store: who did what, and how much happened when."""
 
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
 
-from holdfast import GiveUp, JobFilter
+from holdfast import GiveUp, Holdfast, JobFilter
 from holdfast.core.instant import to_datetime
 from holdfast.errors import InvalidValue
 from holdfast.testing import run_inline
@@ -145,3 +147,30 @@ def test_figures_tell_how_long_attempts_took(app, script, clock):
 def test_figures_are_asked_for_sensibly(app, since):
     with pytest.raises(InvalidValue, match="seconds"):
         app.activity(since=since)
+
+
+SUBMITS_AND_ENDS = """
+import os, sys
+from holdfast import Holdfast, Pipeline
+
+letters = Pipeline("letters")
+
+@letters.stage
+def draft(job):
+    return 1
+
+app = Holdfast(sys.argv[1], pipelines=[letters])
+for n in range(7):
+    app.submit(letters, {"n": n})
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+"""
+
+
+def test_submissions_of_a_program_that_ends_without_closing_are_counted_once(database_url):
+    subprocess.run([sys.executable, "-c", SUBMITS_AND_ENDS, database_url], check=True, timeout=50)
+
+    with Holdfast(database_url) as app:
+        counted = [row.count for row in app.activity(since=3600) if row.event == "submitted"]
+    assert counted == [7]

@@ -85,6 +85,7 @@ def test_a_view_tells_how_an_open_breaker_stands(app, clock):
         "successes": 0,
         "recently_fine": 0,
         "recently_failed": 0,
+        "open_seconds": (view.read_at - began) / SECOND_US,
     }
 
 

@@ -2,14 +2,19 @@
 
 import pytest
 
-from holdfast import GiveUp, Holdfast, Pipeline, Retry, Upstream
+from holdfast import GiveUp, Holdfast, Pipeline, Retry, Upstream, Wait
+from holdfast.classify import PublicCode, PublicCodes
 from holdfast.errors import ReadTooSlow
-from holdfast.gateway_codes import GATEWAY_CODES
 from holdfast.metrics import Exposition, Scope
 from holdfast.store.patience import reads_within
 from holdfast.testing import Script, drain, run_inline
 from tests.store.copies import Copies, copy
 
+CODES = PublicCodes(
+    {name: PublicCode(message="Sorry.") for name in ("GW_4XX", "GW_5XX", "GW_TIMEOUT", "UNKNOWN")},
+    mapping={"UPSTREAM_5XX": "GW_5XX", "NETWORK": "GW_5XX", "TIMEOUT": "GW_TIMEOUT"},
+    default="UNKNOWN",
+)
 MANY = 50_000
 """So many jobs are not counted within a millisecond."""
 
@@ -39,7 +44,8 @@ def test_what_becomes_of_jobs_is_counted(open_app, scrapes, clock):
     assert found["holdfast_dead_letters_total"] == {("job",): 1}
     assert found["holdfast_jobs_cancelled_total"] == {("p",): 1}
     assert found["manual_retry_total"] == {("p",): 1}
-    assert found["holdfast_retries_scheduled_total"] == {("NETWORK", "p", "one"): 1}
+    retries = found["holdfast_retries_scheduled_total"]
+    assert retries == {("NETWORK", "NETWORK", "p", "one"): 1}
     assert found["holdfast_attempts_total"] == {
         ("", "completed", "p", "one"): 3,
         ("NETWORK", "retried", "p", "one"): 1,
@@ -49,13 +55,15 @@ def test_what_becomes_of_jobs_is_counted(open_app, scrapes, clock):
 
 
 def test_failures_of_a_pipeline_with_public_codes_are_counted_by_them(open_app, scrapes, clock):
-    script = Script(GiveUp("NO"), GiveUp("UPSTREAM_5XX"), GiveUp("GW_4XX"))
-    pipeline = Pipeline("p", retry=Retry(attempts=1), public_codes=GATEWAY_CODES)
+    outcomes = GiveUp("NO"), GiveUp("UPSTREAM_5XX"), GiveUp("GW_4XX"), ConnectionResetError(), 1
+    script = Script(*outcomes)
+    pipeline = Pipeline("p", retry=Retry(attempts=2), public_codes=CODES)
     pipeline.stage(name="one")(script.handler)
     app = open_app(pipeline)
     counted = scrapes(app)
-    for _ in range(3):
+    for _ in range(4):
         app.submit("p")
+        drain(app)
     app.submit("p", deadline=5, delay=60)
     drain(app)
     clock.advance(10)
@@ -69,7 +77,9 @@ def test_failures_of_a_pipeline_with_public_codes_are_counted_by_them(open_app, 
         ("GW_TIMEOUT", "p"): 1,
     }
     failed = {labels[0] for labels in found["holdfast_attempts_total"]}
-    assert failed == {"NO", "UPSTREAM_5XX", "GW_4XX"}
+    assert failed == {"", "NO", "NETWORK", "UPSTREAM_5XX", "GW_4XX"}
+    # Labels are in the order of their names: the class, the code, pipeline and stage.
+    assert found["holdfast_retries_scheduled_total"] == {("NETWORK", "GW_5XX", "p", "one"): 1}
 
 
 def test_queues_are_told_as_they_stand(open_app, scrapes, clock):
@@ -109,6 +119,60 @@ def test_a_missed_deadline_is_counted_as_a_failure_and_by_itself(open_app, scrap
     assert found["jobs_failed_total"] == {("TIMEOUT", "p"): 1}
 
 
+def waiting_app(open_app, **options) -> Holdfast:
+    pipeline = Pipeline("p")
+    pipeline.stage(name="one")(lambda job: Wait())
+    return open_app(pipeline, **options)
+
+
+def late_results(counted) -> dict[tuple, float]:
+    return counted.samples(Scope.FLEET).get("holdfast_late_results_total", {})
+
+
+@pytest.mark.parametrize("swept", [False, True], ids=["before the sweeper", "after the sweeper"])
+def test_a_result_after_the_deadline_is_counted_once(open_app, scrapes, clock, swept):
+    app = waiting_app(open_app)
+    counted = scrapes(app)
+    job = app.submit("p", deadline=60)
+    run_inline(app)
+    clock.advance(61)
+    if swept:
+        run_inline(app)
+    app.answer(job.id, "late")
+    app.answer(job.id, "later")
+    run_inline(app)
+
+    assert job.get().late_result == "late"
+    assert late_results(counted) == {("p",): 1}
+
+
+def test_neither_a_result_in_time_nor_one_after_a_cancel_counts_as_late(open_app, scrapes, clock):
+    app = waiting_app(open_app)
+    counted = scrapes(app)
+    in_time, cancelled = app.submit("p", deadline=60), app.submit("p", deadline=60)
+    run_inline(app)
+    clock.advance(60)
+    app.answer(in_time.id, 1)
+    app.cancel(cancelled.id, by="ada")
+    clock.advance(10)
+    app.answer(cancelled.id, 1)
+
+    assert app.history(cancelled.id)[-1].event == "late"
+    assert late_results(counted) == {}
+
+
+def test_a_deadline_without_a_result_is_no_late_result(open_app, scrapes, clock):
+    app = waiting_app(open_app)
+    counted = scrapes(app)
+    job = app.submit("p", deadline=60)
+    run_inline(app)
+    clock.advance(61)
+    run_inline(app)
+
+    assert job.get().error["error_class"] == "TIMEOUT"
+    assert late_results(counted) == {}
+
+
 def test_a_job_that_is_refused_is_counted_as_a_failure_and_leaves_no_letter(open_app, scrapes):
     app = open_app(pipeline_of(Script(then=1)))
     counted = scrapes(app)
@@ -121,23 +185,38 @@ def test_a_job_that_is_refused_is_counted_as_a_failure_and_leaves_no_letter(open
     assert found.get("holdfast_attempts_total", {}) == {}
 
 
-def test_breakers_are_told_with_the_time_they_were_open(open_app, scrapes, clock):
-    app = open_app(pipeline_of(Script(then=1), calls=Upstream("gateway")))
-    counted = scrapes(app)
+def open_seconds(app, scrapes) -> dict[tuple, float]:
+    """Scrape as a process does that has only just started."""
+    return scrapes(app).samples(Scope.FLEET).get("holdfast_breaker_open_seconds_total", {})
+
+
+def test_the_time_breakers_were_open_is_exact_whichever_process_is_scraped_and_when(
+    open_app, scrapes, clock
+):
+    pipeline = pipeline_of(Script(then=1), calls=Upstream("gateway"))
+    app = open_app(pipeline)
     app.submit("p")
-    closed = counted.samples(Scope.FLEET)
+    before = scrapes(app)
+    closed = before.samples(Scope.FLEET)
     app.upstreams.force_open("gateway", by="ada", reason="maintenance")
-    counted.samples(Scope.FLEET)
     clock.advance(30)
-    opened = counted.samples(Scope.FLEET)
+    opened = before.samples(Scope.FLEET)
+    assert open_seconds(app, scrapes) == {("gateway",): 30}
+    clock.advance(12.5)
     app.upstreams.reset("gateway", by="ada")
     clock.advance(30)
-    after = counted.samples(Scope.FLEET)
 
     assert closed["holdfast_breaker_state"] == {("gateway",): 0}
     assert opened["holdfast_breaker_state"] == {("gateway",): 2}
     assert opened["holdfast_breaker_open_seconds_total"] == {("gateway",): 30}
-    assert after["holdfast_breaker_open_seconds_total"] == {("gateway",): 30}
+    assert open_seconds(app, scrapes) == {("gateway",): 42.5}
+    assert open_seconds(open_app(pipeline), scrapes) == {("gateway",): 42.5}
+    app.upstreams.force_open("gateway", by="ada", reason="again")
+    clock.advance(1)
+    app.upstreams.force_closed("gateway", by="ada", reason="over")
+    clock.advance(1)
+    after = before.samples(Scope.FLEET)
+    assert after["holdfast_breaker_open_seconds_total"] == {("gateway",): 43.5}
     assert after["holdfast_breaker_state"] == {("gateway",): 0}
 
 

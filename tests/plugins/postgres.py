@@ -81,11 +81,18 @@ def missing_server(reason: str) -> NoReturn:
 
 
 @pytest.fixture(scope="session")
-def postgres_databases(pytestconfig: pytest.Config) -> Iterator[DisposableDatabases]:
-    """Makes databases on the shared server: `.fresh(template=…)`, `.template(purpose, build=…)`."""
+def shared_postgres(pytestconfig: pytest.Config) -> SharedServer:
+    """The server of this run; tests that have none are skipped."""
     server = pytestconfig.stash[_SERVER].get()
     if server.missing:
         missing_server(server.missing)
+    return server
+
+
+@pytest.fixture(scope="session")
+def postgres_databases(shared_postgres: SharedServer) -> Iterator[DisposableDatabases]:
+    """Makes databases on the shared server: `.fresh(template=…)`, `.template(purpose, build=…)`."""
+    server = shared_postgres
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     databases = DisposableDatabases(server.url, label=worker, strategy=server.strategy)
     yield databases

@@ -22,10 +22,11 @@ def retries(policy):
 
 
 class Drive:
-    """A breaker driven call by call, by a worker alone."""
+    """A breaker driven call by call, by one worker of a fleet."""
 
-    def __init__(self, policy):
+    def __init__(self, policy, *, fleet=1):
         self.policy = policy
+        self.fleet = fleet
         self.now = NOW
         self.upstream = UpstreamState("gateway")
 
@@ -42,11 +43,11 @@ class Drive:
         self.upstream = self.upstream if decided is None else decided
         return decided is not None
 
-    def calls(self, how):
+    def calls(self, how, *, worker="w"):
         """Tell how calls ended, one by one: `.` was fine, `x` failed."""
         for each in how:
             run = (1, 0) if each == "." else (0, 1)
-            self.meet(Observed("w", self.upstream.generation, (run,)))
+            self.meet(Observed(worker, self.upstream.generation, (run,), self.fleet))
         return self.gate
 
     def begin_trials(self, wanted):

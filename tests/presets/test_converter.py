@@ -46,8 +46,8 @@ class TestConverter:
     def test_a_single_attempt_may_be_asked_for(self):
         assert added_jitter({"RETRY_MAX_ATTEMPTS": "1"}).exhausted(1)
 
-    def test_an_empty_environment_gives_the_defaults(self):
-        assert added_jitter({}) == ADDED_JITTER
+    def test_an_empty_environment_or_variable_gives_the_defaults(self):
+        assert added_jitter({}) == added_jitter({"RETRY_MAX_ATTEMPTS": " "}) == ADDED_JITTER
 
     @pytest.mark.parametrize(
         ("variable", "value"),
@@ -55,7 +55,6 @@ class TestConverter:
             ("RETRY_MAX_ATTEMPTS", "0"),
             ("RETRY_MAX_ATTEMPTS", "-1"),
             ("RETRY_MAX_ATTEMPTS", "three"),
-            ("RETRY_MAX_ATTEMPTS", ""),
             ("RETRY_MAX_ATTEMPTS", "10001"),
             ("RETRY_MAX_ATTEMPTS", "3.0"),
             ("RETRY_MAX_ATTEMPTS", "9" * 5_000),
@@ -93,6 +92,42 @@ class TestConverter:
     def test_fewer_than_20_calls_or_9_of_20_open_nothing(self):
         assert Drive(HOLD_QUEUE).calls("x" * 19) == "closed"
         assert Drive(HOLD_QUEUE).calls("x" * 9 + "." * 11) == "closed"
+
+    @pytest.mark.parametrize("policy", [HOLD_QUEUE, OVER_MINUTES, OVER_MINUTES_FAIL_FAST])
+    def test_it_does_not_matter_which_workers_made_the_calls(self, policy):
+        drive = Drive(policy, fleet=8)
+
+        assert drive.calls("x" + "." * 10 + "x" * 8) == "closed"
+        assert drive.calls("x") == "open"
+
+    def test_failures_of_several_workers_are_wanted_where_that_is_set(self):
+        drive = Drive(hold_queue({"CIRCUIT_MIN_WORKERS": "2"}), fleet=8)
+
+        assert drive.calls("x" + "." * 10 + "x" * 9) == "closed"
+        assert drive.calls("x", worker="another") == "open"
+
+    @pytest.mark.parametrize(
+        ("window", "seconds"), [("1m", 60), ("90s", 90), ("2m", 120), ("5m", 300), ("1h", 3600)]
+    )
+    def test_its_window_may_be_a_time(self, window, seconds):
+        policy = hold_queue({"CIRCUIT_WINDOW": window})
+        drive = Drive(policy)
+
+        assert (policy.over_seconds, policy.over_calls) == (seconds, None)
+        assert drive.calls("x" + "." * 5 + "x" * 3) == "closed"
+        drive.wait(seconds - 1)
+        assert drive.calls("x") == "open"
+        again = Drive(policy)
+        again.calls("x" * 9)
+        again.wait(seconds * 2)
+        assert again.calls("x" + "." * 9) == "closed"
+
+    def test_how_many_calls_a_rate_needs_may_be_set(self):
+        few = Drive(hold_queue({"CIRCUIT_WINDOW": "2m", "CIRCUIT_MIN_CALLS": "3"}))
+
+        assert few.calls("xx") == "closed"
+        assert few.calls("x") == "open"
+        assert Drive(hold_queue({"CIRCUIT_MIN_CALLS": "4"})).calls("x..x") == "open"
 
     def test_its_breaker_recovers_by_itself_after_30_s(self):
         drive = Drive(HOLD_QUEUE)
@@ -136,6 +171,12 @@ class TestConverter:
             ("CIRCUIT_WINDOW", "0"),
             ("CIRCUIT_WINDOW", "1001"),
             ("CIRCUIT_WINDOW", "twenty"),
+            ("CIRCUIT_WINDOW", "0s"),
+            ("CIRCUIT_WINDOW", "2h"),
+            ("CIRCUIT_WINDOW", "2 m"),
+            ("CIRCUIT_MIN_CALLS", "0"),
+            ("CIRCUIT_MIN_CALLS", "21"),
+            ("CIRCUIT_MIN_WORKERS", "0"),
             ("CIRCUIT_FAIL_THRESHOLD", "0"),
             ("CIRCUIT_FAIL_THRESHOLD", "50"),
             ("CIRCUIT_FAIL_THRESHOLD", "50%"),

@@ -206,6 +206,7 @@ class Crew:
             chance=self.chance,
             clock=clock,
             every_us=SECOND_US,
+            deadlines_every_us=SECOND_US,
             lease_us=LEASE_US,
             knows=lambda route: self.claimer.runs(route.pipeline, route.stage, now=clock.now()),
         )
@@ -236,7 +237,7 @@ class Crew:
         return self.reporter.tick(now) - now
 
     def sweep(self) -> None:
-        self.sweeper.tick(self.clock.now())
+        self.sweeper.sweep(self.clock.now())
 
     def renew(self) -> int:
         now = self.clock.now()

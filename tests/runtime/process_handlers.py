@@ -39,6 +39,11 @@ def result_of(job, report: int):
 
 
 @pipeline.stage(runs="process")
+def call_upstream(job):
+    job.answered(202)
+
+
+@pipeline.stage(runs="process")
 def segfault(job):
     ctypes.string_at(0)
 

@@ -129,11 +129,11 @@ def test_jobs_nobody_can_run_are_pointed_out(open_app, caplog):
     both, app = open_app(foreign, known), open_app(known)
     both.submit(foreign)
     crew = Crew(app)
-    crew.sweep()
+    crew.sweeper.tick(crew.clock.now())
 
     assert "wait for a worker" not in caplog.text
     crew.clock.advance(61)
-    crew.sweep()
+    crew.sweeper.tick(crew.clock.now())
     assert "1 jobs wait for a worker that knows stage 'one' of pipeline 'foreign'" in caplog.text
 
 

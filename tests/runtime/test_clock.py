@@ -56,6 +56,15 @@ def test_it_asks_the_store_once_and_then_tells_the_time_by_itself():
     assert machine.reads == 3
 
 
+def test_a_reading_taken_before_is_an_instant_of_the_store_as_it_was_then():
+    machine = Machine(offset_us=7_000_000)
+    reading_s = machine.monotonic_us / 1_000_000
+    then = machine.true_time()
+    machine.monotonic_us += 2_500_000
+
+    assert machine.clock().instant_of(reading_s) == then
+
+
 def test_it_follows_a_store_whose_clock_drifts():
     machine = Machine(offset_us=0)
     clock = machine.clock()

@@ -129,7 +129,8 @@ def test_a_job_that_is_about_to_be_due_by_its_clock_is_waited_for(bench: Bench):
     told = bench.submit(1, delay=APART_US / SECOND_US / 2)
     due_at = bench.row(told[0]).run_at
 
-    assert bench.run(told) < 2.0
+    bench.run(told)
+
     assert bench.states(told) == [JobState.COMPLETE]
     assert bench.row(told[0]).started_at >= due_at
 

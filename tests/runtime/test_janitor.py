@@ -12,7 +12,7 @@ from holdfast.errors import StoreUnavailable
 from holdfast.runtime.clock import Chance, monotonic_s, sleep_s
 from holdfast.runtime.janitor import EVERY_US, FEWEST, PAUSE_S, SLOW_S, Janitor, Walk
 from holdfast.store.retention import BATCH, Batch, Place, Section
-from holdfast.testing import Script, run_inline
+from holdfast.testing import Script
 from tests.runtime.crew import FaultyStore, pipeline_of
 
 
@@ -186,18 +186,6 @@ def test_by_hand_everything_old_goes_at_once_and_batches_are_told(app, clock):
     assert app.purge(told=told.append) == {"jobs": BATCH + 5}
     assert app.jobs() == []
     assert sum(batch.removed.get("jobs", 0) for batch in told) == BATCH + 5
-
-
-def test_a_key_is_free_again_when_its_job_is_gone(app, clock):
-    first = app.submit("p", {"n": 1}, key="k")
-    run_inline(app)
-    clock.advance(8 * DAY_S)
-    app.purge()
-    second = app.submit("p", {"n": 2}, key="k")
-
-    assert second.created
-    assert second.id != first.id
-    assert app.results(second.id) == {}
 
 
 def _until(holds):

@@ -10,7 +10,13 @@ from holdfast.core.event import DeadlinePassed, Done, Failed, Interrupted
 from holdfast.core.failure import STAGE_TIMEOUT
 from holdfast.core.instant import Instant
 from holdfast.runtime.attempt import Fate
-from holdfast.runtime.lanes.loop_lane import ABANDON_S, BLOCKED_S, TICK_US, LoopLane
+from holdfast.runtime.lanes.loop_lane import (
+    ABANDON_S,
+    BLOCKED_S,
+    MAX_BLOCKED_S,
+    TICK_US,
+    LoopLane,
+)
 from holdfast.testing.clock import START, ManualClock
 from tests.runtime.attempts import PATIENCE_S, Desk, attempt_of
 
@@ -22,7 +28,13 @@ def desk():
 
 @pytest.fixture
 def lane(desk):
-    lane = LoopLane(limit=2, clock=ManualClock(), report=desk.report, report_late=desk.report_late)
+    lane = LoopLane(
+        limit=2,
+        clock=ManualClock(),
+        report=desk.report,
+        report_late=desk.report_late,
+        on_fatal=pytest.fail,
+    )
     yield lane
     lane.close()
 
@@ -166,14 +178,15 @@ def test_waiting_attempts_are_handed_back(lane, desk):
 
 
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
-def test_an_exit_in_a_handler_is_no_failure_and_ends_nothing_else(lane, desk, error):
+def test_a_handler_that_stops_itself_has_failed_and_ends_nothing_else(lane, desk, error):
     async def leave(job):
         raise error
 
     lane.start([attempt_of(leave), attempt_of(nothing)])
 
     events = [reported.event for reported in desk.wait_for(2)]
-    assert isinstance(events[0], Interrupted)
+    assert isinstance(events[0], Failed)
+    assert events[0].failure.error_class == "HANDLER_STOPPED"
     assert events[1] == Done("null")
 
 
@@ -235,12 +248,50 @@ def test_a_handler_that_blocks_the_loop_is_given_up_and_pointed_out(lane, desk, 
     attempt.ends_at_s -= 60 + ABANDON_S
     lane._answered_s -= BLOCKED_S
     lane.tick(START)
-    lane.tick(START)
 
     [reported] = desk.wait_for(1)
     assert reported.event == Failed(STAGE_TIMEOUT)
     assert caplog.text.count("the event loop has been blocked") == 1
     let_go.set()
+
+
+@pytest.mark.parametrize("timeout", [60, None])
+def test_a_handler_that_blocks_the_loop_for_good_ends_its_worker(desk, timeout):
+    fatal: list[str] = []
+    lane = LoopLane(
+        limit=2,
+        clock=ManualClock(),
+        report=desk.report,
+        report_late=desk.report_late,
+        on_fatal=fatal.append,
+    )
+    let_go, entered = threading.Event(), threading.Event()
+
+    async def neighbour(job):
+        await asyncio.Event().wait()
+
+    async def blocking(job):
+        entered.set()
+        let_go.wait(PATIENCE_S)
+
+    attempts = [attempt_of(neighbour), attempt_of(blocking, timeout=timeout), attempt_of(nothing)]
+    lane.start(attempts)
+    assert entered.wait(PATIENCE_S)
+    blocker = attempts[1]
+    if timeout:
+        blocker.ends_at_s -= timeout + ABANDON_S
+    lane._answered_s -= MAX_BLOCKED_S if timeout is None else BLOCKED_S
+    lane.tick(START)
+    assert fatal == []
+    lane.tick(START)
+
+    events = {id(reported.attempt): reported.event for reported in desk.wait_for(3)}
+    assert events[id(blocker)] == (Failed(STAGE_TIMEOUT) if timeout else Interrupted())
+    assert events[id(attempts[0])] == events[id(attempts[2])] == Interrupted()
+    assert len(fatal) == 1
+    assert lane.load() == 0
+    let_go.set()
+    lane.close()
 
 
 def test_a_loop_that_answers_is_not_blocked(lane, caplog):
@@ -254,7 +305,13 @@ def test_a_loop_that_answers_is_not_blocked(lane, caplog):
 
 
 def test_closing_ends_what_handlers_left_behind(desk):
-    lane = LoopLane(limit=1, clock=ManualClock(), report=desk.report, report_late=desk.report_late)
+    lane = LoopLane(
+        limit=1,
+        clock=ManualClock(),
+        report=desk.report,
+        report_late=desk.report_late,
+        on_fatal=pytest.fail,
+    )
     ended = threading.Event()
 
     async def background():
@@ -276,7 +333,13 @@ def test_closing_ends_what_handlers_left_behind(desk):
 
 
 def test_closing_tells_how_many_handlers_could_not_be_ended(desk):
-    lane = LoopLane(limit=1, clock=ManualClock(), report=desk.report, report_late=desk.report_late)
+    lane = LoopLane(
+        limit=1,
+        clock=ManualClock(),
+        report=desk.report,
+        report_late=desk.report_late,
+        on_fatal=pytest.fail,
+    )
     entered = threading.Event()
 
     async def stubborn(job):
@@ -297,7 +360,9 @@ def test_closing_tells_how_many_handlers_could_not_be_ended(desk):
 
 def test_a_look_at_a_lane_that_was_closed_does_no_harm(desk):
     clock = ManualClock()
-    lane = LoopLane(limit=1, clock=clock, report=desk.report, report_late=desk.report_late)
+    lane = LoopLane(
+        limit=1, clock=clock, report=desk.report, report_late=desk.report_late, on_fatal=pytest.fail
+    )
     lane.close()
 
     assert lane.tick(clock.now()) == clock.now() + TICK_US

@@ -22,7 +22,11 @@ def desk():
 @pytest.fixture
 def lane(desk):
     lane = LoopLane(
-        limit=LIMIT, clock=ManualClock(), report=desk.report, report_late=desk.report_late
+        limit=LIMIT,
+        clock=ManualClock(),
+        report=desk.report,
+        report_late=desk.report_late,
+        on_fatal=pytest.fail,
     )
     yield lane
     lane.close()

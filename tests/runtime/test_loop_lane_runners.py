@@ -21,7 +21,13 @@ def desk():
 
 @pytest.fixture
 def lane(desk):
-    lane = LoopLane(limit=2, clock=ManualClock(), report=desk.report, report_late=desk.report_late)
+    lane = LoopLane(
+        limit=2,
+        clock=ManualClock(),
+        report=desk.report,
+        report_late=desk.report_late,
+        on_fatal=pytest.fail,
+    )
     yield lane
     lane.close()
 
@@ -79,7 +85,13 @@ def test_whoever_waits_is_seen_to_while_others_that_do_not_wait_come_one_after_t
         sum(range(1_000))  # so that all of them together take many turns
         next(numbers)
 
-    lane = LoopLane(limit=2, clock=ManualClock(), report=desk.report, report_late=desk.report_late)
+    lane = LoopLane(
+        limit=2,
+        clock=ManualClock(),
+        report=desk.report,
+        report_late=desk.report_late,
+        on_fatal=pytest.fail,
+    )
     lane.start([attempt_of(waits), *(attempt_of(quick) for _ in range(20 * MANY))])
     desk.wait_for(20 * MANY + 1)
     lane.close()
@@ -99,7 +111,13 @@ def test_an_attempt_that_cannot_be_reported_keeps_no_other_from_beginning(desk):
     async def quick(job):
         pass
 
-    lane = LoopLane(limit=2, clock=ManualClock(), report=report, report_late=desk.report_late)
+    lane = LoopLane(
+        limit=2,
+        clock=ManualClock(),
+        report=report,
+        report_late=desk.report_late,
+        on_fatal=pytest.fail,
+    )
     lane.start([attempt_of(quick) for _ in range(3)])
 
     assert len(desk.wait_for(2)) == 2

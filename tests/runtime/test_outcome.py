@@ -12,7 +12,7 @@ from holdfast import GiveUp, JobState, Pipeline, Retry, RetryLater, Rule, Verdic
 from holdfast.core.event import Done, Failed, Interrupted, Snoozed, Suspended
 from holdfast.core.failure import MAX_MESSAGE_LENGTH, Failure
 from holdfast.runtime.attempt import Fate
-from holdfast.runtime.outcome import SELF_STOPPED_AFTER_US, event_of
+from holdfast.runtime.outcome import event_of
 from holdfast.secrecy import keep_secret
 from holdfast.testing import Script, run_inline
 from holdfast.testing.clock import START
@@ -113,19 +113,11 @@ def test_giving_up_is_a_failure_with_the_handlers_own_word():
 @pytest.mark.parametrize(
     "error", [asyncio.CancelledError(), KeyboardInterrupt(), SystemExit(1), GeneratorExit()]
 )
-def test_an_exit_is_never_a_failure(error):
-    assert event_of_error(error) == Interrupted(SELF_STOPPED_AFTER_US)
+def test_a_handler_that_stops_itself_has_failed(error):
+    failure = event_of_error(error).failure
 
-
-def test_a_handler_that_exits_again_and_again_is_called_ever_more_slowly():
-    attempt = attempt_of(lambda job: None)
-    delays = []
-    for count in (0, 1, 2, 1000):
-        attempt.job = attempt.job._replace(interruptions=count)
-        delays.append(event_of(attempt, None, SystemExit(), now=START).after_us)
-
-    assert delays == sorted(set(delays))
-    assert delays[-1] < 10 * 60 * 1_000_000
+    assert (failure.error_class, failure.retryable) == ("HANDLER_STOPPED", True)
+    assert failure.exception_type == type(error).__name__ or "CancelledError" in failure.stack
 
 
 def test_the_rules_of_a_stage_go_before_those_of_the_engine():

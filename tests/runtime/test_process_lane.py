@@ -88,6 +88,10 @@ def test_a_handler_runs_elsewhere_with_all_it_asks_for(lane, desk):
     assert lane.load() == 0
 
 
+def test_what_the_upstream_answered_comes_back_from_the_child(lane, desk):
+    assert run(lane, desk, attempt("call_upstream")) == [Done("null", http_status=202)]
+
+
 def test_earlier_results_reach_the_child(lane, desk):
     assert run(lane, desk, attempt("result_of", checkpoints={"report": "41"})) == [Done("42")]
 
@@ -169,11 +173,11 @@ def test_a_handler_can_postpone_itself_or_wait(lane, desk):
 
 
 @pytest.mark.parametrize("kind", ["exit", "interrupt", "cancel"])
-def test_an_exit_is_no_failure(lane, desk, kind):
+def test_a_handler_that_stops_itself_has_failed(lane, desk, kind):
     [event] = run(lane, desk, attempt("raise_what_is_asked", {"kind": kind}))
 
-    assert isinstance(event, Interrupted)
-    assert event.after_us >= 1_000_000
+    assert isinstance(event, Failed)
+    assert (event.failure.error_class, event.failure.retryable) == ("HANDLER_STOPPED", True)
 
 
 @pytest.mark.parametrize("name", ["unserialisable", "enormous"])

@@ -5,14 +5,15 @@ import pytest
 from holdfast import Holdfast, JobState, Submit, Wait
 from holdfast.core.decision import Kind
 from holdfast.core.event import CancelRequested
-from holdfast.core.instant import SECOND_US
+from holdfast.core.instant import SECOND_US, Instant
 from holdfast.errors import StaleRevision, StoreUnavailable
 from holdfast.runtime import settle, sweeper
 from holdfast.runtime.announce import Announcer
 from holdfast.runtime.clock import Chance
 from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.sweeper import ANSWER_GRACE_US, Sweeper
 from holdfast.testing import ManualClock, Script
-from tests.runtime.crew import Crew, pipeline_of
+from tests.runtime.crew import LEASE_US, Crew, pipeline_of
 
 
 def kinds_of(app: Holdfast, job_id: str) -> list[Kind]:
@@ -218,10 +219,88 @@ def test_leases_are_spared_while_the_stores_clock_has_just_been_set(open_app):
 def test_it_sweeps_again_after_its_interval_spread_a_little(app):
     crew = Crew(app)
 
-    waits = {crew.sweeper.tick(crew.clock.now()) - crew.clock.now() for _ in range(20)}
+    waits = set()
+    for _ in range(20):
+        waits.add(crew.sweeper.tick(crew.clock.now()) - crew.clock.now())
+        crew.clock.advance(1.25)
 
     assert all(0.75 * SECOND_US <= wait <= 1.25 * SECOND_US for wait in waits)
     assert len(waits) > 10
+
+
+def paced(app: Holdfast, crew: Crew, **options: int) -> Sweeper:
+    """A sweeper with paces of its own."""
+    return Sweeper(
+        crew.store,
+        settler=settle.Settler(
+            crew.store, plans=PlanCache(crew.store), chance=Chance(1), announcer=app.announcer
+        ),
+        chance=Chance(1),
+        clock=crew.clock,
+        lease_us=LEASE_US,
+        **{"every_us": SECOND_US, "deadlines_every_us": SECOND_US, **options},
+    )
+
+
+def test_deadlines_and_leases_are_looked_for_each_at_their_own_pace(open_app):
+    app = open_app(pipeline_of(Script(Wait(timeout=40), Wait(), then=1)))
+    crew = Crew(app, limit=1)
+    unanswered, overdue = app.submit("p"), app.submit("p", deadline=40)
+    crew.work()
+    crew.work()
+    lost = app.submit("p")
+    crew.claim()
+    slow = paced(app, crew, deadlines_every_us=60 * SECOND_US)
+    slow.tick(crew.clock.now())
+    crew.clock.advance(41)
+    slow.tick(crew.clock.now())
+
+    assert [job.get().state for job in (lost, unanswered)] == ["queued", "queued"]
+    assert overdue.get().state == "waiting"
+    crew.clock.advance(60 * 1.25 - 41)
+    slow.tick(crew.clock.now())
+    assert overdue.get().error["error_class"] == "TIMEOUT"
+
+
+def test_leases_may_be_reclaimed_more_slowly_than_deadlines(app):
+    crew = Crew(app, limit=1)
+    lost, overdue = app.submit("p"), app.submit("p", deadline=40)
+    crew.claim()
+    slow = paced(app, crew, every_us=60 * SECOND_US)
+    slow.tick(crew.clock.now())
+    crew.clock.advance(41)
+    slow.tick(crew.clock.now())
+
+    assert (lost.get().state, overdue.get().state) == ("processing", "failed")
+
+
+def test_the_pace_survives_a_clock_that_is_set_back(app):
+    crew = Crew(app)
+    sweeping = paced(app, crew, deadlines_every_us=60 * SECOND_US)
+    job = app.submit("p", deadline=10)
+    now = crew.clock.now()
+    sweeping.tick(Instant(now + 3600 * SECOND_US))
+    assert job.get().state == "failed"
+
+    other = app.submit("p", deadline=10)
+    sweeping.tick(Instant(now + 11 * SECOND_US))
+
+    assert other.get().state == "failed"
+
+
+def test_an_answer_received_in_time_is_left_a_moment_to_be_written(open_app):
+    app = open_app(pipeline_of(Script(Wait(), Wait(timeout=60), then=1)))
+    crew = Crew(app, limit=2)
+    overdue, unanswered = app.submit("p", deadline=60), app.submit("p")
+    crew.work()
+    patient = paced(app, crew, grace_us=ANSWER_GRACE_US)
+    crew.clock.advance(60.2)
+    patient.sweep(crew.clock.now())
+    assert [job.get().state for job in (overdue, unanswered)] == ["waiting", "waiting"]
+
+    crew.clock.advance(0.1)
+    patient.sweep(crew.clock.now())
+    assert [job.get().state for job in (overdue, unanswered)] == ["failed", "queued"]
 
 
 def test_an_event_is_decided_again_while_others_change_the_job(app):

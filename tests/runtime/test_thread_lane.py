@@ -180,13 +180,14 @@ def test_waiting_attempts_are_handed_back(lane, desk, gate):
 
 
 @pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, GeneratorExit])
-def test_an_exit_in_a_handler_is_no_failure_and_ends_no_thread(lane, desk, error):
+def test_a_handler_that_exits_has_failed_and_ends_no_thread(lane, desk, error):
     def leave(job):
         raise error
 
     lane.start([attempt_of(leave) for _ in range(5)])
 
-    assert all(isinstance(reported.event, Interrupted) for reported in desk.wait_for(5))
+    failures = [reported.event.failure for reported in desk.wait_for(5)]
+    assert [failure.error_class for failure in failures] == ["HANDLER_STOPPED"] * 5
     assert lane.load() == 0
 
 

@@ -1,6 +1,7 @@
 """A whole worker, with its threads, on a real clock: it finishes or hands back all it took."""
 
 import asyncio
+import json
 import threading
 from collections import defaultdict
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from tests.runtime.process_handlers import pipeline as processes
 from tests.store.conftest import script_by_hand
 
 # Nothing here waits for a poll: what is due is announced, or looked up.
-QUICK = {"poll": 60, "sweep": 0.05, "lease": 20, "grace": PATIENCE_S}
+QUICK = {"poll": 60, "sweep": 0.05, "deadline_check": 0.05, "lease": 20, "grace": PATIENCE_S}
 
 
 DROP_FIGURES = {
@@ -79,6 +80,7 @@ def test_jobs_of_every_lane_run_to_their_end(open_real):
     assert app.verify() == []
     [row] = app.workers()
     assert (row.id, row.state) == (worker.id, "stopped")
+    assert set(json.loads(row.stages)) >= {"mixed/fetch", "mixed/double"}
 
 
 def test_a_job_in_a_process_runs_to_its_end(open_real):

@@ -7,6 +7,7 @@ from holdfast.runtime.relay import RelayOptions
 from holdfast.settings import DEFAULT_DATABASE_URL
 from tests.settings.loading import BROKER, TOKEN, URL, settings
 
+DIRECT_URL = "postgresql://shop:s3cret@db:5433/shop"
 SIGNING = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
@@ -22,6 +23,7 @@ def test_without_anything_given_the_defaults_hold(tmp_path: Path):
 def test_every_setting_has_a_variable(tmp_path: Path):
     environment = {
         "HOLDFAST_DATABASE_URL": URL,
+        "HOLDFAST_DATABASE_DIRECT_URL": DIRECT_URL,
         "HOLDFAST_APP": "shop.jobs:app",
         "HOLDFAST_SYSTEMS": "converter,grading",
         "HOLDFAST_HOST": "::1",
@@ -46,6 +48,7 @@ def test_every_setting_has_a_variable(tmp_path: Path):
         "HOLDFAST_LEASE": "1m",
         "HOLDFAST_POLL": "250ms",
         "HOLDFAST_SWEEP": "5",
+        "HOLDFAST_DEADLINE_CHECK": "10s",
         "HOLDFAST_GRACE": "0",
         "HOLDFAST_MAX_QUEUED": "10000",
         "HOLDFAST_KEEP_COMPLETE": "12h",
@@ -57,6 +60,7 @@ def test_every_setting_has_a_variable(tmp_path: Path):
         "HOLDFAST_KEEP_MESSAGES": "1d",
         "HOLDFAST_KEEP_INBOX": "14d",
         "HOLDFAST_KEEP_FIGURES": "30d",
+        "HOLDFAST_KEEP_KEYS": "365d",
         "HOLDFAST_BROKER_URL": BROKER,
         "HOLDFAST_EXCHANGE": "grading",
         "HOLDFAST_REPLY_TO": "grades",
@@ -69,7 +73,7 @@ def test_every_setting_has_a_variable(tmp_path: Path):
 
     found = settings(tmp_path, environment)
 
-    assert found.database_url == URL
+    assert (found.database_url, found.database_direct_url) == (URL, DIRECT_URL)
     assert found.app == "shop.jobs:app"
     assert found.systems == ("converter", "grading")
     assert (found.host_names, found.https) == (("jobs.example.org", "*.example.com"), True)
@@ -83,7 +87,8 @@ def test_every_setting_has_a_variable(tmp_path: Path):
     assert (found.alert_debounce, found.alert_deadline_within) == (60, 600)
     worker = found.worker
     assert (worker.concurrency, worker.processes) == (32, 4)
-    assert (worker.lease, worker.poll, worker.sweep, worker.grace) == (60.0, 0.25, 5.0, 0.0)
+    assert (worker.lease, worker.poll, worker.grace) == (60.0, 0.25, 0.0)
+    assert (worker.sweep, worker.deadline_check) == (5.0, 10.0)
     assert (found.broker_url, found.exchange, found.reply_to) == (BROKER, "grading", "grades")
     assert found.relay == RelayOptions(
         batch_size=100, poll_interval=1.0, stale_threshold=300.0, publish_timeout=20.0, lease=60.0
@@ -98,6 +103,7 @@ def test_every_setting_has_a_variable(tmp_path: Path):
         deliveries=2_592_000,
         messages=86_400,
         inbox=1_209_600,
+        keys=31_536_000,
     )
     assert {name for name, _, _ in found.shown()} == {
         name.removeprefix("HOLDFAST_").lower() for name in environment
@@ -108,7 +114,8 @@ def test_every_setting_has_a_variable(tmp_path: Path):
 
 
 def test_the_settings_never_show_a_password(tmp_path: Path):
-    found = settings(tmp_path, {"HOLDFAST_DATABASE_URL": URL})
+    urls = {"HOLDFAST_DATABASE_URL": URL, "HOLDFAST_DATABASE_DIRECT_URL": DIRECT_URL}
+    found = settings(tmp_path, urls)
 
     assert "s3cret" not in repr(found)
     assert "s3cret" not in repr(list(found.shown()))

@@ -26,9 +26,10 @@ def test_the_knobs_of_the_systems_work_without_the_prefix(tmp_path: Path):
         },
     )
 
-    assert (found.worker.lease, found.worker.concurrency, found.worker.sweep) == (45.0, 3, 60.0)
+    assert (found.worker.lease, found.worker.concurrency) == (45.0, 3)
+    assert (found.worker.deadline_check, found.worker.sweep) == (60.0, 1.0)
     assert found.database_url == URL
-    assert found.origin("sweep") == ("environment", "TIMEOUT_CHECK_INTERVAL_MS")
+    assert found.origin("deadline_check") == ("environment", "TIMEOUT_CHECK_INTERVAL_MS")
 
 
 def test_the_prefixed_variable_wins_over_the_knob(tmp_path: Path):

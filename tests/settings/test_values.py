@@ -120,6 +120,7 @@ def test_a_bad_value_is_refused_with_its_variable_and_its_limit(
         ("HOLDFAST_LEASE", "2d", "from 0.1 to 86400 seconds"),
         ("WORKER_LEASE_TTL_SEC", "0", "from 0.1 to 86400 seconds"),
         ("TIMEOUT_CHECK_INTERVAL_MS", "1", "from 0.01 to 3600 seconds"),
+        ("HOLDFAST_SWEEP", "1ms", "from 0.01 to 3600 seconds"),
         ("HOLDFAST_CONCURRENCY", "0", "from 1 to 10000"),
     ],
 )

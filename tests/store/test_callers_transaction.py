@@ -12,9 +12,9 @@ import pytest
 from holdfast.core.ids import JobId
 from holdfast.core.job import JobState
 from holdfast.errors import StoreUnavailable, UsageError
-from holdfast.store.contract import Store, Twin
+from holdfast.store.contract import Store
 from holdfast.store.rows import as_stored
-from holdfast.testing.conformance.samples import claim, new_job, read, submitted
+from holdfast.testing.conformance.samples import a_twin, claim, new_job, read, submitted
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_a_taken_key_leaves_the_callers_rows_alone(
     answer = shared_store.insert([new_job(key="k")], connection=callers_connection)
     callers_connection.commit()
 
-    assert answer == [Twin(first, 1, None, JobState.QUEUED)]
+    assert answer == [a_twin(first, 1, None, JobState.QUEUED)]
     assert _orders(callers_connection) == 1
 
 
@@ -191,7 +191,7 @@ class TestSqliteConnection:
 
             (answer,) = file_store.insert([new_job(key="k")], connection=connection)
 
-            assert answer == Twin(first, 1, None, JobState.QUEUED)
+            assert answer == a_twin(first, 1, None, JobState.QUEUED)
             assert connection.execute("select 1").fetchone() == {"row": (1,)}
 
     def test_an_impossible_job_leaves_the_caller_free_to_go_on(

@@ -87,7 +87,7 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
     ),
     "untold": (
         lambda it: it.deliveries.untold(after="0", limit=5),
-        ("holdfast_delivery_untold", "delivery_untold"),
+        ("holdfast_delivery_at_rest", "delivery_at_rest"),
     ),
     "unchecked": (
         lambda it: it.deliveries.unchecked("mail", since=after(-9), until=NOW, limit=5),

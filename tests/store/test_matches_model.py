@@ -13,6 +13,7 @@ from holdfast.core.dead_letter import DeadLetter
 from holdfast.core.decision import Decision
 from holdfast.core.event import (
     Answered,
+    AnsweredFailure,
     CancelRequested,
     DeadlinePassed,
     Done,
@@ -20,6 +21,7 @@ from holdfast.core.event import (
     Failed,
     Interrupted,
     LeaseExpired,
+    ProgressNoted,
     Refused,
     RetryRequested,
     Snoozed,
@@ -84,6 +86,13 @@ EVENTS: dict[type[Event], st.SearchStrategy[Event]] = {
         st.just(Suspended()), st.builds(Suspended, seconds.map(lambda us: later(START, us)))
     ),
     Answered: st.builds(Answered, st.sampled_from(["one", "two", "three"]), documents),
+    AnsweredFailure: st.builds(AnsweredFailure, st.sampled_from(["one", "two", "three"]), failures),
+    ProgressNoted: st.builds(
+        ProgressNoted,
+        st.sampled_from(["one", "two", "three"]),
+        st.sampled_from(['half "done"', "é"]),
+        st.one_of(st.none(), st.integers(0, 100)),
+    ),
     WaitExpired: st.just(WaitExpired()),
     CancelRequested: st.builds(
         CancelRequested, st.just("ada"), st.sampled_from([None, "why, {not}?"])
@@ -165,7 +174,8 @@ class StoreMachine(RuleBasedStateMachine):
             assert (answer is None) == (twin is None)
             if twin is not None and answer is not None:
                 expected = (twin.id, 1, self.fingerprints[twin.id], twin.state)
-                assert tuple(answer) == expected
+                assert tuple(answer)[:4] == expected
+                assert answer[4:6] == (twin.created_at, twin.finished_at)
         if twin is None:
             self.jobs[new.id] = as_stored(new)
             self.fingerprints[new.id] = payload

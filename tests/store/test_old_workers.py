@@ -10,7 +10,7 @@ from holdfast.store.postgres.connection import Connections
 from holdfast.store.postgres.migrations import PostgresDialect
 from holdfast.store.sqlite.connection import Database
 from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect
-from holdfast.testing.conformance.samples import NOW, PLAN, next_id
+from holdfast.testing.conformance.samples import NOW, PLAN, new_job, next_id
 from tests.store.conftest import by_hand
 
 BEFORE_THE_SURFACES = 3
@@ -43,18 +43,94 @@ RECORD = (
 )
 
 
+BEFORE_THE_LOG = 9
+
+OLD_DELIVERY = (
+    "insert into {delivery} (id, subject, recipient, version, provider, token, message, created_at,"
+    " job_id, stage, required, run_at, updated_at) values ('%(id)s', '%(id)s', 'ada@example.org',"
+    " 1, 'mail', 't', '{{}}', %(now)s, '%(id)s', 'notify', 1, %(now)s, %(now)s)"
+)
+OLD_SEND = (
+    "update {delivery} set revision = revision + 1, state = 'sending', attempts = 1,"
+    " began_at = %(now)s, updated_at = %(now)s where id = '%(id)s'"
+)
+OLD_DOUBT = (
+    "update {delivery} set revision = revision + 1, state = 'unknown', error_class = 'NETWORK',"
+    " error = '{{}}', updated_at = %(now)s where id = '%(id)s'"
+)
+OLD_UNTOLD = (
+    "select distinct job_id from {delivery} where job_told = 0 and job_id > ''"
+    " and state in ('sent', 'failed') order by job_id limit 10"
+)
+
+
+def migrated(url: str, count: int) -> str:
+    """Bring a database to where so many migrations leave it."""
+    if url.startswith("sqlite:"):
+        database = Database(url)
+        runner.migrate(SqliteDialect(database, lambda: 0), MIGRATIONS[:count])
+        database.close()
+    else:
+        with Connections(url, name="test", size=1).connect() as connection:
+            runner.migrate(PostgresDialect(connection), postgres_migrations.MIGRATIONS[:count])
+    return url
+
+
+def test_an_old_courier_goes_on_beside_one_that_keeps_a_log(
+    empty_database_url: str, open_store
+) -> None:
+    url = migrated(empty_database_url, BEFORE_THE_LOG)
+    before, after_ = ({"id": next_id(), "now": NOW} for _ in range(2))
+    for statement in (OLD_DELIVERY, OLD_SEND, OLD_DOUBT):
+        by_hand(url, statement % before)
+    store: Store = open_store(url)
+    store.migrate()
+    for statement in (OLD_DELIVERY, OLD_SEND):
+        by_hand(url, statement % after_)
+
+    found = [store.deliveries.get(each["id"]) for each in (before, after_)]
+    assert [each.state.value for each in found] == ["unknown", "sending"]
+    assert [each.doubted_at for each in found] == [None, None]
+    assert store.deliveries.attempts([before["id"]]) == {before["id"]: []}
+    assert store.deliveries.untold(after="", limit=5) == [before["id"]]
+    assert by_hand(url, OLD_UNTOLD) == []
+
+
+BEFORE_THE_KEYS = 11
+OLD_KEYED_JOB = (
+    "insert into {job} (id, pipeline, plan, queue, priority, owner, key, version, payload,"
+    " created_at, stage, run_at, updated_at)"
+    " values ('%(id)s', 'letters', '%(plan)s', 'default', 1, 'ada', '%(id)s', 1, '1', %(now)s,"
+    " 'draft', %(now)s, %(now)s) on conflict do nothing"
+)
+OLD_REMOVAL = (
+    "delete from {ledger} where job_id = '%(id)s'",
+    "delete from {job} where id = '%(id)s'",
+)
+
+
+def test_an_old_worker_goes_on_beside_one_that_keeps_keys(
+    empty_database_url: str, open_store
+) -> None:
+    url = migrated(empty_database_url, BEFORE_THE_KEYS)
+    values = {"id": next_id(), "now": NOW, "plan": PLAN.digest}
+    by_hand(url, OLD_KEYED_JOB % values)
+    store: Store = open_store(url)
+    store.migrate()
+    again = new_job(owner="ada", key=values["id"])
+
+    (twin,) = store.insert([again])
+    assert (twin.job_id, twin.removed_at) == (values["id"], None)
+    for statement in OLD_REMOVAL:
+        by_hand(url, statement % values)
+    assert store.insert([again]) == [None], "an old worker keeps no key"
+    by_hand(url, OLD_KEYED_JOB % {**values, "id": next_id()})
+
+
 @pytest.fixture
 def old_database(empty_database_url: str) -> str:
     """A database as the version before the surfaces left it."""
-    if empty_database_url.startswith("sqlite:"):
-        database = Database(empty_database_url)
-        runner.migrate(SqliteDialect(database, lambda: 0), MIGRATIONS[:BEFORE_THE_SURFACES])
-        database.close()
-    else:
-        with Connections(empty_database_url, name="test", size=1).connect() as connection:
-            known = postgres_migrations.MIGRATIONS[:BEFORE_THE_SURFACES]
-            runner.migrate(PostgresDialect(connection), known)
-    return empty_database_url
+    return migrated(empty_database_url, BEFORE_THE_SURFACES)
 
 
 def old_worker(url: str) -> str:
@@ -78,7 +154,7 @@ def test_an_old_worker_goes_on_after_the_schema_has_moved(old_database, open_sto
     assert [store.replays.get(one).owner for one in (first, second)] == [None, None]
     assert len(store.audit.latest(subject_kind="thing")) == 2
     [worker] = store.workers()
-    assert (worker.drain_asked_at, worker.drain_asked_by) == (None, None)
+    assert (worker.drain_asked_at, worker.drain_asked_by, worker.stages) == (None, None, None)
     assert store.verify(now=NOW) == []
 
 

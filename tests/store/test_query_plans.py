@@ -202,6 +202,10 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
         lambda it: it.store.insert([new_job(key="k-77", run_at=after(10**6))]),
         ("holdfast_job_key", "job_key"),
     ),
+    "insert of many": (
+        lambda it: it.store.insert([new_job(key=f"k-{number}") for number in range(70, 90)]),
+        ("holdfast_job_key", "job_key"),
+    ),
 }
 
 ALL_OF_A_STATE = {"find queued", "find processing", "find waiting", "count queued", "queues"}

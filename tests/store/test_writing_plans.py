@@ -1,37 +1,82 @@
-"""Many decisions are written in one statement, at a cost that grows with their number alone."""
+"""What a worker writes costs in proportion to it, whatever the server believes of its tables."""
 
-from typing import Any
+from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
 
-from holdfast.core.event import Done, Interrupted
-from holdfast.store.postgres.connection import Connections
+from holdfast.core.event import Done, Event, Failed, Interrupted
+from holdfast.core.job import Job
+from holdfast.core.lease import lease_of
 from holdfast.store.postgres.store import PostgresStore
-from holdfast.store.postgres.writes import write
-from holdfast.testing.conformance.samples import after, claim, decided, new_job
+from holdfast.testing.conformance.samples import (
+    LASTING_FAILURE,
+    LEASE_US,
+    PASSING_FAILURE,
+    WORKER,
+    after,
+    claim,
+    decided,
+    new_job,
+)
+from holdfast.testing.postgres_databases import DisposableDatabases
+from tests.store.conftest import left_alone
+from tests.store.test_query_plans import Crowd, reads
 
-MANY = 50
+MANY = 2_000
+FEW = 20
 
 
-class Explained(psycopg.Cursor[tuple[Any, ...]]):
-    """Runs statements to see how; what they return is how."""
-
-    def execute(self, query: Any, *args: Any, **options: Any) -> "Explained":
-        return super().execute(f"explain (analyze, timing off) {query}", *args, **options)
-
-
-@pytest.mark.parametrize("event", [Done('"drafted"'), Interrupted()], ids=["advance", "hand back"])
-def test_decisions_are_not_compared_with_each_other(postgres_url: str, event: object) -> None:
-    store = PostgresStore(postgres_url)
-    store.migrate()
-    store.insert([new_job() for _ in range(MANY)])
-    decisions = [decided(job, event, now=after(1)) for job in claim(store, limit=MANY)]
-    as_a_service = Connections(postgres_url, name="test", size=1, generic_plans=True)._options()
-
-    with psycopg.connect(postgres_url, cursor_factory=Explained, **as_a_service) as connection:
-        plan = "\n".join(write(connection, sorted(decisions)))
+@pytest.fixture(params=["never analyzed", "analyzed while empty", "analyzed"])
+def crowd(
+    postgres_databases: DisposableDatabases, request: pytest.FixtureRequest
+) -> Iterator[Crowd]:
+    """A worker's store with many jobs, of which the server believes what it learnt at that time."""
+    url = postgres_databases.fresh()
+    store = left_alone(PostgresStore(url, generic_plans=True, size=1), url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        if request.param == "analyzed while empty":
+            store.insert([new_job() for _ in range(FEW)])
+            connection.execute("delete from holdfast.job")
+            connection.execute("analyze")
+        store.insert([new_job() for _ in range(MANY)])
+        if request.param == "analyzed":
+            connection.execute("analyze")
+    yield Crowd(store, url, claim(store, limit=FEW))
     store.close()
+    postgres_databases.use_up(url)
 
-    assert f"rows={MANY} " in plan
-    assert "Removed by Join Filter" not in plan
+
+def outcome(event: Event, *, stage: str = "draft") -> Callable[[Crowd, list[Job]], object]:
+    def write(crowd: Crowd, jobs: list[Job]) -> object:
+        decisions = [decided(job._replace(stage=stage), event, now=after(1)) for job in jobs]
+        return crowd.store.apply(decisions)
+
+    return write
+
+
+def renew(crowd: Crowd, jobs: list[Job]) -> object:
+    leases = [lease_of(job) for job in jobs]
+    return crowd.store.renew(leases, holder=WORKER, lease_us=LEASE_US, now=after(1))
+
+
+WRITES: dict[str, Callable[[Crowd, list[Job]], object]] = {
+    "claim": lambda crowd, _: claim(crowd.store, limit=FEW),
+    "renew": renew,
+    "complete": outcome(Done('"sent"'), stage="send"),
+    "advance": outcome(Done('"drafted"')),
+    "hand back": outcome(Interrupted()),
+    "retry": outcome(Failed(PASSING_FAILURE)),
+    "fail": outcome(Failed(LASTING_FAILURE)),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_worker_reads_no_more_jobs_than_it_writes(crowd: Crowd, name: str) -> None:
+    write = WRITES[name]
+
+    read = reads(crowd, lambda: write(crowd, crowd.running))
+
+    entries = {index: count for index, count in read.items() if index.startswith("entries of ")}
+    assert read["scans of the table"] == 0
+    assert max(entries.values()) <= 4 * FEW, entries

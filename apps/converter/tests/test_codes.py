@@ -54,6 +54,23 @@ def test_an_error_class_that_is_a_code_stands_for_itself(code):
 @pytest.mark.parametrize(
     ("error_class", "code"),
     [
+        ("GW_UNAVAILABLE", "GW_5XX"),
+        ("NETWORK", "GW_5XX"),
+        ("PARSE_ERROR", "GW_4XX"),
+        ("VALIDATION_ERROR", "GW_4XX"),
+        ("INVALID_MAPPING", "GW_4XX"),
+        ("MEMORY_ERROR", "UNKNOWN"),
+        ("GW_MISCONFIGURED", "GW_5XX"),
+    ],
+)
+def test_what_operators_call_it_is_one_of_the_codes_to_users(error_class, code):
+    assert told_of(error_of(error_class, "at /srv/secret")).code == code
+    assert told_of(error_of(error_class, "at /srv/secret")).message == LINES[code]
+
+
+@pytest.mark.parametrize(
+    ("error_class", "code"),
+    [
         ("CIRCUIT_OPEN", "GW_5XX"),
         ("NETWORK", "GW_5XX"),
         ("STAGE_TIMEOUT", "GW_TIMEOUT"),

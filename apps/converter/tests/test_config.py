@@ -1,15 +1,36 @@
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from converter import config
 from converter.config import ConverterConfig
-from holdfast import BreakerMode, presets
+from converter.gateway.command import gateway
+from converter.gateway.options import PREFIX, VARIABLES
+from converter.sending import HighPriority
+from converter.storage import s3
+from converter.storage.open import S3_VARIABLES
+from holdfast import BreakerMode
 from holdfast.errors import InvalidSetting
 from holdfast.settings import Settings
+from holdfast.variables import OF_PROCESS, Variables
 
 read = ConverterConfig.from_environment
+WEBHOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+def described():
+    """The defaults that the page names, by variable."""
+    text = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    settings = text.partition("\n## Settings")[2]
+    rows = re.findall(r"^\| (`[A-Z].*?) \| (.*?) \|", settings, re.MULTILINE)
+    return {
+        name: default
+        for names, defaults in rows
+        for name, default in zip(
+            re.findall(r"`(\w+)`", names), defaults.replace("`", "").split(", "), strict=True
+        )
+    }
 
 
 def delays_s(retry, failures, *, roll):
@@ -104,6 +125,8 @@ def test_calls_are_let_through_gradually_for_no_longer_than_the_cooldown(cooldow
         ("UPLOAD_MAX_BYTES", "1000", "upload_max_bytes", 1000),
         ("RESULT_MAX_BYTES", "1000", "result_max_bytes", 1000),
         ("QUOTA_ACTIVE_JOBS", "3", "quota_active_jobs", 3),
+        ("UPLOADS_PER_MINUTE", "60", "uploads_per_minute", 60),
+        ("UPLOAD_HIGH_PRIORITY", "Everyone", "high_priority", HighPriority.EVERYONE),
     ],
 )
 def test_a_variable_sets_its_knob_and_no_other(variable, written, name, value):
@@ -114,6 +137,45 @@ def test_a_variable_sets_its_knob_and_no_other(variable, written, name, value):
     }
     assert changed == {name}
     assert getattr(found, name) == value
+
+
+@pytest.mark.parametrize(
+    "variable", [name for name in sorted(described()) if name not in OF_PROCESS]
+)
+def test_the_systems_name_before_a_variable_sets_it_for_the_converter_and_wins(variable):
+    plain, own = Variables({}, system="converter"), f"CONVERTER_{variable}"
+    read(plain)
+    usual = plain.readings[variable].default or (
+        WEBHOOK_SECRET if variable == "CALLBACK_SECRET" else ""
+    )
+    given = Variables({variable: "refused: ?", own: usual or "-"}, system="converter")
+    with suppress(InvalidSetting):
+        read(given)
+
+    assert given.readings[variable].variable == own
+    assert not usual or read({own: usual}) == read({variable: usual})
+
+
+def test_where_files_are_in_a_bucket_its_variables_are_known_too():
+    given = Variables(
+        {"RESULTS_DIR": "s3://bucket", "CONVERTER_AWS_REGION": "eu-1"}, system="converter"
+    )
+    read(given)
+
+    assert given.readings["AWS_REGION"].variable == "CONVERTER_AWS_REGION"
+    assert given.readings.keys() >= set(S3_VARIABLES)
+    assert s3_names() == set(S3_VARIABLES)
+
+
+def s3_names():
+    return set(re.findall(r'"(AWS_\w+)"', Path(s3.__file__).read_text()))
+
+
+def test_of_the_variables_of_the_gateways_command_none_is_the_converters():
+    options = [f"{PREFIX}_{parameter.name.upper()}" for parameter in gateway.params]
+
+    assert set(options) == VARIABLES
+    assert {f"CONVERTER_{name}" for name in described()}.isdisjoint(VARIABLES)
 
 
 def test_a_worker_gets_its_lease_and_its_concurrency():
@@ -152,6 +214,10 @@ def test_a_worker_gets_its_lease_and_its_concurrency():
         ("RESULT_MAX_BYTES", "0"),
         ("QUOTA_ACTIVE_JOBS", "0"),
         ("QUOTA_ACTIVE_JOBS", "٣"),
+        ("UPLOADS_PER_MINUTE", "1001"),
+        ("UPLOAD_HIGH_PRIORITY", "ada"),
+        ("CALLBACK_SECRET", "hunter2"),
+        ("CALLBACK_PRIVATE", "true"),
     ],
 )
 def test_what_cannot_be_read_is_told_by_its_variable_and_by_what_it_must_be(variable, written):
@@ -164,29 +230,26 @@ def test_what_cannot_be_read_is_told_by_its_variable_and_by_what_it_must_be(vari
     assert "hunter2" not in str(raised.value)
 
 
+def test_callbacks_have_hosts_and_a_secret_that_is_not_shown():
+    found = read(
+        {"CALLBACK_HOSTS": "Hooks.example.org, *.example.net", "CALLBACK_SECRET": WEBHOOK_SECRET}
+    )
+
+    assert found.callbacks.hosts == ("hooks.example.org", "*.example.net")
+    assert WEBHOOK_SECRET not in repr(found)
+    with pytest.raises(InvalidSetting, match="CALLBACK_SECRET"):
+        read({"CALLBACK_HOSTS": "hooks.example.org"})
+
+
 def test_what_is_shown_of_it_holds_no_password():
     assert "hunter2" not in repr(read({"DATABASE_URL": "postgresql://u:hunter2@host/db"}))
 
 
-def described():
-    """The defaults that the page names, by variable."""
-    text = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
-    settings = text.partition("\n## Settings")[2]
-    rows = re.findall(r"^\| (`[A-Z].*?) \| (.*?) \|", settings, re.MULTILINE)
-    return {
-        name: default
-        for names, defaults in rows
-        for name, default in zip(
-            re.findall(r"`(\w+)`", names), defaults.replace("`", "").split(", "), strict=True
-        )
-    }
-
-
 def test_every_variable_is_described_and_no_other():
-    names = re.findall(r'"([A-Z]+(?:_[A-Z]+)+)"', Path(config.__file__).read_text())
-    names += [value for name, value in vars(presets).items() if name.endswith("_VARIABLE")]
+    given = Variables({}, system="converter")
+    read(given)
 
-    assert set(described()) == set(names)
+    assert set(described()) == set(given.readings)
 
 
 def test_the_defaults_are_described_as_they_are():
@@ -209,11 +272,18 @@ def test_the_defaults_are_described_as_they_are():
         "CIRCUIT_WINDOW": f"{usual.breaker.over_calls}",
         "CIRCUIT_FAIL_THRESHOLD": f"{usual.breaker.failure_rate:g}",
         "CIRCUIT_COOLDOWN_MS": f"{usual.breaker.cooldown * 1000:.0f}",
+        "CIRCUIT_MIN_CALLS": f"{usual.breaker.minimum_calls}",
+        "CIRCUIT_MIN_WORKERS": f"{usual.breaker.minimum_workers}",
         "WORKER_CONCURRENCY": f"{usual.concurrency}",
         "WORKER_LEASE_TTL_SEC": f"{usual.lease_s:g}",
         "UPLOAD_MAX_BYTES": f"{usual.upload_max_bytes}",
         "RESULT_MAX_BYTES": f"{usual.result_max_bytes}",
         "QUOTA_ACTIVE_JOBS": f"{usual.quota_active_jobs}",
+        "UPLOADS_PER_MINUTE": f"{usual.uploads_per_minute}",
+        "UPLOAD_HIGH_PRIORITY": usual.high_priority.value,
+        "CALLBACK_HOSTS": "none",
+        "CALLBACK_SECRET": "none",
+        "CALLBACK_PRIVATE": "no",
     }
 
 

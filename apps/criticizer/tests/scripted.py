@@ -101,7 +101,12 @@ class Criticizer:
     source: ScriptedSource
     reviewer: ScriptedReviewer
     mail: File
+    mail_file: Path
     clock: ManualClock
+
+    def forget_mail(self) -> None:
+        """Have the provider know nothing of what it has accepted."""
+        self.mail_file.unlink()
 
     def ask(self, key: str = "k-1", *, owner: str = "", **asked: Any) -> Made:
         given: dict[str, Any] = {
@@ -151,4 +156,4 @@ def made_criticizer(
         clock=clock,
         secret_names=SECRET_NAMES,
     ) as app:
-        yield Criticizer(app, Reviews(app), source, reviewer, mail, clock)
+        yield Criticizer(app, Reviews(app), source, reviewer, mail, mail_file, clock)

@@ -15,6 +15,8 @@ class AlertKind(StrEnum):
 
     CRITICAL_FAILURE = "critical_failure"
     """A job failed for good of what no repetition cures, and perhaps all others will."""
+    BLOCKED = "blocked"
+    """Jobs stay queued, and none of them can succeed until a person acts."""
     ESCALATED = "escalated"
     """A job that a person sent back failed again for the same reason."""
     BREAKER_OPEN = "breaker_open"
@@ -25,6 +27,8 @@ class AlertKind(StrEnum):
     """A delivery was marked as sent, and its provider knows nothing of it."""
     RECONCILIATION_STOPPED = "reconciliation_stopped"
     """That of so many deliveries in a row that the lookup itself is doubted."""
+    QUOTA_EXCEEDED = "quota_exceeded"
+    """A provider takes no more messages until its quota of the day or the month is renewed."""
 
 
 class AlertLevel(StrEnum):
@@ -38,12 +42,14 @@ class AlertLevel(StrEnum):
 
 RUNBOOK: Final[Mapping[AlertKind, str]] = {
     AlertKind.CRITICAL_FAILURE: "a-failure-is-critical",
+    AlertKind.BLOCKED: "jobs-are-blocked",
     AlertKind.ESCALATED: "dead-letters-pile-up",
     AlertKind.BREAKER_OPEN: "an-upstream-is-down",
     AlertKind.BREAKER_CLOSED: "an-upstream-is-down",
     AlertKind.SLA_RISK: "deadlines-are-at-risk",
     AlertKind.ORDERING_BROKEN: "a-delivery-is-unknown",
     AlertKind.RECONCILIATION_STOPPED: "a-delivery-is-unknown",
+    AlertKind.QUOTA_EXCEEDED: "deliveries-are-late",
 }
 """The heading of the runbook, as a link names it, that says what to do."""
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from holdfast.alerts.alert import Alert, AlertKind, AlertLevel
+from holdfast.core.delivery_event import Postponed
 from holdfast.core.delivery_lifecycle import breaks_order
-from holdfast.core.failure import Category, Severity
+from holdfast.core.failure import Category, Failure, Severity
 from holdfast.core.instant import SECOND_US, Instant, to_rfc3339
 from holdfast.core.job import Job
 from holdfast.core.upstream import Gate
@@ -21,19 +22,18 @@ SAMPLE: Final = 5
 
 
 def of_decision(applied: Applied) -> Alert | None:
-    """Return the alert about a job that failed for good, if it is critical.
+    """Return the alert about a job that failed for good, if it is critical, or that is blocked.
 
-    An attempt that is made again is told to nobody: it may yet succeed.
+    There is none about other attempts that are made again: they may yet succeed.
     """
     job, decision = applied
     failure = decision.failure
-    if failure is None or not decision.buries:
-        return None
-    if failure.category is not Category.CRITICAL and failure.severity is not Severity.CRITICAL:
+    kind = None if failure is None else _kind_of(failure, ends=decision.buries)
+    if failure is None or kind is None:
         return None
     entry = decision.entry
     return Alert(
-        AlertKind.CRITICAL_FAILURE,
+        kind,
         AlertLevel.CRITICAL,
         subject=job.pipeline,
         message=f"{job.pipeline}: {failure.error_class} in stage {entry.stage}: {failure.message}",
@@ -48,6 +48,13 @@ def of_decision(applied: Applied) -> Alert | None:
         },
         variant=f"{entry.stage}:{failure.error_class}",
     )
+
+
+def _kind_of(failure: Failure, *, ends: bool) -> AlertKind | None:
+    if not ends:
+        return None if failure.spends_attempt else AlertKind.BLOCKED
+    critical = failure.category is Category.CRITICAL or failure.severity is Severity.CRITICAL
+    return AlertKind.CRITICAL_FAILURE if critical else None
 
 
 def of_gate(move: GateMoved, *, now: Instant) -> Alert | None:
@@ -71,8 +78,24 @@ def of_gate(move: GateMoved, *, now: Instant) -> Alert | None:
 
 
 def of_delivery(changed: DeliveryChanged) -> Alert | None:
-    """Return the alert about a mark without evidence."""
-    before, _, after = changed
+    """Return the alert about a mark without evidence, or about a quota that is used up."""
+    before, event, after = changed
+    if isinstance(event, Postponed):
+        until = to_rfc3339(after.run_at)
+        return Alert(
+            AlertKind.QUOTA_EXCEEDED,
+            AlertLevel.WARNING,
+            subject=after.provider,
+            message=f"{after.provider}: the quota of the {event.window} is used up until {until}",
+            at=after.updated_at,
+            facts={
+                "delivery_id": after.id,
+                "job_id": after.job_id,
+                "window": event.window.value,
+                "until": until,
+            },
+            variant=event.window.value,
+        )
     if not breaks_order(before, after):
         return None
     return Alert(

@@ -4,6 +4,9 @@ A route says so with one of the parameters `Reader`, `Submitter`, `Operator`, `R
 `OperatorOfAll`, which is then the `Principal`. A route that says nothing cannot be made.
 `ReaderOrWalkIn`, `SubmitterOrWalkIn` and `OwnerOrOperator` also let people in who have no
 credentials, where that is switched on; whatever they are let see or do has to name their owner.
+There they are owners also on this machine while it needs no credentials, and not its operators.
+What a route answers about failures goes through `shown_to`.
+A route whose path holds the credential says that instead, by `path_credential`.
 """
 
 from __future__ import annotations
@@ -26,13 +29,18 @@ from starlette.types import Message
 from holdfast.api import walk_ins as walk_in_cookie
 from holdfast.api.doors import Visitor
 from holdfast.api.media_type import check_media_type
+from holdfast.api.path_credential import path_credential_of
 from holdfast.api.principal import Principal, Role
 from holdfast.api.problems import Problem
 from holdfast.api.repeated import check_repeated, lists_of
 from holdfast.api.serving import serving_of
 from holdfast.api.session import COOKIE, CSRF_FIELD, CSRF_HEADER, Session
 from holdfast.api.threads import in_thread, run_through
-from holdfast.errors import UsageError
+from holdfast.api.walk_ins import is_walk_in
+from holdfast.disclosure import Disclosure
+from holdfast.engine import Holdfast
+from holdfast.errors import UnknownJob, UsageError
+from holdfast.runtime.clock import monotonic_s
 
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
@@ -84,7 +92,7 @@ class GuardedRoute(APIRoute):
 
     def __init__(self, path: str, endpoint: Callable[..., Any], **given: Any) -> None:  # noqa: ANN401 - what APIRoute takes
         super().__init__(path, in_a_thread(endpoint), **given)
-        if needs_of(self) is None:
+        if not _is_guarded(self):
             raise UsageError(
                 f"the route {path} demands no role; give it a parameter such as "
                 "`who: Reader` from holdfast.api.access"
@@ -93,7 +101,7 @@ class GuardedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the handler, behind the checks of role, media type and query."""
         handle = super().get_route_handler()
-        demanded = needs_of(self)
+        demanded, credential = needs_of(self), path_credential_of(self)
         lists = lists_of(self.dependant)
         body = self.body_field
         takes_form = body is not None and isinstance(body.field_info, Form)
@@ -103,6 +111,8 @@ class GuardedRoute(APIRoute):
             if demanded is not None:
                 who = await principal_of(request, walk_ins=demanded.walk_ins)
                 check_role(who, demanded)
+            if credential is not None:
+                await credential.check(request, request.path_params["token"])
             if takes_json:
                 check_media_type(request)
 
@@ -118,6 +128,9 @@ class GuardedRoute(APIRoute):
                 return await guarded(request)
             if takes_json:
                 await _body_of_one_admitted(request, admit)
+            if credential is not None:
+                # All of it is here: what follows may have to wait for a thread, and for the store.
+                request.state.arrived_s = monotonic_s()
             return await in_thread(lambda: run_through(guarded(request)))
 
         waits_for_store_alone = (
@@ -183,10 +196,15 @@ def needs_of(route: APIRoute) -> Needs | None:
     return None
 
 
+def _is_guarded(route: APIRoute) -> bool:
+    """Return whether a route lets nobody in without a role, or without the token in its path."""
+    return needs_of(route) is not None or path_credential_of(route) is not None
+
+
 def refuse_open_routes(routes: Iterable[BaseRoute]) -> None:
     """Raise unless every route under `/api` demands a role."""
     for path, route in api_routes(routes):
-        if not isinstance(route, GuardedRoute) or needs_of(route) is None:
+        if not isinstance(route, GuardedRoute) or not _is_guarded(route):
             raise UsageError(
                 f"{path} demands no role; make it with a router of "
                 "holdfast.api.access.guarded_router"
@@ -218,6 +236,11 @@ def check_role(principal: Principal, demanded: Needs) -> None:
             "this concerns the jobs of every owner, and your token is for one; "
             "use a token that is for every owner",
         )
+
+
+def shown_to(who: Principal, engine: Holdfast) -> Disclosure:
+    """Return what this principal may see of jobs, their failures and what is done about them."""
+    return engine.disclosure(end_user=who.is_end_user)
 
 
 async def principal_of(request: Request, *, walk_ins: bool = False) -> Principal:
@@ -263,7 +286,11 @@ async def _identify(request: Request, *, walk_ins: bool) -> Visitor:
             await _check_form(request, visitor.session)
             return visitor
     visitor = await in_thread(doors.local, request)
-    if visitor is None and walk_ins and serving_of(request).options.walk_ins:
+    if (
+        walk_ins
+        and serving_of(request).options.walk_ins
+        and (visitor is None or await in_thread(_is_among_owners, request))
+    ):
         visitor = await in_thread(_walk_in, request)
     if visitor is None:
         raise Problem(
@@ -276,13 +303,31 @@ async def _identify(request: Request, *, walk_ins: bool) -> Visitor:
     return visitor
 
 
+def _is_among_owners(request: Request) -> bool:
+    """Return whether a request from this machine comes from an owner, not from its operator.
+
+    It does where it carries an owner's cookie, and where it concerns no job of the operator's own:
+    being on this machine makes nobody an operator of what others have sent.
+    """
+    serving = serving_of(request)
+    if serving.walk_ins.read(request.cookies.get(walk_in_cookie.COOKIE, "")) is not None:
+        return True
+    job_id = request.path_params.get("job_id")
+    if job_id is None:
+        return True
+    try:
+        return is_walk_in(serving.engine.job(job_id).job.owner)
+    except UnknownJob:
+        return True
+
+
 def _walk_in(request: Request) -> Visitor:
-    """Return somebody without credentials: whom we know by a cookie, or somebody new."""
+    """Return an owner without credentials: the one of the request's cookie, or a new one."""
     walk_ins = serving_of(request).walk_ins
-    somebody = walk_ins.read(request.cookies.get(walk_in_cookie.COOKIE, ""))
-    if somebody is None:
-        somebody, request.state.walk_in = walk_ins.new()
-    return Visitor(somebody)
+    found = walk_ins.read(request.cookies.get(walk_in_cookie.COOKIE, ""))
+    if found is None:
+        found, request.state.walk_in = walk_ins.new()
+    return Visitor(found)
 
 
 def keep_walk_in(request: Request, response: Response) -> None:

@@ -25,8 +25,9 @@ from holdfast.api.metering import Metering, metering_of
 from holdfast.api.methods import METHOD_NOT_ALLOWED, methods_at
 from holdfast.api.openapi import describe
 from holdfast.api.options import ApiOptions
+from holdfast.api.path_credential import secret_beginnings
 from holdfast.api.patience import Patience
-from holdfast.api.problems import Problem, answer
+from holdfast.api.problems import Kind, Problem, answer, is_of_api
 from holdfast.api.queue_counts import QueueCounting
 from holdfast.api.readiness import Readiness
 from holdfast.api.replay_runner import BackgroundReplays, background_of
@@ -34,6 +35,7 @@ from holdfast.api.request_id import RequestIds
 from holdfast.api.request_log import RequestLog
 from holdfast.api.routes import (
     audit,
+    callbacks,
     dead_letters,
     deliveries,
     exports,
@@ -52,12 +54,13 @@ from holdfast.api.routes import (
     version,
     workers,
 )
-from holdfast.api.serving import Serving
+from holdfast.api.serving import Serving, serving_of
 from holdfast.api.session import Sessions
 from holdfast.api.threads import in_thread
 from holdfast.api.walk_ins import WalkIns
+from holdfast.core.ids import JobId, is_marked
 from holdfast.engine import Holdfast
-from holdfast.errors import HoldfastError
+from holdfast.errors import HoldfastError, UnknownJob
 
 NOUNS: Final = (
     job_bulk,
@@ -66,6 +69,7 @@ NOUNS: Final = (
     stream,
     health,
     audit,
+    callbacks,
     dead_letters,
     deliveries,
     exports,
@@ -99,6 +103,7 @@ class Api(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         """Refuse to serve anything while there is a route that anybody might call."""
         refuse_open_routes(self.routes)
+        self.state.secret_beginnings = secret_beginnings(self.routes)
         return super().build_middleware_stack()
 
     def openapi(self) -> dict[str, Any]:
@@ -180,10 +185,26 @@ def _on_problem(request: Request, problem: Exception) -> Response:
 
 def _on_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HoldfastError)  # noqa: S101 - as above
-    problem = problem_of(error)
+    problem = _not_yours(request, error) or problem_of(error)
     if problem is None:
         log_fault(request.scope, error)
     return _answer(request, problem or internal_error())
+
+
+def _not_yours(request: Request, error: HoldfastError) -> Problem | None:
+    """Return the answer to an owner about a job that is another's or not there, where one is set.
+
+    One of theirs that is gone is simply not found. The console has its own for both.
+    """
+    code = serving_of(request).options.not_yours
+    visitor = getattr(request.state, "visitor", None)
+    if code is None or visitor is None or visitor.principal.owner is None:
+        return None
+    if not isinstance(error, UnknownJob) or not is_of_api(request):
+        return None
+    if is_marked(JobId(error.job_id), visitor.principal.owner):
+        return None
+    return Problem(code.code, code.message, kind=Kind(code.http_status, "It is not yours"))
 
 
 def _on_http(request: Request, error: Exception) -> Response:

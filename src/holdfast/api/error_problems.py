@@ -20,6 +20,7 @@ CODES: Final[Mapping[type[errors.HoldfastError], str]] = MappingProxyType(
         errors.InvalidSetting: "internal_error",
         errors.InvalidDocument: "invalid_document",
         errors.UnknownPipeline: "pipeline_unknown",
+        errors.PipelineClosed: "pipeline_closed",
         errors.UnknownJob: "job_not_found",
         errors.UnknownLetter: "dead_letter_not_found",
         errors.UnknownMessage: "message_not_found",
@@ -41,6 +42,7 @@ CODES: Final[Mapping[type[errors.HoldfastError], str]] = MappingProxyType(
         errors.VersionConflict: "version_conflict",
         errors.WrongState: "wrong_state",
         errors.RetryRefused: "retry_refused",
+        errors.RetryNotAllowed: "retry_not_allowed",
         errors.StepMissing: "step_missing",
         errors.DeliveryMoved: "wrong_state",
         errors.UnavailableError: "unavailable",
@@ -146,7 +148,9 @@ def problem_of_validation(error: RequestValidationError) -> Problem:
 
 def _pointer(place: tuple[str | int, ...]) -> str:
     where, *rest = place
-    kept = rest if where == "body" else [where, *rest]
+    # Of a body that may be one of several things, it names in parentheses which was meant.
+    places = [part for part in rest if not str(part).startswith("(")]
+    kept = places if where == "body" else [where, *places]
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in kept)
 
 

@@ -63,6 +63,8 @@ class Hub:
         self.turns = 0
         """How often something was handed out."""
         self._closing = False
+        self.shown_to_end_users = engine.disclosure(end_user=True).event
+        """One function for all of their streams, which share what is made of an event."""
 
     @property
     def open_streams(self) -> int:
@@ -89,7 +91,7 @@ class Hub:
 
     def tail(self, since: Cursor) -> Tail:
         """Return a tail of somebody's own, from a cursor on."""
-        return Tail(self._engine.store, clock=self._engine.clock, since=since)
+        return self._engine.tail(since)
 
     def join(self, stream: Stream) -> Joined:
         """Have a stream told of everything after the cursor that is returned; may block.

@@ -12,6 +12,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from holdfast.api.access import Needs, needs_of
 from holdfast.api.hosts import PROBED
+from holdfast.api.path_credential import path_credential_of
 from holdfast.api.problems import KINDS, MEDIA_TYPE
 from holdfast.api.session import COOKIE
 
@@ -27,6 +28,7 @@ _WITH_ROLE: Final = {
     "401": "No credentials, or none that are good.",
     "403": "The role, or the owner, does not allow it.",
 }
+_BY_PATH: Final = {"403": "The token in the path is not good."}
 _UNUSED: Final = ("HTTPValidationError", "ValidationError")
 
 
@@ -39,14 +41,14 @@ def describe(api: FastAPI) -> dict[str, Any]:
         description=DESCRIPTION,
         routes=api.routes,
     )
-    demanded = _demanded(api)
+    demanded, opened = _demanded(api), _opened_by_path(api)
     document["paths"] = {
         path: operations
         for path, operations in document["paths"].items()
         if path.startswith("/api/") or path in _PROBE_PATHS
     }
     for path, method, operation in _operations(document):
-        _complete(operation, demanded.get((path, method)))
+        _complete(operation, demanded.get((path, method)), by_path=(path, method) in opened)
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for name in _UNUSED:
         schemas.pop(name, None)
@@ -84,7 +86,18 @@ def _demanded(api: FastAPI) -> dict[tuple[str, str], Needs]:
     return found
 
 
-def _complete(operation: dict[str, Any], needs: Needs | None) -> None:
+def _opened_by_path(api: FastAPI) -> set[tuple[str, str]]:
+    """Return the operations that the token in their path opens, and nothing else."""
+    return {
+        (context.path_format or "", method.lower())
+        for context in iter_route_contexts(api.routes)
+        if isinstance(route := context.original_route, APIRoute)
+        and path_credential_of(route) is not None
+        for method in context.methods or ()
+    }
+
+
+def _complete(operation: dict[str, Any], needs: Needs | None, *, by_path: bool) -> None:
     """Add to an operation who may ask for it, and the problems it may answer with."""
     responses: dict[str, Any] = operation["responses"]
     # What the framework would answer to a request that does not fit is not what is answered.
@@ -97,12 +110,18 @@ def _complete(operation: dict[str, Any], needs: Needs | None) -> None:
         operation["security"] = [{"token": []}, {"session": []}]
         operation["x-role"] = needs.role.value
         operation["x-every-owner"] = needs.every_owner
+    if by_path:
+        told |= _BY_PATH
+        operation["security"] = []
+        operation["x-credential"] = "path"
     for response in responses.values():
         if response.get("description") == "Successful Response":
             response["description"] = "Done."
     for status, description in told.items():
-        content = {MEDIA_TYPE: {"schema": {"$ref": _PROBLEM}}}
-        responses.setdefault(status, {"description": description, "content": content})
+        responses.setdefault(status, {"description": description})
+    for status, response in responses.items():
+        if status == "default" or status[0] in "45":
+            response.setdefault("content", {MEDIA_TYPE: {"schema": {"$ref": _PROBLEM}}})
 
 
 def _problem_schema() -> dict[str, Any]:

@@ -27,8 +27,8 @@ class ApiOptions:
     under, `*.` in front standing for any beginning; loopback names are always among them. With
     `https` people reach it by HTTPS only, whoever ends that. `body_limits` are limits of their own
     for what begins with a path. With `walk_ins` people without credentials may use the routes that
-    say so, each as an owner of their own. `not_yours` is what those are told who see one owner's
-    jobs and retry one that is another's, or not there: the same of both, so that nobody learns
+    say so, each as an owner of their own. `not_yours` is the answer to those who see one owner's
+    jobs and ask for one that is another's, or not there: the same for both, so that nobody learns
     which ids there are. Without it both are a job that is not found.
     """
 

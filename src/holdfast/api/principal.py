@@ -21,6 +21,11 @@ class Principal:
     walks_in: bool = False
     """Whether it is somebody without credentials, whom only routes that say so let in."""
 
+    @property
+    def is_end_user(self) -> bool:
+        """Whether this principal sees one owner's rows, and is no operator of them."""
+        return self.owner is not None and self.role is not Role.OPERATOR
+
 
 LOCAL: Final = Principal(name="local", role=Role.OPERATOR)
 """Everybody, while the API listens on loopback only and nobody has made a token."""

@@ -14,6 +14,7 @@ from fastapi.encoders import jsonable_encoder
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from holdfast.api.path_credential import shown_path
 from holdfast.secrecy import redacted
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -39,6 +40,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "scope_missing": Kind(403, "This concerns every owner, and you are one owner's"),
         "owner_refused": Kind(403, "That owner is not yours"),
         "csrf_refused": Kind(403, "The form did not come from this console"),
+        "pipeline_closed": Kind(403, "The pipeline takes jobs from its own system only"),
         "callback_refused": Kind(403, "The callback token is not good"),
         "not_found": Kind(404, "There is nothing here"),
         "job_not_found": Kind(404, "There is no such job"),
@@ -51,10 +53,12 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "worker_not_found": Kind(404, "There is no such worker"),
         "method_not_allowed": Kind(405, "This cannot be done here"),
         "body_too_slow": Kind(408, "The body took too long"),
+        "callback_over": Kind(409, "The stage does not wait any more"),
         "conflict": Kind(409, "It has changed since it was read"),
         "version_conflict": Kind(409, "A rerun needs a higher version"),
         "wrong_state": Kind(409, "Its state does not allow this"),
         "retry_refused": Kind(409, "Retrying it would be no use"),
+        "retry_not_allowed": Kind(409, "Its failed jobs are sent back another way"),
         "step_missing": Kind(409, "Something has to be done first"),
         "body_too_large": Kind(413, "The body is too large"),
         "unsupported_media_type": Kind(415, "The body has to be JSON"),
@@ -142,7 +146,7 @@ def response_of(problem: Problem, scope: Mapping[str, Any]) -> JSONResponse:
     state = scope.get("state") or {}
     document = document_of(
         problem,
-        instance=instance_of(str(scope.get("path", ""))),
+        instance=instance_of(shown_path(scope)),
         request_id=str(state.get("request_id", "")),
         root=str(scope.get("root_path", "")),
     )
@@ -169,7 +173,7 @@ def answer(request: Request, problem: Problem) -> Response:
         return response
     document = document_of(
         problem,
-        instance=instance_of(request.scope.get("path", "")),
+        instance=instance_of(shown_path(request.scope)),
         request_id=str(getattr(request.state, "request_id", "")),
         root=str(request.scope.get("root_path", "")),
     )
@@ -181,8 +185,11 @@ def answer(request: Request, problem: Problem) -> Response:
     return shown
 
 
+def is_of_api(request: Request) -> bool:
+    """Return whether a request came to the API, and not to a page beside it."""
+    path = str(request.scope.get("path", "")).removeprefix(request.scope.get("root_path", ""))
+    return path == "/api" or path.startswith("/api/")
+
+
 def _is_for_people(request: Request) -> bool:
-    path = request.scope.get("path", "").removeprefix(request.scope.get("root_path", ""))
-    if path == "/api" or path.startswith("/api/"):
-        return False
-    return "text/html" in request.headers.get("accept", "")
+    return not is_of_api(request) and "text/html" in request.headers.get("accept", "")

@@ -8,6 +8,7 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from holdfast.api.doors import Visitor
+from holdfast.api.path_credential import shown_path
 from holdfast.runtime.clock import monotonic_s
 
 LOGGER: Final = logging.getLogger("holdfast.api")
@@ -52,13 +53,14 @@ def _log(scope: Scope, status: int, took_s: float) -> None:
         return
     state = scope.get("state") or {}
     visitor: Visitor | None = state.get("visitor")
+    path = shown_path(scope)
     facts = {
         "event": "request",
         "request_id": state.get("request_id"),
         "method": scope["method"],
-        "path": scope["path"],
+        "path": path,
         "http_status": status,
         "duration_ms": round(took_s * 1000, 3),
         "principal": None if visitor is None else visitor.principal.name,
     }
-    LOGGER.log(level, "%s %s %d", scope["method"], scope["path"], status, extra=facts)
+    LOGGER.log(level, "%s %s %d", scope["method"], path, status, extra=facts)

@@ -33,6 +33,8 @@ class Wanted(NamedTuple):
     job_id: str | None = None
     pipeline: str | None = None
     names: frozenset[str] = frozenset()
+    shown: Callable[[StreamEvent], StreamEvent] | None = None
+    """What becomes of events on their way to this reader."""
 
     def fits(self, told: StreamEvent) -> bool:
         """Tell whether an event is to be told."""
@@ -42,6 +44,11 @@ class Wanted(NamedTuple):
             and (self.pipeline is None or told.data.get("pipeline") == self.pipeline)
             and (not self.names or told.name in self.names)
         )
+
+    def text(self, event: StreamEvent) -> bytes:
+        """Return an event in the bytes of the wire, as its reader may see it."""
+        seen = event if self.shown is None else self.shown(event)
+        return sse.event(seen.name, seen.data, cursor=seen.cursor)
 
 
 class Chunk(NamedTuple):
@@ -76,7 +83,7 @@ class Turn:
         for start in range(0, len(fitting), _SENT_AT_ONCE):
             some = fitting[start : start + _SENT_AT_ONCE]
             cursor = some[-1].cursor
-            texts = [sse.event(told.name, told.data, cursor=told.cursor) for told in some]
+            texts = [wanted.text(event) for event in some]
             if start + len(some) == len(fitting) and cursor != self.cursor:
                 # The last events of the turn are not for this stream, which need not come back
                 # for them.
@@ -249,11 +256,8 @@ class Stream:
             return None
 
     def _fitting(self, page: Page) -> bytes:
-        texts = [
-            sse.event(told.name, told.data, cursor=told.cursor)
-            for told in page.events
-            if self._wanted.fits(told)
-        ]
+        wanted = self._wanted
+        texts = [wanted.text(event) for event in page.events if wanted.fits(event)]
         return b"".join([*texts, sse.position(page.cursor.to_text())])
 
 

@@ -20,6 +20,7 @@ COOKIE: Final = "holdfast_walk_in"
 LASTING_S: Final = 90 * 24 * 3600
 _PURPOSE: Final = "walk-in"
 _ID: Final = re.compile(r"[0-9a-f]{32}")
+_OWNER: Final = "walk-in-"
 
 
 class WalkIns:
@@ -45,8 +46,13 @@ class WalkIns:
 
 
 def _somebody(number: str) -> Principal:
-    name = f"walk-in-{number}"
+    name = f"{_OWNER}{number}"
     return Principal(name=name, role=Role.SUBMITTER, owner=name, walks_in=True)
+
+
+def is_walk_in(owner: str) -> bool:
+    """Return whether an owner is one that was known by a cookie."""
+    return owner.startswith(_OWNER) and _ID.fullmatch(owner.removeprefix(_OWNER)) is not None
 
 
 def set_cookie(response: Response, cookie: str, *, path: str, https: bool) -> None:

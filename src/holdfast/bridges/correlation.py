@@ -7,13 +7,16 @@ too.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from holdfast.core.document import decode
 from holdfast.errors import InvalidDocument
+from holdfast.runtime.answer import Outcome
 
 TOKEN_FIELD: Final = "callback_token"  # noqa: S105 - the name of a field
 RESULT_FIELD: Final = "result"
+OUTCOME_FIELD: Final = "outcome"
 LONGEST_ID: Final = 255
 """How many bytes a property of AMQP may have."""
 
@@ -43,4 +46,9 @@ def correlation_of(payload: str) -> Correlation | None:
     token = document.get(TOKEN_FIELD)
     if not isinstance(token, str) or not token or len(token.encode()) > LONGEST_ID:
         return None
-    return Correlation(token, asks=RESULT_FIELD not in document)
+    return Correlation(token, asks=not _answers(document))
+
+
+def _answers(document: Mapping[str, object]) -> bool:
+    """Return whether a payload with a token is a reply: it has a result, or names its outcome."""
+    return RESULT_FIELD in document or document.get(OUTCOME_FIELD) in tuple(Outcome)

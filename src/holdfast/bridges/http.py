@@ -18,7 +18,7 @@ import httpx2
 from holdfast import tracing
 from holdfast.bridges.deadline import Deadline
 from holdfast.bridges.network import OneCall
-from holdfast.classify import ProviderError, Verdict
+from holdfast.classify import ProviderError, QuotaExceeded, Verdict, Window
 from holdfast.classify.http_status import verdict_of_response
 from holdfast.classify.verdicts import ANSWER_INVALID, INVALID
 from holdfast.core.instant import Instant
@@ -118,6 +118,17 @@ def judged(owner: str, answer: Answer, verdict: Verdict, said: str = "") -> Prov
     return ProviderError(
         verdict,
         f"{owner} answered {answer.status}{told}",
+        status_code=answer.status,
+        headers=answer.headers,
+    )
+
+
+def over_quota(owner: str, answer: Answer, window: Window, said: str = "") -> QuotaExceeded:
+    """The failure that an answer is which says that the quota of a day or a month is used up."""
+    told = f": {safe_text(said, _SHOWN_LENGTH)}" if said else ""
+    return QuotaExceeded(
+        f"{owner} answered {answer.status}{told}",
+        window=window,
         status_code=answer.status,
         headers=answer.headers,
     )

@@ -8,15 +8,18 @@ from collections.abc import Callable
 from typing import Any, Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from holdfast.bridges.correlation import RESULT_FIELD, TOKEN_FIELD
-from holdfast.bridges.rabbitmq_letters import attempts_of, failure_of, queue_of
+from holdfast.bridges.correlation import OUTCOME_FIELD, RESULT_FIELD, TOKEN_FIELD
+from holdfast.bridges.rabbitmq_letters import attempts_of, queue_of
+from holdfast.bridges.rabbitmq_letters import failure_of as failure_in
 from holdfast.core.dead_letter import MESSAGE, DeadLetter, LetterState
 from holdfast.core.failure import ErrorClass, clean_text
 from holdfast.core.fingerprint import fingerprint
-from holdfast.core.instant import Instant
+from holdfast.core.instant import Instant, to_datetime
 from holdfast.core.job import DEFAULT_OWNER
 from holdfast.core.outbox import MAX_NAME_BYTES
-from holdfast.errors import GiveUp, UsageError
+from holdfast.errors import ConflictError, GiveUp, InvalidDocument, UsageError
+from holdfast.runtime.answer import Outcome, Progress, answer_of, failure_of, progress_of
+from holdfast.runtime.callbacks import REPLIES
 from holdfast.runtime.clock import Clock
 from holdfast.runtime.received import Received
 from holdfast.store.contract import Store
@@ -60,43 +63,81 @@ def submitted(submit: Callable[..., object]) -> Callable[[Received], None]:
     return handle
 
 
-def replied(resume: Callable[..., object]) -> Callable[[Received], None]:
-    """Return what gives the stage that a message answers its result, once.
+def replied(receive: Callable[..., object], *, clock: Clock) -> Callable[[Received], None]:
+    """Return what gives the stage that a message answers what the message says, once.
 
-    A reply that is refused is given up at once: no other delivery of it could be taken.
+    A reply that is refused is given up at once: no other delivery of it could be taken. A progress
+    note that is refused is dropped: nobody waits for it any more.
     """
 
     def handle(received: Received) -> None:
-        token, result = reply_of(received)
+        token, answer = reply_of(received)
+        when = received.arrived_s
+        known: dict[str, Any] = {
+            "received_at": None if when is None else to_datetime(clock.instant_of(when))
+        }
+        if not isinstance(answer, Progress):
+            # A note that comes twice is noted twice: that changes nothing.
+            known["message_id" if received.has_id else "fingerprint"] = received.id
         try:
-            resume(token, result, message_id=received.id)
-        except UsageError as error:
-            raise GiveUp(ErrorClass.INVALID, str(error)) from error
+            receive(token, answer, **known)
+        except (UsageError, ConflictError) as error:
+            if isinstance(answer, Progress):
+                _log_dropped(received, error)
+            elif isinstance(error, ConflictError):
+                raise
+            else:
+                raise GiveUp(ErrorClass.INVALID, str(error)) from error
 
     return handle
 
 
-def reply_of(received: Received) -> tuple[str, object]:
-    """Return the callback token and the result that a reply carries.
+def _log_dropped(received: Received, error: Exception) -> None:
+    facts = {"event": "progress_dropped", "consumer": REPLIES, "message_id": received.id}
+    LOGGER.info("progress note %s is of no use: %s", received.id, error, extra=facts)
 
-    They are the fields `callback_token` and `result` of its payload, or its correlation id and the
-    payload as a whole.
+
+def reply_of(received: Received) -> tuple[str, Any]:
+    """Return the callback token and the answer that a reply carries.
+
+    They are the fields `callback_token` and `result` of its payload, or `outcome` and what belongs
+    to it; or its correlation id and the payload as a whole, which the header `outcome` may say to
+    be a failure or a progress note.
     """
     payload = received.payload
     token = payload.get(TOKEN_FIELD) if isinstance(payload, dict) else None
-    if isinstance(token, str):
-        if RESULT_FIELD not in payload:
-            # A request carries the token as well, and must not answer itself.
-            why = f"the reply carries no result: its payload has no field {RESULT_FIELD!r}"
-            raise GiveUp(ErrorClass.INVALID, why)
-        return token, payload[RESULT_FIELD]
-    if received.correlation_id is not None:
-        return received.correlation_id, payload
+    try:
+        if isinstance(token, str):
+            return token, _answer_in(payload)
+        if received.correlation_id is not None:
+            return received.correlation_id, _whole_answer(received)
+    except InvalidDocument as error:
+        raise GiveUp(ErrorClass.INVALID, str(error)) from error
     raise GiveUp(
         ErrorClass.INVALID,
         f"the reply carries no callback token: its payload has no field {TOKEN_FIELD!r}, "
         "and it has no correlation id",
     )
+
+
+def _answer_in(payload: dict[str, Any]) -> Any:  # noqa: ANN401 - or any JSON
+    if OUTCOME_FIELD in payload:
+        return answer_of(payload[OUTCOME_FIELD], payload)
+    if RESULT_FIELD not in payload:
+        # A request carries the token as well, and must not answer itself.
+        why = f"the reply carries no result: its payload has no field {RESULT_FIELD!r}"
+        raise GiveUp(ErrorClass.INVALID, why)
+    return payload[RESULT_FIELD]
+
+
+def _whole_answer(received: Received) -> Any:  # noqa: ANN401 - or any JSON
+    match received.headers.get(OUTCOME_FIELD, Outcome.RESULT):
+        case Outcome.FAILURE:
+            return failure_of(received.payload)
+        case Outcome.PROGRESS:
+            return progress_of(received.payload)
+        case _:
+            return received.payload
 
 
 def buried(store: Store, *, clock: Clock, queue: str) -> Callable[[Received], None]:
@@ -122,7 +163,7 @@ def buried(store: Store, *, clock: Clock, queue: str) -> Callable[[Received], No
 
 def letter_of(received: Received, *, queue: str, now: Instant) -> DeadLetter:
     """Return the dead letter of a message, which has the message's own id where that is a UUID."""
-    failure = failure_of(received.headers)
+    failure = failure_in(received.headers)
     died_in = queue_of(received.headers, queue)
     return DeadLetter(
         id=_letter_id(received.id),

@@ -17,11 +17,11 @@ from urllib.parse import quote, urlencode
 
 from holdfast.bridges import fields
 from holdfast.bridges.deadline import Deadline
-from holdfast.bridges.http import Answer, call, judged, judged_by_status
+from holdfast.bridges.http import Answer, call, judged, judged_by_status, over_quota
 from holdfast.bridges.mail import Mail, checked_mail
 from holdfast.bridges.secret import Key, Secret
 from holdfast.bridges.upstream import Guarded
-from holdfast.classify import ProviderError, Verdict
+from holdfast.classify import ProviderError, Verdict, Window
 from holdfast.classify.verdicts import AUTH, INVALID, NOT_FOUND, RATE_LIMITED, UPSTREAM
 from holdfast.core.promise import Promise
 from holdfast.core.retry import Retry
@@ -47,7 +47,6 @@ _BY_CODE: Final[Mapping[int, Verdict]] = {
     401: AUTH,  # sender signature not confirmed
     402: INVALID,
     403: INVALID,
-    405: AUTH,  # not allowed to send: no credits left
     406: NOT_FOUND,  # inactive recipient: bounced, complained or was suppressed
     409: INVALID,
     411: INVALID,
@@ -55,6 +54,9 @@ _BY_CODE: Final[Mapping[int, Verdict]] = {
     413: AUTH,  # account may not send
     429: RATE_LIMITED,
 }
+
+_NO_CREDITS: Final = 405
+"""Not allowed to send: the credits of the month are used up."""
 
 
 class Postmark:
@@ -163,6 +165,8 @@ class Postmark:
         told = said if isinstance(said, str) else ""
         if code:
             told = f"error {code}: {told}"
+            if code == _NO_CREDITS:
+                return over_quota(self.name, answer, Window.MONTH, told)
             verdict = _BY_CODE.get(code)
             if verdict is None and answer.is_success:
                 verdict = INVALID

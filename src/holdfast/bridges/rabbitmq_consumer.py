@@ -53,7 +53,7 @@ from holdfast.errors import (
     UsageError,
 )
 from holdfast.runtime import failpoint
-from holdfast.runtime.clock import Chance, Clock
+from holdfast.runtime.clock import Chance, Clock, monotonic_s
 from holdfast.runtime.received import Received
 from holdfast.secrecy import keep_secret, redacted
 
@@ -260,8 +260,9 @@ class RabbitMqConsumer:
         self, channel: AbstractChannel, message: AbstractIncomingMessage
     ) -> Failure | None:
         """Return why a message cannot be handled, or None once it is."""
+        arrived_s = monotonic_s()
         try:
-            received = self._read(message)
+            received = self._read(message)._replace(arrived_s=arrived_s)
         except InvalidDocument as error:
             return invalid(str(error))
         tries = 0

@@ -25,11 +25,14 @@ _LIMITS: Final = Limits(max_bytes=MAX_BYTES)
 def unpacked(message: AbstractIncomingMessage, *, is_reply: bool = False) -> Received:
     """Return a message as its consumer sees it, or raise what is wrong with it.
 
-    A reply without an id is known again by what it answers: there is one reply to each request.
+    A reply without an id is known again by what it answers, and by what it says.
     """
     message_id = _id_of(message)
+    has_id = bool(message_id)
     if not message_id and is_reply and message.correlation_id:
-        message_id = hashlib.sha256(message.correlation_id.encode()).hexdigest()
+        known = hashlib.sha256(message.correlation_id.encode())
+        known.update(message.body)
+        message_id = known.hexdigest()
     if not message_id:
         raise InvalidDocument(
             "message",
@@ -38,7 +41,7 @@ def unpacked(message: AbstractIncomingMessage, *, is_reply: bool = False) -> Rec
             found="none that can be noted",
         )
     payload = parse(message.body, what="message", limits=_LIMITS)
-    return _received(message, message_id, payload=payload)
+    return _received(message, message_id, payload=payload)._replace(has_id=has_id)
 
 
 def unearthed(message: AbstractIncomingMessage) -> Received:

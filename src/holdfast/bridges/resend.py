@@ -17,11 +17,11 @@ from urllib.parse import quote
 
 from holdfast.bridges import fields
 from holdfast.bridges.deadline import Deadline
-from holdfast.bridges.http import Answer, call, judged, judged_by_status
+from holdfast.bridges.http import Answer, call, judged, judged_by_status, over_quota
 from holdfast.bridges.mail import Mail, checked_mail
 from holdfast.bridges.secret import Key, Secret
 from holdfast.bridges.upstream import Guarded
-from holdfast.classify import ProviderError, Verdict
+from holdfast.classify import ProviderError, Verdict, Window
 from holdfast.classify.http_status import verdict_of_status
 from holdfast.classify.verdicts import (
     AUTH,
@@ -55,12 +55,15 @@ _BY_NAME: Final[Mapping[str, Verdict]] = {
     "invalid_api_Key": AUTH,
     "restricted_api_key": AUTH,
     "suspended_api_key": AUTH,
-    "daily_quota_exceeded": AUTH,
-    "monthly_quota_exceeded": AUTH,
     "rate_limit_exceeded": RATE_LIMITED,
     "application_error": UPSTREAM,
     "internal_server_error": UPSTREAM,
     "service_unavailable": UPSTREAM,
+}
+
+_QUOTAS: Final[Mapping[str, Window]] = {
+    "daily_quota_exceeded": Window.DAY,
+    "monthly_quota_exceeded": Window.MONTH,
 }
 
 
@@ -168,7 +171,10 @@ class Resend:
         """
         name, said = document.get("name"), document.get("message")
         told = ": ".join(part for part in (name, said) if isinstance(part, str))
-        verdict = _BY_NAME.get(name) if isinstance(name, str) else None
+        window = _QUOTAS.get(str(name))
+        if window is not None:
+            return over_quota(self.name, answer, window, told)
+        verdict = _BY_NAME.get(str(name))
         inner = document.get("statusCode")
         if verdict is None and answer.is_success and type(inner) is int and inner >= _FIRST_ERROR:
             verdict = verdict_of_status(inner)

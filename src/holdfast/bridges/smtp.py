@@ -28,8 +28,9 @@ from holdfast.bridges.hosts import is_loopback
 from holdfast.bridges.mail import MAX_LINE_LENGTH, Mail, address_of, checked_mail
 from holdfast.bridges.secret import Key, Secret
 from holdfast.bridges.upstream import Guarded
-from holdfast.classify import ProviderError
+from holdfast.classify import ProviderError, QuotaExceeded
 from holdfast.classify.reasons import is_untrusted
+from holdfast.classify.smtp import quota_window
 from holdfast.classify.verdicts import ANSWER_INVALID, AUTH, TIMEOUT_UNSENT, UNSENT
 from holdfast.core.instant import Instant, to_datetime
 from holdfast.core.promise import Promise
@@ -37,6 +38,7 @@ from holdfast.core.retry import Retry
 from holdfast.errors import InvalidValue
 from holdfast.runtime.clock import wall_clock
 from holdfast.runtime.provider import Evidence
+from holdfast.secrecy import safe_text
 
 Security = Literal["starttls", "tls", "none"]
 
@@ -44,6 +46,7 @@ _PORTS: Final[Mapping[str, int]] = {"starttls": 587, "tls": 465, "none": 25}
 _ID_LEFT: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _FIRST_REFUSAL: Final = 400
 _GOODBYE_S: Final = 2.0
+_SHOWN_LENGTH: Final = 300
 _POLICY: Final = SMTP_POLICY.clone(cte_type="7bit")
 # Folded where it must be: many receivers do not put a folded link together again.
 _UNFOLDED: Final = _POLICY.clone(max_line_length=MAX_LINE_LENGTH)
@@ -112,6 +115,11 @@ class Smtp:
             with connect(self._host, self._port, deadline=deadline) as connection:
                 asyncio.run(self._converse(connection, password, handover, deadline))
         except aiosmtplib.SMTPResponseException as error:
+            window = quota_window(error.code, error.message)
+            if window is not None:
+                said = safe_text(error.message, _SHOWN_LENGTH)
+                told = f"{self.name} answered {error.code}: {said}"
+                raise QuotaExceeded(told, window=window) from error
             if error.code >= _FIRST_REFUSAL:
                 raise
             verdict = replace(ANSWER_INVALID, outcome_known=not handover.begun)

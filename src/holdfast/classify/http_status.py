@@ -35,8 +35,6 @@ _BY_STATUS: Final[Mapping[int, Verdict]] = {
     425: TIMEOUT_UNSENT,
     429: RATE_LIMITED,
     451: POLICY,
-    501: INVALID,
-    505: INVALID,
 }
 _FIRST_CLIENT_ERROR: Final = 400
 _FIRST_SERVER_ERROR: Final = 500

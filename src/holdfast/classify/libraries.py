@@ -12,6 +12,7 @@ from typing import Final
 from holdfast.classify.aiohttp import AIOHTTP
 from holdfast.classify.amqp import AMQP
 from holdfast.classify.asyncpg import ASYNCPG
+from holdfast.classify.callback import CALLBACK
 from holdfast.classify.documents import DOCUMENTS
 from holdfast.classify.google import GOOGLE
 from holdfast.classify.grpc import GRPC
@@ -31,6 +32,7 @@ from holdfast.classify.validation import VALIDATION
 
 LIBRARIES: Final[tuple[Rule, ...]] = (
     *PROVIDER,
+    *CALLBACK,
     *HTTPX,
     *REQUESTS,
     *AIOHTTP,

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from holdfast.classify.rule import Rule, Verdict
-from holdfast.classify.verdicts import INVALID
+from holdfast.classify.verdicts import INVALID, QUOTA
 from holdfast.core.instant import Instant
+from holdfast.core.quota import Window
 from holdfast.errors import InvalidDocument, InvalidValue
 
 
@@ -46,6 +47,34 @@ def _revived(
     headers: dict[str, str],
 ) -> ProviderError:
     return kind(verdict, message, status_code=status_code, headers=headers)
+
+
+class QuotaExceeded(ProviderError):
+    """A provider takes no more messages until its quota is renewed: nothing was accepted.
+
+    `window` says what the quota is counted by. The message is sent again when the window ends, or
+    after a Retry-After among `headers` that is longer; no attempt is spent.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        window: Window,
+        status_code: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.window = window
+        super().__init__(QUOTA, message, status_code=status_code, headers=headers)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return _quota_revived, (str(self), self.window, self.status_code, self.headers)
+
+
+def _quota_revived(
+    message: str, window: Window, status_code: int | None, headers: dict[str, str]
+) -> QuotaExceeded:
+    return QuotaExceeded(message, window=window, status_code=status_code, headers=headers)
 
 
 def _verdict_of_itself(error: ProviderError, _now: Instant) -> Verdict:

@@ -1,7 +1,8 @@
 """Public codes: the few words that a system's users see instead of what really happened.
 
 A system declares its codes once and maps failures to them in one place. What reaches a user is the
-text declared here and nothing of the failure: no message, no address, no stack.
+text declared here, or the line that the system's own function makes of the failure, and nothing
+else of it: no message, no address, no stack.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ _MOST_STATUS: Final = 599
 
 Match: TypeAlias = Callable[[Failure], bool]
 """Says whether a failure is the one meant, where its error class alone does not tell."""
+
+
+Line: TypeAlias = Callable[[Failure, "PublicCode"], str | None]
+"""Returns what users read about a failure instead of its code's line, or None for that line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +56,8 @@ class PublicCodes:
 
     `mapping` names a code for an error class, or for failures that a function recognises; the
     functions are asked first, in their order. An error class that is itself a code stands for
-    itself. Everything else is the default.
+    itself. Everything else is the default. `line` may return a better line for a failure than the
+    one its code declares, such as one that names a limit; users read it as it is.
     """
 
     def __init__(
@@ -60,7 +66,9 @@ class PublicCodes:
         *,
         mapping: Mapping[str | Match, str] | None = None,
         default: str,
+        line: Line | None = None,
     ) -> None:
+        self._line = line
         self.codes: Mapping[str, PublicCode] = MappingProxyType(_declared(codes))
         """Every code by its name."""
         self._by_class: dict[str, PublicCode] = dict(self.codes)
@@ -86,12 +94,25 @@ class PublicCodes:
                 return self.default
         if isinstance(failure, str):
             return self._by_class.get(failure, self.default)
+        return self._with_line(self._code_of(failure), failure)
+
+    def _code_of(self, failure: Failure) -> PublicCode:
         for match, code in self._by_match:
             # Whatever a function stumbles over, the user gets an answer.
             with suppress(Exception):
                 if match(failure):
                     return code
         return self._by_class.get(failure.error_class, self.default)
+
+    def _with_line(self, code: PublicCode, failure: Failure) -> PublicCode:
+        if self._line is None:
+            return code
+        # A line that fails, or that is none, leaves the declared one.
+        with suppress(Exception):
+            line = self._line(failure, code)
+            if line is not None and line != code.message:
+                return replace(code, message=line)
+        return code
 
     def _known(self, field: str, name: object) -> PublicCode:
         if not isinstance(name, str) or name not in self.codes:

@@ -56,6 +56,9 @@ class Verdict:
     own_budget: bool = False
     """Whether as many attempts as `attempts` says may end like this also where others have used up
     the stage's budget."""
+    spends_attempt: bool = True
+    """False for what no job can help, such as a refused credential: the job is tried again after
+    ever longer waits, 5 minutes at most, without using up an attempt, until a person has acted."""
     effective_category: Category = field(init=False, repr=False, compare=False)
     """The category, given or implied; worked out once, because many exceptions get one verdict."""
     effective_severity: Severity = field(init=False, repr=False, compare=False)
@@ -69,6 +72,7 @@ class Verdict:
         _check_kind("retryable", self.retryable, bool)
         _check_kind("outcome_known", self.outcome_known, bool)
         _check_kind("own_budget", self.own_budget, bool)
+        _check_kind("spends_attempt", self.spends_attempt, bool)
         _check_kind("category", self.category, Category, type(None))
         _check_kind("severity", self.severity, Severity, type(None))
         _check_kind("blames_upstream", self.blames_upstream, bool, type(None))
@@ -76,6 +80,9 @@ class Verdict:
         if self.own_budget and self.attempts is None:
             limit = "False unless `attempts` says how large it is"
             raise InvalidPolicy("Verdict", field="own_budget", value=True, limit=limit)
+        if not self.spends_attempt and (not self.retryable or self.attempts is not None):
+            limit = "True, or for what is retryable without a limit of `attempts`"
+            raise InvalidPolicy("Verdict", field="spends_attempt", value=False, limit=limit)
         _check_whole("retry_after_us", self.retry_after_us, least=0, most=MAX_RETRY_AFTER_US)
         implied = Category.TRANSIENT if self.retryable else Category.PERMANENT
         category = self.category or implied

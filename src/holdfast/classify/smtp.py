@@ -19,6 +19,7 @@ from holdfast.classify.verdicts import (
     NETWORK,
     NOT_FOUND,
     POLICY,
+    QUOTA,
     RATE_LIMITED,
     TIMEOUT,
     TIMEOUT_UNSENT,
@@ -26,6 +27,7 @@ from holdfast.classify.verdicts import (
     UPSTREAM,
 )
 from holdfast.core.instant import Instant
+from holdfast.core.quota import Window
 
 _PACKAGES: Final = "smtplib aiosmtplib"
 _ENHANCED: Final = re.compile(r"\b[245]\.\d{1,3}\.\d{1,3}\b")
@@ -55,9 +57,33 @@ _CREDENTIALS: Final = frozenset({"5.7.8", "5.7.9", "5.7.11"})
 """Enhanced codes about who we are, among those about what the server's policy is."""
 
 
+_USED_UP: Final = re.compile(r"quota|limit|credits?|allowance", re.IGNORECASE)
+_MAILBOX: Final = re.compile(r"\b[45]\.2\.2\b")
+"""The recipient's mailbox is full, which is no quota of ours."""
+_WINDOWS: Final[tuple[tuple[re.Pattern[str], Window], ...]] = (
+    (re.compile(r"month|maximum credits|out of credits", re.IGNORECASE), Window.MONTH),
+    (
+        re.compile(r"daily|per day|\b24.?h(?:ours?)?\b|SubmissionQuotaExceeded", re.IGNORECASE),
+        Window.DAY,
+    ),
+)
+
+
+def quota_window(code: int, text: str) -> Window | None:
+    """Return what the sender's quota is counted by, where a reply says that it is used up.
+
+    There is no code for it: Google says 550 5.4.5, Amazon 454, Microsoft 550 5.1.90 or 554 5.2.0.
+    """
+    if code < _FIRST_TRANSIENT or _MAILBOX.search(text) or not _USED_UP.search(text):
+        return None
+    return next((window for pattern, window in _WINDOWS if pattern.search(text)), None)
+
+
 def _verdict_of_reply(code: int, text: str) -> Verdict | None:
     if code < _FIRST_TRANSIENT:
         return None
+    if quota_window(code, text) is not None:
+        return QUOTA
     if code < _FIRST_PERMANENT:
         return _BY_CODE.get(code, _NOT_NOW)
     verdict = _BY_CODE.get(code, INVALID)

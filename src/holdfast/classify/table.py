@@ -140,6 +140,7 @@ def failure_by(
             retry_after_us,
             verdict.attempts,
             verdict.own_budget,
+            verdict.spends_attempt,
             blames_upstream,
             kind,
             stack,

@@ -19,9 +19,11 @@ UNSENT: Final = Verdict(ErrorClass.NETWORK, retryable=True)
 SATURATED: Final = Verdict(ErrorClass.SATURATED, retryable=True)
 """We have no connection to spare; says nothing about the upstream."""
 RATE_LIMITED: Final = Verdict(ErrorClass.RATE_LIMITED, retryable=True)
+QUOTA: Final = Verdict(ErrorClass.QUOTA_EXCEEDED, retryable=True)
+"""So much is allowed in a day or a month, and it is used up: it passes when the window ends."""
 UPSTREAM: Final = Verdict(ErrorClass.UPSTREAM_5XX, retryable=True, outcome_known=False)
 AUTH: Final = Verdict(ErrorClass.AUTH_DENIED, retryable=False, category=Category.CRITICAL)
-"""Credentials, permissions or a spent quota: no job passes until a person acts."""
+"""Credentials, permissions or a spent credit: no job passes until a person acts."""
 INVALID: Final = Verdict(ErrorClass.INVALID, retryable=False)
 ANSWER_INVALID: Final = Verdict(
     ErrorClass.INVALID, retryable=True, attempts=2, blames_upstream=True

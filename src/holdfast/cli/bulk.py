@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -16,9 +17,11 @@ from holdfast.cli.options import Filter, by_option, filter_options, text
 from holdfast.cli.output import Output
 from holdfast.cli.program import Command
 from holdfast.cli.progress import Progress
-from holdfast.core.job import ACTIVE, JobState
+from holdfast.core.access import RetryBy
+from holdfast.core.job import ACTIVE, Job, JobState
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError, UnavailableError, UsageError
+from holdfast.job_access import Obstacle
 from holdfast.store.contract import JobFilter
 from holdfast.view import JobView
 
@@ -74,6 +77,8 @@ def retry_jobs(
         many=lambda matching, before: engine.retry_many(
             matching, by=who, reason=reason, from_start=from_start, before=before, limit=CHUNK
         ),
+        check=lambda pipeline: engine.access.check_retry(pipeline, RetryBy.OPERATOR),
+        obstacle=engine.access.retry_obstacles(RetryBy.OPERATOR),
     )
     return verb.run(job_ids, wanted, everything=everything, yes=yes, dry_run=dry_run)
 
@@ -124,6 +129,8 @@ class Verb:
         states: tuple[JobState, ...],
         one: One,
         many: Many,
+        check: Callable[[str], None] = lambda _pipeline: None,
+        obstacle: Callable[[Job], Obstacle | None] = lambda _job: None,
     ) -> None:
         self._output = output
         self._engine = engine
@@ -132,6 +139,8 @@ class Verb:
         self._states = states
         self._one = one
         self._many = many
+        self._check = check
+        self._obstacle = obstacle
 
     def run(
         self,
@@ -177,11 +186,14 @@ class Verb:
         return refused.pop() if refused == set(codes) and len(refused) == 1 else ExitCode.FAILED
 
     def _tell(self, view: JobView, *, dry_run: bool) -> ExitCode:
-        allowed = view.state in self._states
+        obstacle = self._obstacle(view.job) if dry_run and view.state in self._states else None
+        allowed = view.state in self._states and obstacle is None
         if self._output.as_json:
             document = {"id": view.id, "state": view.state.value, "stage": view.job.stage}
             if dry_run:
-                self._output.document({**document, "changed": False, "would_change": allowed})
+                why = None if obstacle is None else obstacle.reason
+                outcome = {"changed": False, "would_change": allowed, "refused": why}
+                self._output.document({**document, **outcome})
             else:
                 self._output.document({**document, "changed": True})
         elif not dry_run:
@@ -189,7 +201,8 @@ class Verb:
             self._output.line(f"{view.id}  {self._done}{now}")
         else:
             would = "would be" if allowed else f"is {view.state.value} and would not be"
-            self._output.line(f"{view.id}  {would} {self._done}")
+            why = "" if obstacle is None else f": {obstacle.reason}"
+            self._output.line(f"{view.id}  {would} {self._done}{why}")
         return ExitCode.OK if allowed or not dry_run else ExitCode.REFUSED
 
     def _filter(self, wanted: Filter) -> JobFilter:
@@ -208,15 +221,11 @@ class Verb:
         )
 
     def _matching(self, matching: JobFilter, *, yes: bool, dry_run: bool) -> ExitCode:
-        count = self._count(matching)
+        if matching.pipeline is not None:
+            self._check(matching.pipeline)
+        count, refused = self._count(matching, dry_run=dry_run)
         if dry_run or not count:
-            if self._output.as_json:
-                self._output.document({"matched": count, "changed": 0, "dry_run": dry_run})
-            else:
-                self._output.line(
-                    f"{_jobs(count)} would be {self._done}." if count else "No jobs match."
-                )
-            return ExitCode.OK
+            return self._summary(count, 0, refused, dry_run=dry_run)
         if not self._agreed(count, yes=yes):
             return ExitCode.FAILED
         matched, changed = 0, 0
@@ -232,21 +241,26 @@ class Verb:
                     raise
                 matched += chunk.matched
                 changed += chunk.changed
+                refused.update(chunk.refused)
                 progress.advance(chunk.matched)
                 before = chunk.before
                 if before is None:
                     break
-        return self._summary(matched, changed)
+        return self._summary(matched, changed, refused, dry_run=False)
 
-    def _count(self, matching: JobFilter) -> int:
+    def _count(self, matching: JobFilter, *, dry_run: bool) -> tuple[int, Counter[str]]:
+        """Return how many jobs match, and with `dry_run` how many of them would be left alone."""
         count, before = 0, None
+        refused: Counter[str] = Counter()
         with Progress(self._output, "Counting", total=None) as progress:
             while True:
                 page = self._engine.store.find(matching, before=before, limit=CHUNK)
                 count += len(page)
+                found = map(self._obstacle, page if dry_run else ())
+                refused.update(each.reason for each in found if each is not None)
                 progress.advance(len(page))
                 if len(page) < CHUNK:
-                    return count
+                    return count, refused
                 before = page[-1].id
 
     def _agreed(self, count: int, *, yes: bool) -> bool:
@@ -261,12 +275,25 @@ class Verb:
         self._output.remark("Nothing was changed.")
         return False
 
-    def _summary(self, matched: int, changed: int) -> ExitCode:
+    def _summary(
+        self, matched: int, changed: int, refused: Counter[str], *, dry_run: bool
+    ) -> ExitCode:
         if self._output.as_json:
-            self._output.document({"matched": matched, "changed": changed, "dry_run": False})
+            counts = {"matched": matched, "changed": changed, "refused": refused}
+            self._output.document({**counts, "dry_run": dry_run})
+            return ExitCode.OK
+        left = refused.total()
+        if not matched:
+            self._output.line("No jobs match.")
+        elif dry_run:
+            self._output.line(f"{_jobs(matched - left)} would be {self._done}.")
         else:
-            moved_on = f"; {matched - changed} had moved on" if changed < matched else ""
+            gone = matched - changed - left
+            moved_on = f"; {gone} had moved on" if gone > 0 else ""
             self._output.line(f"{_jobs(changed)} {self._done}{moved_on}.")
+        for reason, count in refused.most_common():
+            would = " would be" if dry_run else ""
+            self._output.line(f"{_jobs(count)}{would} left alone: {reason}")
         return ExitCode.OK
 
 

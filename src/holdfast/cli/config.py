@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
 import click
 
 from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.output import Cell, Column
 from holdfast.cli.program import Command, Group
+from holdfast.knobs import Read, knobs, read_by
 from holdfast.setting_values import duration_text
+from holdfast.systems import find
 
 
 @click.group("config", cls=Group)
@@ -23,14 +28,22 @@ def show_config(invocation: Invocation, *, with_origin: bool) -> None:
 
     A flag wins over the environment, that over holdfast.toml (or [tool.holdfast] of
     pyproject.toml), and that over the default.
+
+    Below them stands what each system of holdfast up reads from the environment, and from which
+    variable: one with the system's name before it (CONVERTER_RETRY_MAX_ATTEMPTS) wins for that
+    system, the plain one counts for every system.
     """
     output = invocation.output
     shown = list(invocation.settings.shown())
+    read = read_here(invocation)
     if output.as_json:
         output.document(
             {
-                name: {"value": value, "origin": origin._asdict()} if with_origin else value
-                for name, value, origin in shown
+                **{
+                    name: {"value": value, "origin": origin._asdict()} if with_origin else value
+                    for name, value, origin in shown
+                },
+                "variables": _by_system(invocation, read),
             }
         )
         return
@@ -42,11 +55,33 @@ def show_config(invocation: Invocation, *, with_origin: bool) -> None:
         row: list[Cell] = [name, _words(value)]
         rows.append([*row, str(origin)] if with_origin else row)
     output.table(columns, rows)
+    if read:
+        output.line()
+        output.table(
+            [Column("SYSTEM"), Column("VARIABLE"), Column("VALUE"), Column("FROM", elastic=True)],
+            [
+                [knob.system, knob.name, _words(knob.value), str(knob.origin)]
+                for knob in knobs(read, secret_variables=invocation.settings.secret_variables)
+            ],
+        )
+
+
+def read_here(invocation: Invocation) -> list[Read]:
+    """Return what the systems read that `holdfast up` would run here."""
+    settings = invocation.settings
+    return [] if settings.app else read_by(find(settings.systems or None), os.environ)
+
+
+def _by_system(invocation: Invocation, read: Sequence[Read]) -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = {system.name: {} for system, _ in read}
+    for knob in knobs(read, secret_variables=invocation.settings.secret_variables):
+        found[knob.system][knob.name] = {"value": knob.value, "origin": knob.origin._asdict()}
+    return found
 
 
 def _words(value: object) -> str:
     match value:
-        case None | []:
+        case None | [] | "":
             return "-"
         case list():
             return ", ".join(map(str, value))

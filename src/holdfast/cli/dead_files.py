@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -19,6 +20,7 @@ from holdfast.cli.progress import Progress
 from holdfast.dlq_entry import OPERATION_TYPES
 from holdfast.engine import Holdfast
 from holdfast.errors import InvalidDocument, UsageError
+from holdfast.handle import JobHandle
 from holdfast.letter_files import FileResult, LetterFiles, Outcome
 
 
@@ -106,7 +108,11 @@ def _is_of_an_unknown_operation(result: FileResult) -> bool:
 
 def letter_files(engine: Holdfast) -> LetterFiles:
     """Return what moves the letters of an engine to files and back."""
-    return LetterFiles(engine.store, clock=engine.clock, dead=engine.dead, submit=engine.submit)
+
+    def submit(pipeline: str, payload: object, **how: Any) -> JobHandle:  # noqa: ANN401 - as it has it
+        return engine.submit(engine.access.open_pipeline(pipeline), payload, **how)
+
+    return LetterFiles(engine.store, clock=engine.clock, dead=engine.dead, submit=submit)
 
 
 def _told(

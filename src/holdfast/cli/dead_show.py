@@ -11,6 +11,7 @@ from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.letter_words import situation, standing_of
 from holdfast.cli.output import Cell, Column, Output
 from holdfast.cli.program import Command
+from holdfast.delivery_view import DeliveryView
 from holdfast.letter_view import LetterReport, LetterView
 from holdfast.spoken import clock, when
 from holdfast.store.audit import AuditEntry
@@ -37,6 +38,8 @@ def show_letter(invocation: Invocation, letter_id: str) -> None:
     output.facts(_error(view))
     for line in view.letter.stack.splitlines():
         output.line(f"    {line}")
+    if report.deliveries:
+        _print_deliveries(output, report.deliveries)
     if report.actions:
         _print_actions(output, report.actions)
     if view.job is not None:
@@ -73,6 +76,7 @@ def _facts(report: LetterReport) -> list[tuple[str, Cell]]:
 def _error(view: LetterView) -> list[tuple[str, Cell]]:
     letter = view.letter
     return [
+        ("error code", None if view.public is None else view.public.code),
         ("error class", letter.error_class),
         ("message", letter.message),
         ("category", letter.category.value),
@@ -81,6 +85,31 @@ def _error(view: LetterView) -> list[tuple[str, Cell]]:
         ("exception type", letter.exception_type or None),
         ("class before", letter.previous_class),
     ]
+
+
+def _print_deliveries(output: Output, deliveries: Sequence[DeliveryView]) -> None:
+    output.heading("Deliveries")
+    output.table(
+        (
+            Column("  ID", least=36),
+            Column("STATE", least=7),
+            Column("RECIPIENT"),
+            Column("SENDS", numeric=True),
+            Column("CLASS"),
+            Column("", elastic=True),
+        ),
+        (
+            (
+                f"  {view.id}",
+                view.state.value,
+                view.recipient,
+                view.delivery.attempts,
+                view.delivery.error_class,
+                view.error,
+            )
+            for view in deliveries
+        ),
+    )
 
 
 def _print_actions(output: Output, actions: Sequence[AuditEntry]) -> None:

@@ -113,7 +113,7 @@ def list_deliveries(
 @click.argument("delivery_id", metavar="ID")
 @pass_invocation
 def show_delivery(invocation: Invocation, delivery_id: str) -> None:
-    """Show how a delivery stands, what was done about it, and whose move it is."""
+    """Show how a delivery stands, each send and lookup, what was done, and whose move it is."""
     output = invocation.output
     report = invocation.engine().deliveries.show(delivery_id)
     sentences = situation(report.view)
@@ -125,6 +125,8 @@ def show_delivery(invocation: Invocation, delivery_id: str) -> None:
         output.line(sentence)
     output.line()
     output.facts(_facts(report.view))
+    if report.log:
+        _print_log(output, report)
     if report.actions:
         _print_actions(output, report)
 
@@ -265,6 +267,33 @@ def _facts(view: DeliveryView) -> list[tuple[str, Cell]]:
         ("error class", row.error_class),
         ("error", view.error),
     ]
+
+
+def _print_log(output: Output, report: DeliveryReport) -> None:
+    output.heading("Sends and lookups")
+    output.table(
+        (
+            Column("  TIME"),
+            Column("SEND", numeric=True),
+            Column("OUTCOME"),
+            Column("CLASS"),
+            Column("STATUS", numeric=True),
+            Column("WORKER"),
+            Column("", elastic=True),
+        ),
+        (
+            (
+                f"  {clock(line.at)}",
+                line.attempt,
+                line.outcome.value,
+                line.error_class,
+                line.http_status,
+                line.holder,
+                line.message or line.notification_id,
+            )
+            for line in report.log
+        ),
+    )
 
 
 def _print_actions(output: Output, report: DeliveryReport) -> None:

@@ -20,6 +20,7 @@ from holdfast.cli.site import request_grace_s, server_of
 from holdfast.cli.up import engine_of, parts_of, run_here, runs_app
 from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
+from holdfast.knobs import remarks_on
 from holdfast.setting_values import masked
 from holdfast.settings import DEFAULT_HOST, Settings
 from holdfast.systems import Built, System, build, find
@@ -136,4 +137,6 @@ def _welcome(
         output.line(f"  {title:<{width}}  {address}{place}", style=style)
     output.line()
     output.line(f"Jobs are kept in {masked(engine.unopened_store.url)}.")
+    for remark in remarks_on([(one.system, one.variables) for one in built], os.environ):
+        output.remark(remark.message)
     output.line("Ctrl-C ends it: what runs is finished first, what waits stays where it is.")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.plan import Route
-from holdfast.liveness import serves, standing
+from holdfast.liveness import standing
 from holdfast.spoken import span
 from holdfast.store.contract import QueueCounts, WorkerRow
+from holdfast.store.deliveries import DeliveryStanding
+from holdfast.waiting import Around, Reason, Waiting, obstacle
 
 OLDEST_POSTGRES: Final = 15
 CLOCK_TOLERANCE_US: Final = 2 * SECOND_US
@@ -37,6 +39,8 @@ class Finding(NamedTuple):
     found: str
     advice: str = ""
 
+
+_MORE_WORKERS: Final = "if that lasts, start more workers, or give them more places"
 
 DueRoute = tuple[Route, int, Instant]
 
@@ -122,6 +126,33 @@ def _of_postgres(facts: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
+def of_connection(facts: Mapping[str, str]) -> Iterator[Finding]:
+    """Judge the way to the database: what a pooler keeps from working, and what leads past it."""
+    if "wake_ups" not in facts:
+        return
+    mode = facts.get("pooler")
+    found = "direct" if mode is None else f"through a pooler in {mode} mode"
+    if facts.get("direct_trouble"):
+        yield Finding(
+            Level.FAIL,
+            "connection",
+            f"{found}; the direct URL {facts['direct']}: {facts['direct_trouble']}",
+            "workers listen there, and migrations run there: name the server itself",
+        )
+    elif "direct" in facts:
+        yield Finding(Level.OK, "connection", f"{found}; {facts['direct']} for listening")
+    elif mode is None:
+        yield Finding(Level.OK, "connection", f"{found}; workers listen for due jobs")
+    else:
+        yield Finding(
+            Level.WARN,
+            "connection",
+            f"{found}; workers find due jobs by polling",
+            "to have them woken, and to migrate, name the server itself in "
+            "HOLDFAST_DATABASE_DIRECT_URL or Holdfast(direct_url=…)",
+        )
+
+
 def of_vacuum(facts: Mapping[str, str], now: Instant) -> Iterator[Finding]:
     """Judge whether the job table is kept clean: claims pay for the dead rows in it."""
     since = facts.get("oldest_transaction_at")
@@ -185,10 +216,12 @@ def of_workers(workers: Sequence[WorkerRow], now: Instant) -> Iterator[Finding]:
 def of_queues(
     queues: Sequence[QueueCounts],
     routes: Sequence[DueRoute],
-    workers: Sequence[WorkerRow],
+    around: Around,
     now: Instant,
+    *,
+    upstream_of: Callable[[Route], str | None] = lambda _route: None,
 ) -> Iterator[Finding]:
-    """Judge whether somebody takes the jobs that are due."""
+    """Judge whether the jobs that are due are taken, and if not, why."""
     paused = {counts.queue: counts for counts in queues if counts.paused_at is not None}
     for queue, counts in paused.items():
         yield Finding(
@@ -198,11 +231,15 @@ def of_queues(
             f"to let them run: holdfast queues resume {queue}" if counts.due else "",
         )
     neglected = [
-        found
-        for found in (
-            _neglect(*route, workers, now) for route in routes if route[0].queue not in paused
+        finding
+        for route, count, since in routes
+        if route.queue not in paused
+        for finding in _neglect(
+            route,
+            count,
+            now - since,
+            obstacle(route, around, upstream=upstream_of(route), now=now),
         )
-        if found is not None
     ]
     if neglected:
         yield from neglected
@@ -210,28 +247,42 @@ def of_queues(
         yield Finding(Level.OK, "due jobs", "all have a worker that may take them")
 
 
-def _neglect(
-    route: Route, count: int, since: Instant, workers: Sequence[WorkerRow], now: Instant
-) -> Finding | None:
+def of_deliveries(unattended: Sequence[DeliveryStanding], now: Instant) -> Iterator[Finding]:
+    """Judge whether deliveries wait for a person without a dead letter that says so."""
+    for provider, state, count, since in unattended:
+        what = "1 delivery" if count == 1 else f"{count} deliveries"
+        yield Finding(
+            Level.WARN,
+            "deliveries",
+            f"{what} of {provider} {state.value}, the first {span(now - since)} ago",
+            f"decide about them: holdfast deliveries list --state {state.value}, then "
+            "holdfast deliveries resolve",
+        )
+
+
+def of_letters(waiting: int) -> Iterator[Finding]:
+    """Judge whether dead letters wait for a person."""
+    if waiting:
+        what = "1 waits" if waiting == 1 else f"{waiting} wait"
+        advice = "see what they have in common: holdfast dead groups"
+        yield Finding(Level.WARN, "dead", f"{what} for a person", advice)
+
+
+_SEVERE: Final = (Reason.NO_WORKER, Reason.NO_HANDLER)
+"""What does not end by itself."""
+
+
+def _neglect(route: Route, count: int, due_for_us: int, why: Waiting | None) -> Iterator[Finding]:
     what = (
         f"{_jobs(count)} of pipeline {route.pipeline}, stage {route.stage}, queue {route.queue}, "
-        f"due for {span(now - since)}"
+        f"due for {span(due_for_us)}"
     )
-    if not any(serves(worker, route.queue, now) for worker in workers):
-        return Finding(
-            Level.FAIL,
-            "due jobs",
-            f"{what}: no live worker serves that queue",
-            f"start one: holdfast -A module:app worker --queues {route.queue}",
-        )
-    if now - since > LONG_DUE_US:
-        return Finding(
-            Level.WARN,
-            "due jobs",
-            what,
-            "either all workers of that queue are busy, or none of them knows that stage",
-        )
-    return None
+    if why is not None and (why.reason is not Reason.WORKERS_BUSY or due_for_us > LONG_DUE_US):
+        level = Level.FAIL if why.reason in _SEVERE else Level.WARN
+        yield Finding(level, "due jobs", f"{what}: {why.sentence}", why.remedy or _MORE_WORKERS)
+    elif why is None and due_for_us > LONG_DUE_US:
+        advice = "workers that know that stage are free; look at their logs"
+        yield Finding(Level.WARN, "due jobs", what, advice)
 
 
 def _jobs(count: int) -> str:

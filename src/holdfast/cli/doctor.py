@@ -10,13 +10,16 @@ from typing import Final
 import click
 
 from holdfast.cli import diagnosis
+from holdfast.cli.config import read_here
 from holdfast.cli.diagnosis import Finding, Level
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.invocation import Invocation, pass_invocation, refuse_missing_file
 from holdfast.cli.output import Output, Styled
 from holdfast.cli.program import Command
+from holdfast.core.plan import Route
 from holdfast.engine import Holdfast
 from holdfast.errors import SchemaTooNew, UnavailableError, UsageError
+from holdfast.knobs import remarks_on
 from holdfast.runtime import failpoint
 from holdfast.runtime.clock import wall_clock
 from holdfast.setting_sources import unknown_variables
@@ -33,8 +36,8 @@ _STYLES: Final = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red
 def doctor(invocation: Invocation) -> int:
     """Check this installation, and say what to do.
 
-    Looks at settings, database, clock, workers and queues, and changes nothing. Exits with 1
-    when a check fails, and with 5 when the database is out of reach.
+    Looks at settings, database, clock, workers, queues, dead letters and deliveries, and changes
+    nothing. Exits with 1 when a check fails, and with 5 when the database is out of reach.
     """
     tell = _Teller(invocation.output)
     code = ExitCode.OK
@@ -58,6 +61,7 @@ def _findings(invocation: Invocation) -> Iterator[Finding]:
     facts = store.facts()
     yield Finding(Level.OK, "database", f"{masked(store.url)} answers")
     yield from diagnosis.of_database(facts)
+    yield from diagnosis.of_connection(facts)
     machine, now = wall_clock(), store.read_clock()
     yield diagnosis.of_clock(store=now, machine=machine)
     yield from diagnosis.of_vacuum(facts, now)
@@ -65,9 +69,23 @@ def _findings(invocation: Invocation) -> Iterator[Finding]:
     yield schema
     if schema.level is Level.FAIL:
         return
-    workers = store.workers()
-    yield from diagnosis.of_workers(workers, now)
-    yield from diagnosis.of_queues(store.queues(now=now), store.routes(now=now), workers, now)
+    around = engine.waits.around()
+    yield from diagnosis.of_workers(around.workers, now)
+    yield from diagnosis.of_queues(
+        store.queues(now=now),
+        store.routes(now=now),
+        around,
+        now,
+        upstream_of=lambda route: _upstream_of(store, route),
+    )
+    yield from diagnosis.of_letters(store.letters.standing().waiting)
+    yield from diagnosis.of_deliveries(store.deliveries.unattended(), now)
+
+
+def _upstream_of(store: Store, route: Route) -> str | None:
+    plan = store.newest_plan(route.pipeline)
+    stage = None if plan is None else plan.stage(route.stage)
+    return None if stage is None else stage.upstream
 
 
 def _of_settings(invocation: Invocation) -> Iterator[Finding]:
@@ -78,6 +96,12 @@ def _of_settings(invocation: Invocation) -> Iterator[Finding]:
         unknown=unknown_variables(os.environ),
         failpoints=os.environ.get(failpoint.VARIABLE, ""),
     )
+    try:
+        remarks = remarks_on(read_here(invocation), os.environ)
+    except UsageError as error:
+        yield Finding(Level.FAIL, "settings", str(error))
+    else:
+        yield from (Finding(Level.WARN, "settings", remark.message) for remark in remarks)
 
 
 def _of_app(engine: Holdfast) -> Iterator[Finding]:

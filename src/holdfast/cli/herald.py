@@ -22,7 +22,8 @@ _SPAN: Final = "DURATION"
 @click.option("--exchange", metavar="NAME", help="The exchange, and what its queues begin with.")
 @click.option("-q", "--queues", multiple=True, metavar="NAME[,NAME]", help="Queues to tell of.")
 @click.option("--poll", metavar=_SPAN, help="How often to look for due jobs unasked.")
-@click.option("--sweep", metavar=_SPAN, help="How often to look for lost workers and deadlines.")
+@click.option("--sweep", metavar=_SPAN, help="How often to look for lost workers.")
+@click.option("--deadline-check", metavar=_SPAN, help="How often to look for passed deadlines.")
 @log_options
 @pass_invocation
 def herald(invocation: Invocation, /, queues: tuple[str, ...], **options: str | None) -> int:

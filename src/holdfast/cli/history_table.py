@@ -35,7 +35,18 @@ def _history_row(line: HistoryLine, begun: int) -> list[Cell]:
         said.append(f"again in {span(int(meta.pop('delay_us')))}")
     if "asked_us" in meta:
         said.append(f"was asked to wait {span(int(meta.pop('asked_us')))}")
-    for name in ("error_code", "gateway_http_status", "message", "worker", "by", "reason"):
+    meta.pop("error_message", None)
+    if meta.get("error_class") == meta.get("error_code"):
+        meta.pop("error_class", None)
+    for name in (
+        "error_code",
+        "error_class",
+        "gateway_http_status",
+        "message",
+        "worker",
+        "by",
+        "reason",
+    ):
         value = meta.pop(name, None)
         if value:
             said.append(f"{_PREFIXES.get(name, '')}{value}")
@@ -43,7 +54,7 @@ def _history_row(line: HistoryLine, begun: int) -> list[Cell]:
     time = clock(line.at)[:19] if line.at == begun else f"+{span(line.at - begun)}"
     return [
         f"  {time}",
-        Styled(line.event, _EVENT_STYLES.get(line.event, "")),
+        Styled(line.word or line.event, _EVENT_STYLES.get(line.event, "")),
         line.stage,
         line.attempt or None,
         " · ".join(said),

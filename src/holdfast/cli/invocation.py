@@ -25,6 +25,7 @@ from holdfast.runtime.worker_options import WorkerOptions
 from holdfast.secrecy import keep_secret
 from holdfast.setting_sources import Flag
 from holdfast.settings import Settings, load
+from holdfast.systems import InstalledPipelines
 
 QUIET: Final = "error"
 """What commands other than a worker log unless told otherwise."""
@@ -48,6 +49,7 @@ class Invocation:
         """The settings, the command line's included; what is secret in them is kept so."""
         settings = self.read_settings()
         keep_secret(secrets_in_url(settings.database_url))
+        keep_secret(secrets_in_url(settings.database_direct_url or ""))
         keep_secret(secrets_in_environment(os.environ, settings.secret_variables))
         if settings.api_token is not None:
             keep_secret([settings.api_token])
@@ -87,7 +89,9 @@ class Invocation:
         if not may_create:
             refuse_missing_file(settings.database_url)
         self.log(QUIET)
-        return self._prepared(Holdfast(settings.database_url, auto_migrate=False))
+        return self._prepared(
+            Holdfast(settings.database_url, direct_url=self._direct_url(), auto_migrate=False)
+        )
 
     def assembled(
         self,
@@ -102,6 +106,7 @@ class Invocation:
         return self._prepared(
             Holdfast(
                 self.settings.database_url,
+                direct_url=self._direct_url(),
                 pipelines=pipelines,
                 providers=providers,
                 courier=_courier_of(self.settings.worker),
@@ -109,6 +114,10 @@ class Invocation:
                 retention=retention,
             )
         )
+
+    def _direct_url(self) -> str | None:
+        """Return the direct URL; a database that the command line names has none."""
+        return None if "database_url" in self.flags else self.settings.database_direct_url
 
     def log(self, default_level: str) -> None:
         """Write logs to stderr; `default_level` counts unless a level was set."""
@@ -131,6 +140,7 @@ class Invocation:
     def _prepared(self, engine: Holdfast) -> Holdfast:
         """Let an engine follow the settings, and close it when the command ends."""
         settings = self.settings
+        engine.access.elsewhere = InstalledPipelines(os.environ)
         engine.retention = settings.kept_over(engine.retention)
         if settings.max_queued is not None:
             engine.limit_queues(settings.max_queued)

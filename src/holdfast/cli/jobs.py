@@ -17,12 +17,13 @@ from holdfast.cli.program import Command, Group
 from holdfast.cli.watch import watch_jobs
 from holdfast.cli.words import situation
 from holdfast.core.job import DEFAULT_OWNER
+from holdfast.disclosure import PublicError
 from holdfast.engine import Holdfast
 from holdfast.printable import json_text
 from holdfast.secrecy import redacted_value
 from holdfast.sentences import attempt_of
 from holdfast.spoken import when
-from holdfast.view import HistoryLine, JobView
+from holdfast.view import JobView
 
 LONGEST_DOCUMENT: Final = 4_000
 
@@ -40,7 +41,7 @@ def jobs() -> None:
 def list_jobs(invocation: Invocation, wanted: Filter, limit: int, before: str | None) -> None:
     """List jobs, the newest first."""
     engine, output = invocation.engine(), invocation.output
-    page = engine.jobs(wanted.at(engine.clock.now()), before=before, limit=limit)
+    page = engine.labelled(engine.jobs(wanted.at(engine.clock.now()), before=before, limit=limit))
     if output.as_json:
         for view in page:
             output.document(view.to_document())
@@ -58,13 +59,21 @@ def list_jobs(invocation: Invocation, wanted: Filter, limit: int, before: str | 
 def show_job(invocation: Invocation, job_id: str) -> None:
     """Show all that is known of a job: why it waits, its results, its history."""
     engine, output = invocation.engine(), invocation.output
-    view = engine.job(job_id)
+    (view,) = engine.labelled([engine.job(job_id)])
     history = engine.history(job_id)
     results = engine.results(job_id)
-    sentences = _situation(engine, view, history)
+    waiting = engine.waiting(view, history=history)
+    sentences = situation(
+        view,
+        history=history,
+        plan=engine.store.load_plan(view.job.pipeline, view.job.plan),
+        waiting=waiting,
+        obstacle=engine.retry_obstacle(view),
+    )
     if output.as_json:
         document = view.to_document()
         document |= {
+            "waiting": waiting[0].to_document() if waiting else None,
             "situation": sentences,
             "results": results,
             "history": [line.to_document() for line in history],
@@ -72,20 +81,10 @@ def show_job(invocation: Invocation, job_id: str) -> None:
         output.document(document)
         return
     _show(output, engine, view, sentences)
-    _show_documents(output, view, results)
-    print_history(output, history, begun=view.job.created_at)
-
-
-def _situation(engine: Holdfast, view: JobView, history: list[HistoryLine]) -> list[str]:
-    job = view.job
-    queues = {counts.queue: counts for counts in engine.queues()}
-    return situation(
-        view,
-        history=history,
-        plan=engine.store.load_plan(job.pipeline, job.plan),
-        queue=queues.get(job.queue),
-        workers=engine.workers(),
+    _show_documents(
+        output, view, results, public=engine.disclosure(end_user=False).public_error(view)
     )
+    print_history(output, history, begun=view.job.created_at)
 
 
 def _show(output: Output, engine: Holdfast, view: JobView, sentences: list[str]) -> None:
@@ -119,7 +118,9 @@ def _show(output: Output, engine: Holdfast, view: JobView, sentences: list[str])
     )
 
 
-def _show_documents(output: Output, view: JobView, results: dict[str, Any]) -> None:
+def _show_documents(
+    output: Output, view: JobView, results: dict[str, Any], *, public: PublicError | None
+) -> None:
     output.heading("Payload")
     output.line(f"  {_cut(view.payload)}")
     if results:
@@ -131,6 +132,8 @@ def _show_documents(output: Output, view: JobView, results: dict[str, Any]) -> N
     error = view.error
     if error is not None:
         output.heading("Error")
+        if public is not None and public.error_code != error.get("error_class"):
+            output.facts([("error code", public.error_code), ("users read", public.error_message)])
         output.facts(
             (name.replace("_", " "), str(error[name]))
             for name in ("error_class", "message", "category", "http_status", "exception_type")

@@ -25,6 +25,7 @@ _NOUNS: Final = {
     "messages": ("message", "messages"),
     "inbox": ("note of a message", "notes of messages"),
     "figures": ("figure", "figures"),
+    "keys": ("key", "keys"),
     "audit": ("entry of the audit record", "entries of the audit record"),
     "plans": ("plan", "plans"),
 }
@@ -37,9 +38,9 @@ def purge(invocation: Invocation, *, dry_run: bool) -> None:
     """Remove what has been kept long enough, as workers do by themselves.
 
     How long that is the app says, or the settings keep_complete, keep_cancelled, keep_failed,
-    keep_audit, keep_replays, keep_deliveries, keep_messages, keep_inbox and keep_figures. Jobs
-    whose dead letter is not resolved are never removed, nor is what is still to be sent or
-    published.
+    keep_audit, keep_replays, keep_deliveries, keep_messages, keep_inbox, keep_figures and
+    keep_keys. Jobs whose dead letter is not resolved are never removed, nor is what is still to be
+    sent or published.
     """
     output, settings = invocation.output, invocation.settings
     by_url = settings.app is None or "database_url" in invocation.flags
@@ -79,6 +80,7 @@ def _policy(retention: Retention) -> str:
             ("messages", retention.messages),
             ("inbox", retention.inbox),
             ("figures", retention.figures),
+            ("keys", retention.keys),
         )
     )
 

@@ -101,7 +101,7 @@ def _mount(built: Built, api: FastAPI, engine: Holdfast) -> None:
     from fastapi.routing import iter_route_contexts  # noqa: PLC0415 - an extra, there by now
     from starlette.responses import RedirectResponse  # noqa: PLC0415 - as above
 
-    system, parts = built
+    system, parts = built.system, built.parts
     if parts.router is not None:
         api.include_router(parts.router(engine))  # which refuses routes without a role
     if parts.pages is None:

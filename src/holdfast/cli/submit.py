@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any, BinaryIO, Final
 
 import click
@@ -16,7 +16,14 @@ from holdfast.cli.program import Command
 from holdfast.cli.submit_file import FIELDS, submit_file
 from holdfast.cli.words import remark
 from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY, PRIORITIES, JobState
-from holdfast.errors import UnknownPipeline, UsageError
+from holdfast.engine import Holdfast
+from holdfast.errors import (
+    SchemaTooNew,
+    SchemaTooOld,
+    UnavailableError,
+    UnknownPipeline,
+    UsageError,
+)
 from holdfast.handle import JobHandle
 from holdfast.printable import json_text
 from holdfast.submission import Submit
@@ -75,15 +82,13 @@ def submit(
     if timeout is not None and not wait:
         raise UsageError("--timeout goes with --wait")
     options["owner"] = options["owner"] or DEFAULT_OWNER
-    app = invocation.application()
-    if pipeline not in app.pipelines:
-        raise UnknownPipeline(pipeline, known=app.pipelines)
+    app = _application(invocation, pipeline)
+    chosen = app.access.open_pipeline(pipeline)
     if from_file is not None:
         with _opened(from_file) as file:
             defaults = Submit(**options)
             return submit_file(app, invocation.output, pipeline, file, defaults=defaults)
-    limits = app.pipelines[pipeline].limits
-    handle = app.submit(pipeline, read_payload(payload, limits=limits), **options)
+    handle = app.submit(chosen, read_payload(payload, limits=chosen.limits), **options)
     if wait:
         return _wait(invocation, handle, timeout)
     if invocation.as_json:
@@ -92,8 +97,22 @@ def submit(
         return ExitCode.OK
     invocation.output.line(handle.id)
     if not handle.created:
-        invocation.output.remark(f"That key names this job already; it is {handle.get().label}.")
+        view = handle.get()
+        gone = "" if view.removed_at is None else " and was removed; its key is kept"
+        invocation.output.remark(f"That key names this job already; it is {view.label}{gone}.")
     return ExitCode.OK
+
+
+def _application(invocation: Invocation, pipeline: str) -> Holdfast:
+    """Return the application; where none is named, a closed pipeline is refused as such."""
+    try:
+        return invocation.application()
+    except UsageError:
+        if invocation.settings.app is None:
+            # What is stored says so too, where it can be read.
+            with suppress(UnavailableError, UnknownPipeline, SchemaTooOld, SchemaTooNew):
+                invocation.engine().access.open_pipeline(pipeline)
+        raise
 
 
 def _wait(invocation: Invocation, handle: JobHandle, timeout: float | None) -> ExitCode:

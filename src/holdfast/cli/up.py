@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, Final, TypeVar
 
 import click
@@ -20,6 +21,7 @@ from holdfast.core.retention import Retention, longest
 from holdfast.engine import Holdfast
 from holdfast.error_log import ErrorLog
 from holdfast.errors import UsageError
+from holdfast.knobs import remarks_on
 from holdfast.runtime.own_process import settle_in
 from holdfast.systems import Built, build, find
 
@@ -72,6 +74,8 @@ def up(
     invocation.give("queues", "--queues", ",".join(queues) or None)
     engine, built = _assembled(invocation)
     invocation.log("info")
+    for remark in remarks_on([(one.system, one.variables) for one in built], os.environ):
+        LOGGER.warning("%s", remark.message, extra={"event": remark.event})
     if not no_worker and not engine.pipelines and not len(engine.dispatch.providers):
         raise UsageError(
             "there is nothing to run: no system is installed; name your app with -A module:app, "
@@ -133,7 +137,12 @@ def engine_of(invocation: Invocation, built: Sequence[Built]) -> Holdfast:
         chores=[each for one in built for each in one.parts.chores],
         retention=longest([Retention(), *(one.parts.retention for one in built)]),
     )
+    more = [each.parts.chores_of(engine) for each in built if each.parts.chores_of is not None]
+    engine.chores = (*engine.chores, *chain.from_iterable(more))
     engine.add_secrets((), names=[name for one in built for name in one.parts.secret_names])
+    for one in built:
+        if one.parts.bind is not None:
+            one.parts.bind(engine)
     return engine
 
 

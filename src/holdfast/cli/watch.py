@@ -48,7 +48,9 @@ def watch_jobs(invocation: Invocation, job_ids: Sequence[str], wanted: Filter, e
         ids = [engine.job(job_id).job.id for job_id in dict.fromkeys(job_ids)]
         read: Read = lambda: _named(engine, ids)  # noqa: E731 - one of two ways to read
     else:
-        read = lambda: engine.jobs(wanted.at(engine.clock.now()), limit=PAGE)  # noqa: E731
+        read = lambda: engine.labelled(  # noqa: E731
+            engine.jobs(wanted.at(engine.clock.now()), limit=PAGE)
+        )
     return follow(invocation.output, read, every_s=min(every, LONGEST_S), to_the_end=bool(job_ids))
 
 
@@ -71,7 +73,7 @@ def follow(output: Output, read: Read, *, every_s: float, to_the_end: bool) -> E
 
 def _named(engine: Holdfast, ids: Sequence[JobId]) -> list[JobView]:
     found, now = engine.store.get(ids), engine.clock.now()
-    return [JobView(found[job_id], now) for job_id in ids if job_id in found]
+    return engine.labelled([JobView(found[job_id], now) for job_id in ids if job_id in found])
 
 
 class _Lines:

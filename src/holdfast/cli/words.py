@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from holdfast import sentences
-from holdfast.core.instant import FAR_FUTURE, Instant
+from holdfast.core.instant import FAR_FUTURE
 from holdfast.core.job import ACTIVE, Job, JobState
 from holdfast.core.plan import Plan
-from holdfast.liveness import serves
-from holdfast.spoken import clock, span
-from holdfast.store.contract import QueueCounts, WorkerRow
+from holdfast.job_access import Obstacle
+from holdfast.spoken import span
 from holdfast.view import HistoryLine, JobView
+from holdfast.waiting import Reason, Waiting
 
 STYLES: Final = {
     "processing": "cyan",
@@ -23,6 +23,7 @@ STYLES: Final = {
     "cancelled": "dim",
     "retrying": "yellow",
     "scheduled": "blue",
+    "held": "yellow",
 }
 """The colour of each state and label; a due job needs none."""
 
@@ -34,6 +35,8 @@ def remark(view: JobView) -> str:
         return f"deadline passed {span(now - (job.deadline_at or now))} ago"
     match job.state:
         case JobState.QUEUED:
+            if view.held:
+                return "its upstream lets none pass"
             if job.run_at <= now:
                 return ""
             what = f"attempt {job.attempt + 1}" if job.attempt else "starts"
@@ -58,19 +61,21 @@ def situation(
     *,
     history: Sequence[HistoryLine],
     plan: Plan | None,
-    queue: QueueCounts | None,
-    workers: Sequence[WorkerRow],
+    waiting: Sequence[Waiting] = (),
+    obstacle: Obstacle | None = None,
 ) -> list[str]:
-    """Return sentences: how the job stands, why it does not go on, and whose move it is."""
+    """Return sentences: how the job stands, why it does not go on, and whose move it is.
+
+    `waiting` are the reasons why it waits, `obstacle` why a failed one cannot be retried.
+    """
     job, now = view.job, view.read_at
     match job.state:
         case JobState.QUEUED:
-            said = [sentences.queued(job, history, now), *_obstacles(job, queue, workers, now)]
+            said = [sentences.queued(job, history, now), *_reasons(waiting)]
         case JobState.PROCESSING:
             said = [sentences.processing(job, plan, now)]
         case JobState.WAITING:
-            until = "as long as it takes" if job.run_at >= FAR_FUTURE else clock(job.run_at)
-            said = [f"Waits in stage {job.stage} for an answer from outside, until {until}."]
+            said = _reasons(waiting)
         case JobState.COMPLETE:
             took = (job.finished_at or now) - (job.started_at or job.created_at)
             said = [f"Complete; it took {span(took)} from its first attempt."]
@@ -78,7 +83,9 @@ def situation(
             said = [
                 _failed(job, view),
                 f"What was done about it, and what comes next: holdfast dead show {job.id}",
-                f"To send it back: holdfast jobs retry {job.id}",
+                f"To send it back: holdfast jobs retry {job.id}"
+                if obstacle is None
+                else f"It cannot be retried by hand: {obstacle.reason}.",
             ]
         case JobState.CANCELLED:
             said = [sentences.cancelled(history)]
@@ -89,23 +96,15 @@ def situation(
     return said
 
 
-def _obstacles(
-    job: Job, queue: QueueCounts | None, workers: Sequence[WorkerRow], now: Instant
-) -> list[str]:
-    if queue is not None and queue.paused_at is not None:
-        since = span(now - queue.paused_at)
-        return [
-            f"Queue {job.queue} was paused by {queue.paused_by}, {since} ago.",
-            f"To let it go on: holdfast queues resume {job.queue}",
-        ]
-    if not any(serves(worker, job.queue, now) for worker in workers):
-        return [
-            f"No live worker serves queue {job.queue}.",
-            f"To start one: holdfast -A module:app worker --queues {job.queue}",
-        ]
-    if job.run_at <= now:
-        return ["It waits for a free worker that knows its pipeline."]
-    return []
+def _reasons(waiting: Sequence[Waiting]) -> list[str]:
+    """Return why it waits, and what can be done about it; when it is due was said before."""
+    return [
+        line
+        for each in waiting
+        if each.reason not in (Reason.SCHEDULED, Reason.RETRY)
+        for line in (each.sentence, each.remedy)
+        if line is not None
+    ]
 
 
 def _failed(job: Job, view: JobView) -> str:

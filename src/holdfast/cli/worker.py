@@ -26,7 +26,8 @@ _SPAN: Final = "DURATION"
 @click.option("-q", "--queues", multiple=True, metavar="NAME[,NAME]", help="Queues to serve.")
 @click.option("--lease", metavar=_SPAN, help="How long a lease lasts unless it is renewed.")
 @click.option("--poll", metavar=_SPAN, help="How often to look for due jobs unasked.")
-@click.option("--sweep", metavar=_SPAN, help="How often to look for lost workers and deadlines.")
+@click.option("--sweep", metavar=_SPAN, help="How often to look for lost workers.")
+@click.option("--deadline-check", metavar=_SPAN, help="How often to look for passed deadlines.")
 @click.option("--grace", metavar=_SPAN, help="Time for running attempts after SIGTERM.")
 @log_options
 @click.option("--error-log", metavar="FOLDER", help="Where to keep a record of every failure.")

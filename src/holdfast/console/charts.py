@@ -107,17 +107,19 @@ def share(parts: Sequence[Part], *, whole: int | None = None, label: str | None 
     return picture + Markup("").join(drawn) + Markup("</svg>")
 
 
-def sparkline(values: Sequence[float], *, label: str, width: int = 120, height: int = 28) -> Markup:
-    """Return a line without a scale, for beside a figure."""
+def sparkline(
+    values: Sequence[float], *, label: str, width: int = 120, height: int = 28, before: int = 0
+) -> Markup:
+    """Return a line without a scale, for beside a figure, after `before` places left free."""
     most = max([*values, 1])
-    step = width / max(len(values) - 1, 1)
+    step = width / max(before + len(values) - 1, 1)
     points = [
-        f"{_n(index * step)},{_n(height - 2 - value / most * (height - 4))}"
+        f"{_n((before + index) * step)},{_n(height - 2 - value / most * (height - 4))}"
         for index, value in enumerate(values)
     ]
     if len(points) < _TWO_ROWS:
         return Markup("")
-    area = f"0,{height} {' '.join(points)} {width},{height}"
+    area = f"{_n(before * step)},{height} {' '.join(points)} {width},{height}"
     return _svg(
         [
             Markup('<polygon class="area-accent" points="{}"/>').format(area),

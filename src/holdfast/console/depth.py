@@ -35,10 +35,20 @@ class Depth(NamedTuple):
 
 
 def depth(
-    queues: Sequence[QueueCounts], activity: Iterable[ActivityRow], minutes: Sequence[Instant]
+    queues: Sequence[QueueCounts],
+    activity: Iterable[ActivityRow],
+    minutes: Sequence[Instant],
+    *,
+    counted_since: Instant | None,
 ) -> Depth:
-    """Return how many jobs had not ended at the end of each of those minutes, the latest last."""
+    """Return how many jobs had not ended at the end of each of those minutes, the latest last.
+
+    Of the minutes before the first figure nothing is known, and nothing is drawn.
+    """
     here = sum(each.due + each.scheduled + each.processing + each.waiting for each in queues)
+    first = minutes[-1] if counted_since is None else counted_since
+    before = min(sum(minute < first for minute in minutes), len(minutes) - 1)
+    minutes = minutes[before:]
     values = reckoned_back(here, activity, minutes)
     most = max(values)
     at = to_datetime(minutes[values.index(most)]).strftime("%H:%M")
@@ -46,7 +56,8 @@ def depth(
     says = f"{open_jobs} not ended; in the last hour there were at most {most}, at {at} UTC."
     if not most:
         says = "No job was left waiting at the end of any minute of the last hour."
-    return Depth(charts.sparkline(values, label=says, width=WIDTH, height=HEIGHT), says)
+    picture = charts.sparkline(values, label=says, width=WIDTH, height=HEIGHT, before=before)
+    return Depth(picture, says)
 
 
 def reckoned_back(
@@ -58,6 +69,6 @@ def reckoned_back(
         grown[row.minute] += row.count * ((row.event in _CAME) - (row.event in _WENT))
     values = [here]
     for minute in reversed(minutes[1:]):
-        # Processes add their counts late, and the counts of one that died are lost.
+        # Processes add their counts late, and the counts of one that was killed are lost.
         values.append(max(values[-1] - grown[minute], 0))
     return values[::-1]

@@ -6,9 +6,12 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from holdfast.console.visit import Visit
+from holdfast.console.words import sentence
+from holdfast.core.access import RetryBy
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import JobState
-from holdfast.errors import InvalidValue
+from holdfast.engine import Holdfast
+from holdfast.errors import InvalidValue, RetryNotAllowed
 from holdfast.store.contract import JobFilter
 
 INPUTS: Final = (
@@ -75,3 +78,14 @@ def _state(text: str) -> JobState:
     except ValueError:
         known = ", ".join(JobState)
         raise InvalidValue("jobs", field="state", value=text, limit=f"one of {known}") from None
+
+
+def retry_obstacle(engine: Holdfast, query: JobQuery) -> str:
+    """Return why no job that matches may be retried, as a sentence; empty where some may."""
+    if query.wanted.pipeline is None:
+        return ""
+    try:
+        engine.access.check_retry(query.wanted.pipeline, RetryBy.OPERATOR)
+    except RetryNotAllowed as error:
+        return sentence(str(error))
+    return ""

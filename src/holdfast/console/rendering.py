@@ -15,7 +15,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from holdfast.api.access import GuardedRoute, Needs, needs
+from holdfast.api.access import GuardedRoute, Needs, needs, shown_to
 from holdfast.api.doors import Visitor
 from holdfast.api.error_problems import problem_of
 from holdfast.api.principal import Role
@@ -27,6 +27,7 @@ from holdfast.console.screens import Screen, navigation_for
 from holdfast.console.static_files import static_contents
 from holdfast.console.traces import Traces
 from holdfast.console.visit import LONGEST_FIELD, Visit
+from holdfast.disclosure import Disclosure
 from holdfast.engine import Holdfast
 from holdfast.errors import ConflictError, HoldfastError, InvalidValue, UsageError
 
@@ -51,6 +52,10 @@ class Console:
         self.router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
         self._templates = _templates()
         self._version = _version()
+
+    def shown_to(self, visit: Visit) -> Disclosure:
+        """Return what a visitor may see of failures and of what is done about them."""
+        return shown_to(visit.who, self.engine)
 
     def page(self, path: str, demanded: Needs, make: Page) -> None:
         """Serve a page to whoever may look at it."""

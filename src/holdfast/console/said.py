@@ -39,6 +39,10 @@ _ONE: Final = {
 }
 _MANY: Final = {
     "jobs-retried": ("{} sent back.", "job"),
+    "some-jobs-retried": (
+        "{} sent back. Others were left alone: their pipelines do not let them be retried.",
+        "job",
+    ),
     "jobs-cancelled": ("{} cancelled.", "job"),
     "letters-resolved": ("{} resolved.", "dead letter"),
 }

@@ -8,14 +8,13 @@ from typing import Final, assert_never
 from holdfast import sentences
 from holdfast.core.dead_letter import FILE, MESSAGE, Cause, Standing
 from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
-from holdfast.core.job import ACTIVE, Job, JobState
+from holdfast.core.job import ACTIVE, JobState
 from holdfast.core.plan import Plan
 from holdfast.letter_view import LetterView
-from holdfast.liveness import serves
 from holdfast.spoken import span
-from holdfast.store.contract import QueueCounts, WorkerRow
 from holdfast.upstreams import UpstreamView
 from holdfast.view import HistoryLine, JobView
+from holdfast.waiting import Reason, Waiting
 
 GOOD: Final = "good"
 BAD: Final = "bad"
@@ -41,13 +40,16 @@ TONES: Final = {
     "advanced": GOOD,
     "completed": GOOD,
     "retried": WARN,
+    "retry": WARN,
     "snoozed": WAIT,
     "interrupted": WARN,
     "suspended": WAIT,
+    "progress": WAIT,
     "expired": BAD,
     "refused": BAD,
     "late": WARN,
     "revived": BUSY,
+    "result_removed": OVER,
     # dead letters
     "open": BAD,
     "escalated": BAD,
@@ -102,9 +104,6 @@ LIKELY_CAUSE: Final = {
 """The cause that a form offers first for each category of failure; a person decides."""
 
 
-_COSTS_NOTHING: Final = "Waiting costs no attempt."
-
-
 def tone(word: object) -> str:
     """Return the tone of a word for a state."""
     return TONES.get(str(word), OVER)
@@ -113,6 +112,11 @@ def tone(word: object) -> str:
 def spoken(word: object) -> str:
     """Return a word of the store as people read it."""
     return str(word).replace("_", " ")
+
+
+def sentence(text: str) -> str:
+    """Return what an error says as a sentence of a page."""
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def plural(count: int, noun: str, many: str | None = None) -> str:
@@ -128,7 +132,8 @@ def remark(view: JobView) -> str:
     match job.state:
         case JobState.QUEUED:
             if job.run_at <= now:
-                return f"due for {span(now - job.run_at)}"
+                held = ", its upstream lets none pass" if view.held else ""
+                return f"due for {span(now - job.run_at)}{held}"
             what = f"attempt {job.attempt + 1}" if job.attempt else "starts"
             return f"{what} in {span(job.run_at - now)}"
         case JobState.PROCESSING:
@@ -150,23 +155,21 @@ def situation(
     *,
     history: Sequence[HistoryLine],
     plan: Plan | None,
-    queue: QueueCounts | None,
-    workers: Sequence[WorkerRow],
-    upstream: UpstreamView | None,
+    waiting: Sequence[Waiting] = (),
 ) -> list[str]:
     """Return sentences: how the job stands, and why it does not go on."""
     job, now = view.job, view.read_at
     match job.state:
         case JobState.QUEUED:
+            own_times = (Reason.SCHEDULED, Reason.RETRY)
             said = [
                 sentences.queued(job, history, now),
-                *_obstacles(job, queue, workers, upstream, now),
+                *(each.sentence for each in waiting if each.reason not in own_times),
             ]
         case JobState.PROCESSING:
             said = [sentences.processing(job, plan, now)]
         case JobState.WAITING:
-            until = "for as long as it takes" if job.run_at >= FAR_FUTURE else _ahead(job, now)
-            said = [f"Stage {job.stage} waits for an answer from outside, {until}."]
+            said = [each.sentence for each in waiting]
         case JobState.COMPLETE:
             took = (job.finished_at or now) - (job.started_at or job.created_at)
             said = [f"Complete, {span(took)} after its first attempt began."]
@@ -248,33 +251,6 @@ def breaker_says(view: UpstreamView, held: int) -> str:
             if share is not None and share < 1:
                 return f"Letting go: {round(share * 100)} % of the places."
             return "Everything passes."
-
-
-def _ahead(job: Job, now: Instant) -> str:
-    return f"for another {span(job.run_at - now)}" if job.run_at > now else "no longer"
-
-
-def _obstacles(
-    job: Job,
-    queue: QueueCounts | None,
-    workers: Sequence[WorkerRow],
-    upstream: UpstreamView | None,
-    now: Instant,
-) -> list[str]:
-    if queue is not None and queue.paused_at is not None:
-        since = span(now - queue.paused_at)
-        return [f"Queue {job.queue} was paused by {queue.paused_by}, {since} ago."]
-    if upstream is not None and upstream.paused_until is not None:
-        left = span(upstream.paused_until - now)
-        return [f"Held: upstream {upstream.name} asked to be left alone for another {left}."]
-    if upstream is not None and upstream.gate.value != "closed":
-        gate = spoken(upstream.gate)
-        return [f"Held: the breaker of upstream {upstream.name} is {gate}.", _COSTS_NOTHING]
-    if not any(serves(worker, job.queue, now) for worker in workers):
-        return [f"No live worker serves queue {job.queue}: start one."]
-    if job.run_at <= now:
-        return ["It waits for a free worker that knows its pipeline."]
-    return []
 
 
 def ago(instant: Instant, now: Instant) -> str:

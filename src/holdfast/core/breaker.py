@@ -136,6 +136,21 @@ def decide_breaker(
     upstream: UpstreamState, event: BreakerEvent, policy: Breaker | None, now: Instant
 ) -> UpstreamState | None:
     """Return the upstream after `event` at `now`, or None when it changes nothing."""
+    after = _decide(upstream, event, policy, now)
+    return None if after is None else _timed(upstream, after, now)
+
+
+def _timed(before: UpstreamState, after: UpstreamState, now: Instant) -> UpstreamState:
+    """Return the upstream with the time that it was open, whichever way it got there."""
+    if before.is_open and after.is_open:
+        return after._replace(opened_at=before.opened_at or before.since, open_us=before.open_us)
+    opened_at = now if after.is_open else None
+    return after._replace(opened_at=opened_at, open_us=before.open_time_us(now))
+
+
+def _decide(
+    upstream: UpstreamState, event: BreakerEvent, policy: Breaker | None, now: Instant
+) -> UpstreamState | None:
     match event:
         case Observed():
             return None if policy is None else _observe(upstream, event, policy, now)

@@ -116,12 +116,14 @@ def entry(
     now: Instant,
     failure: Failure | None = None,
     remark: Remark | None = None,
+    *,
+    http_status: int | None = None,
 ) -> Entry:
-    """Return the line that the job's history gets."""
+    """Return the line that the job's history gets; a failure brings its own status."""
     if failure is None:
         detail = _object(_members(remark)) if remark else None
         return Entry(
-            kind, now, job.stage, job.attempt, job.holder, job.attempt_at, None, None, detail
+            kind, now, job.stage, job.attempt, job.holder, job.attempt_at, None, http_status, detail
         )
     told = f',"message":{_quoted(failure.message)}'
     detail = _object(told if remark is None else told + _members(remark))

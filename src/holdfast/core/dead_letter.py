@@ -140,13 +140,15 @@ class Remediated:
 class ReplayAsked:
     """Somebody sends the job back, to the failed stage or to the start.
 
-    `safe_to_repeat` says that what the stages did before may be done again without harm.
+    `safe_to_repeat` says that what the stages did before may be done again without harm,
+    `undecided` that the stage has deliveries which no repetition would settle.
     """
 
     by: str
     from_start: bool = False
     reason: str | None = None
     safe_to_repeat: bool = False
+    undecided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,8 @@ class Step(StrEnum):
     REMEDIATE = "remediate"
     EVIDENCE = "evidence"
     SAFE_TO_REPEAT = "safe_to_repeat"
+    DELIVERIES = "deliveries"
+    """A person has to say what became of the unknown ones."""
     REPLAY = "replay"
     COMPLETION = "completion"
     """The replayed job has to end well."""
@@ -272,6 +276,8 @@ def _missing_before_replay(letter: DeadLetter, event: ReplayAsked) -> Step | Non
         case LetterState.TRIAGED:
             return Step.REMEDIATE
         case LetterState.REMEDIATED:
+            if event.undecided:
+                return Step.DELIVERIES
             return None if event.safe_to_repeat else Step.SAFE_TO_REPEAT
         case LetterState.REPLAYED | LetterState.RESOLVED:
             return Step.NEW_DEATH

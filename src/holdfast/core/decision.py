@@ -25,10 +25,12 @@ class Kind(StrEnum):
     INTERRUPTED = "interrupted"
     HELD = "held"
     SUSPENDED = "suspended"
+    PROGRESS = "progress"
     CANCELLED = "cancelled"
     EXPIRED = "expired"
     LATE = "late"
     REVIVED = "revived"
+    RESULT_REMOVED = "result_removed"
 
 
 class Change(NamedTuple):
@@ -69,6 +71,14 @@ class Entry(NamedTuple):
     """A JSON object: message, delay, who asked and why."""
 
 
+class Tries(NamedTuple):
+    """Tries that are no attempts of a stage: the sends of its deliveries."""
+
+    attempts: int
+    first_at: Instant
+    """When the first of them failed."""
+
+
 class Decision(NamedTuple):
     """A write that names the revision it was decided from."""
 
@@ -83,6 +93,8 @@ class Decision(NamedTuple):
     unless it was refused: nothing about it waits for a person."""
     messages: tuple[NewMessage, ...] = ()
     """What is to be published if and only if this is applied."""
+    tries: Tries | None = None
+    """How often what failed was tried, where that was not by attempts of the stage."""
 
     @property
     def buries(self) -> bool:

@@ -82,6 +82,8 @@ class Delivery(NamedTuple):
     updated_at: Instant
     trace: str | None = None
     """The trace context of whoever wanted it; it never changes."""
+    doubted_at: Instant | None = None
+    """When the outcome of an open send became a question: it was accepted before, or not at all."""
 
     @property
     def key(self) -> DeliveryKey:

@@ -19,7 +19,17 @@ def released(delivery: Delivery, *, run_at: Instant, now: Instant) -> Delivery:
 def doubted(delivery: Delivery, failure: Failure, *, run_at: Instant, now: Instant) -> Delivery:
     """Return a delivery whose outcome has to be found out."""
     return released(delivery, run_at=run_at, now=now)._replace(
-        state=DeliveryState.SENDING, error_class=failure.error_class, error=failure.text
+        state=DeliveryState.SENDING,
+        doubted_at=now,
+        error_class=failure.error_class,
+        error=failure.text,
+    )
+
+
+def unknown(delivery: Delivery, *, now: Instant) -> Delivery:
+    """Return a delivery whose outcome nothing more can be found out about."""
+    return released(delivery, run_at=now, now=now)._replace(
+        state=DeliveryState.UNKNOWN, job_told=False
     )
 
 
@@ -33,6 +43,7 @@ def sent(delivery: Delivery, notification_id: str | None, *, now: Instant) -> De
         state=DeliveryState.SENT,
         notification_id=notification_id or delivery.notification_id,
         notified_at=now,
+        doubted_at=None,
         error_class=delivery.error_class if taken_back else None,
         error=delivery.error if taken_back else None,
         checked_at=None,
@@ -48,6 +59,7 @@ def afresh(
         state=DeliveryState.INTENT,
         lookups=0,
         began_at=None,
+        doubted_at=None,
         notification_id=None,
         notified_at=None,
         error_class=None if failure is None else failure.error_class,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from holdfast.core.failure import Failure
     from holdfast.core.instant import Instant
+    from holdfast.core.quota import Window
 
 
 class Finding(StrEnum):
@@ -63,6 +64,18 @@ class HandedBack:
 
 
 @dataclass(frozen=True, slots=True)
+class Postponed:
+    """The provider takes no more messages in this window; the send spends no attempt.
+
+    `since` is when the send began.
+    """
+
+    failure: Failure
+    since: Instant
+    window: Window
+
+
+@dataclass(frozen=True, slots=True)
 class LookedUp:
     """A courier has asked the provider about an earlier send."""
 
@@ -111,6 +124,7 @@ DeliveryEvent: TypeAlias = (
     | Accepted
     | SendFailed
     | HandedBack
+    | Postponed
     | LookedUp
     | Parked
     | CourierLost

@@ -5,8 +5,9 @@ and one roll of chance, and returns the delivery after it, or `Unmoved`. `next_s
 courier that has claimed a delivery does with it. Neither reads a clock or anything outside.
 
 A message that may have been accepted is never simply sent again. Where the provider can look up it
-is asked first, and not before its answer can be believed; where it drops what it has seen, the same
-token is sent again within its window; where it can do neither, a person decides.
+is asked first: what it finds is believed at once, and that it finds nothing only once its declared
+lag is over. Where it drops what it has seen, the same token is sent again within its window; where
+it can do neither, a person decides.
 """
 
 from __future__ import annotations
@@ -16,7 +17,18 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from holdfast.core.delivery import Delivery, DeliveryState
-from holdfast.core.delivery_change import afresh, doubted, failed, released, sent
+from holdfast.core.delivery_change import afresh, doubted, failed, released, sent, unknown
+from holdfast.core.delivery_doubt import (
+    can_be_settled,
+    first_look_at,
+    is_open,
+    is_under_way,
+    lag_us,
+    may_look_up,
+    may_resend,
+    next_look_at,
+    renewed,
+)
 from holdfast.core.delivery_event import (
     Accepted,
     AskedAgain,
@@ -27,6 +39,7 @@ from holdfast.core.delivery_event import (
     LookedUp,
     OperatorSays,
     Parked,
+    Postponed,
     Reconciled,
     SendBegun,
     SendFailed,
@@ -34,6 +47,7 @@ from holdfast.core.delivery_event import (
 )
 from holdfast.core.failure import EVIDENCE_MISSING, WITHDRAWN, WORKER_LOST, Failure
 from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.core.quota import allowed_at
 
 if TYPE_CHECKING:
     from holdfast.core.delivery import Terms
@@ -62,19 +76,19 @@ class Unmoved(NamedTuple):
 
 def next_step(delivery: Delivery, terms: Terms, now: Instant) -> Step:
     """Return what comes next for a delivery that is due."""
-    can_look_up = _may_look_up(delivery, terms, now)
-    if _is_open(delivery):
+    can_look_up = may_look_up(delivery, terms, now)
+    if is_open(delivery):
         if can_look_up:
             return Step.LOOK_UP
-        return Step.SEND if _may_resend(delivery, terms, now) else Step.PARK
+        return Step.SEND if may_resend(delivery, terms, now) else Step.PARK
     if not can_look_up or delivery.lookups >= terms.lookup.attempts:
         return Step.SEND
-    is_stale = now - delivery.updated_at > max(STALE_US, _lag_us(terms))
+    is_stale = now - delivery.updated_at > max(STALE_US, lag_us(terms))
     first_asks = terms.look_first and not delivery.lookups
     return Step.LOOK_UP if is_stale or first_asks else Step.SEND
 
 
-def decide_delivery(
+def decide_delivery(  # noqa: C901, PLR0912 - one case per event of a closed set
     delivery: Delivery, event: DeliveryEvent, terms: Terms, now: Instant, roll: float
 ) -> Delivery | Unmoved:
     """Return the delivery after `event`, which happened at `now`; `roll` is in [0, 1).
@@ -94,16 +108,20 @@ def decide_delivery(
             return _after_failure(delivery, event, terms, now, roll)
         case HandedBack():
             return _hand_back(delivery, event, now)
+        case Postponed():
+            if delivery.state is not DeliveryState.SENDING or delivery.holder is None:
+                return _unmoved(delivery, event, "no courier sends it")
+            return _postpone(delivery, event, terms, now, roll)
         case LookedUp():
             return _after_lookup(delivery, event, terms, now, roll)
         case Parked():
             if delivery.holder is None or next_step(delivery, terms, now) is not Step.PARK:
                 return _unmoved(delivery, event, "its outcome can still be found out")
-            return released(delivery, run_at=now, now=now)._replace(state=DeliveryState.UNKNOWN)
+            return unknown(delivery, now=now)
         case CourierLost():
             return _lose(delivery, event, terms, now, roll)
         case AskedAgain():
-            return _ask_again(delivery, event, now)
+            return _ask_again(delivery, event, terms, now)
         case OperatorSays():
             return _obey(delivery, event, now)
         case Reconciled():
@@ -112,7 +130,7 @@ def decide_delivery(
 
 
 def breaks_order(before: Delivery, after: Delivery) -> bool:
-    """Tell whether a mark was taken back: somebody had marked what was never sent."""
+    """Return whether a mark was taken back: the message was marked and never sent."""
     return before.notified_at is not None and after.notified_at is None
 
 
@@ -124,6 +142,7 @@ def _begin(delivery: Delivery, event: SendBegun, terms: Terms, now: Instant) -> 
         attempts=delivery.attempts + 1,
         lookups=0,
         began_at=now if delivery.began_at is None else delivery.began_at,
+        doubted_at=None,
         updated_at=now,
     )
 
@@ -145,12 +164,27 @@ def _doubt(
     delivery: Delivery, failure: Failure, terms: Terms, now: Instant, roll: float
 ) -> Delivery:
     """Let the outcome be found out: by a lookup, by the same token again, or by a person."""
-    if _may_look_up(delivery, terms, now):
-        return doubted(delivery, failure, run_at=later(now, _lag_us(terms)), now=now)
-    if failure.retryable and _may_resend(delivery, terms, now):
+    if may_look_up(delivery, terms, now):
+        return doubted(delivery, failure, run_at=first_look_at(delivery, terms, now), now=now)
+    if failure.retryable and may_resend(delivery, terms, now):
         run_at = _retry_at(delivery, failure, terms, now, roll)
         return doubted(delivery, failure, run_at=run_at, now=now)
-    return doubted(delivery, failure, run_at=now, now=now)._replace(state=DeliveryState.UNKNOWN)
+    return unknown(doubted(delivery, failure, run_at=now, now=now), now=now)
+
+
+def _postpone(
+    delivery: Delivery, event: Postponed, terms: Terms, now: Instant, roll: float
+) -> Delivery:
+    """Wait for the end of the window; an earlier send whose outcome is open stays open."""
+    failure = event.failure
+    run_at = allowed_at(event.window, now, roll=roll, retry_after_us=failure.retry_after_us)
+    if delivery.began_at == event.since:
+        waiting = afresh(delivery, run_at=run_at, now=now, failure=failure)
+    elif may_look_up(delivery, terms, now):
+        waiting = doubted(delivery, failure, run_at=first_look_at(delivery, terms, now), now=now)
+    else:
+        waiting = doubted(delivery, failure, run_at=run_at, now=now)
+    return waiting._replace(attempts=delivery.attempts - 1)
 
 
 def _hand_back(delivery: Delivery, event: HandedBack, now: Instant) -> Delivery | Unmoved:
@@ -179,27 +213,32 @@ def _after_lookup(
         return _unmoved(delivery, event, "no courier has it")
     if event.finding is Finding.UNAVAILABLE:
         return _after_silence(delivery, terms, now, roll)
-    if _is_open(delivery):
+    if is_open(delivery):
         return _after_missing(delivery, terms, now)
     return released(delivery, run_at=now, now=now)._replace(lookups=delivery.lookups + 1)
 
 
 def _after_silence(delivery: Delivery, terms: Terms, now: Instant, roll: float) -> Delivery:
     """Ask again later; in the end a person decides, or what never began is sent after all."""
+    look_again_at = next_look_at(delivery, terms, now)
+    if is_open(delivery) and look_again_at is not None:
+        # No answer would have settled it yet: early lookups are not counted.
+        return released(delivery, run_at=look_again_at, now=now)
     lookups = delivery.lookups + 1
     asked = released(delivery, run_at=now, now=now)._replace(lookups=lookups)
     if lookups < terms.lookup.attempts:
         delay_us = terms.lookup.delay_us(failures=lookups, roll=roll, retry_after_us=None)
         return asked._replace(run_at=later(now, delay_us))
-    return asked._replace(state=DeliveryState.UNKNOWN) if _is_open(delivery) else asked
+    return unknown(asked, now=now) if is_open(delivery) else asked
 
 
 def _after_missing(delivery: Delivery, terms: Terms, now: Instant) -> Delivery:
     """Believe that the provider has nothing, unless its word comes too early or too late."""
-    if not _may_look_up(delivery, terms, now):
-        return released(delivery, run_at=now, now=now)._replace(state=DeliveryState.UNKNOWN)
-    if delivery.began_at is not None and now < later(delivery.began_at, _lag_us(terms)):
-        return released(delivery, run_at=later(delivery.began_at, _lag_us(terms)), now=now)
+    if not may_look_up(delivery, terms, now):
+        return unknown(delivery, now=now)
+    look_again_at = next_look_at(delivery, terms, now)
+    if look_again_at is not None:
+        return released(delivery, run_at=look_again_at, now=now)
     last = None if delivery.error is None else Failure.from_document(json.loads(delivery.error))
     if _is_final(delivery, last or WORKER_LOST, terms):
         return failed(delivery, last or WORKER_LOST, now=now)
@@ -213,17 +252,23 @@ def _lose(
         return _unmoved(delivery, event, "no courier has it")
     if delivery.lease_until is not None and now <= delivery.lease_until:
         return _unmoved(delivery, event, "the lease has not ended")
-    if delivery.state is DeliveryState.INTENT:
+    if delivery.state is DeliveryState.INTENT or not is_under_way(delivery):
         return released(delivery, run_at=now, now=now)
     return _doubt(delivery, WORKER_LOST, terms, now, roll)
 
 
-def _ask_again(delivery: Delivery, event: AskedAgain, now: Instant) -> Delivery | Unmoved:
+def _ask_again(
+    delivery: Delivery, event: AskedAgain, terms: Terms, now: Instant
+) -> Delivery | Unmoved:
     if delivery.state is DeliveryState.SENT:
         return _unmoved(delivery, event, "it is sent")
     asked = delivery._replace(job_id=event.job_id, stage=event.stage, required=event.required)
     if delivery.state is DeliveryState.FAILED and delivery.error_class != WITHDRAWN.error_class:
         return afresh(asked, run_at=now, now=now)._replace(attempts=0)
+    if delivery.state is DeliveryState.UNKNOWN and can_be_settled(delivery, terms, now):
+        return released(renewed(asked), run_at=now, now=now)._replace(
+            state=DeliveryState.SENDING, job_told=False
+        )
     if asked == delivery:
         return _unmoved(delivery, event, "it is for this stage already")
     return asked._replace(job_told=False, updated_at=now)
@@ -240,11 +285,13 @@ def _obey(delivery: Delivery, event: OperatorSays, now: Instant) -> Delivery | U
             return sent(delivery, delivery.notification_id, now=now)
         case Word.RESEND:
             if state is DeliveryState.INTENT:
-                return _unmoved(delivery, event, "it is to be sent anyway")
+                if delivery.run_at <= now:
+                    return _unmoved(delivery, event, "it is to be sent anyway")
+                return released(delivery, run_at=now, now=now)
             return afresh(delivery, run_at=now, now=now)._replace(attempts=0)
         case Word.FAIL:
-            if state is DeliveryState.FAILED:
-                return _unmoved(delivery, event, "it has failed already")
+            if delivery.error_class == WITHDRAWN.error_class:
+                return _unmoved(delivery, event, "it was given up already")
             message = WITHDRAWN.message if event.reason is None else event.reason
             return failed(delivery, WITHDRAWN._replace(message=message), now=now)
     assert_never(event.word)
@@ -284,9 +331,9 @@ def _take_back(
 ) -> Delivery | Unmoved:
     """Clear a mark without evidence and send the message; the second time a person decides."""
     marked_at = now if delivery.notified_at is None else delivery.notified_at
-    if not _may_look_up(delivery, terms, now, since=marked_at):
+    if not may_look_up(delivery, terms, now, since=marked_at):
         return _unmoved(delivery, event, "the provider cannot be asked about it any more")
-    if now < later(marked_at, _lag_us(terms)):
+    if now < later(marked_at, lag_us(terms)):
         return _unmoved(delivery, event, "the provider may not know of it yet")
     if delivery.error_class != EVIDENCE_MISSING.error_class:
         cleared = afresh(delivery, run_at=now, now=now, failure=EVIDENCE_MISSING)
@@ -296,37 +343,9 @@ def _take_back(
         began_at=marked_at,
         notified_at=None,
         checked_at=now,
+        job_told=False,
         updated_at=now,
     )
-
-
-def _is_open(delivery: Delivery) -> bool:
-    """Tell whether the provider may have accepted a message that is not marked as sent."""
-    known = (delivery.began_at, delivery.notification_id, delivery.notified_at)
-    return known != (None, None, None)
-
-
-def _may_look_up(
-    delivery: Delivery, terms: Terms, now: Instant, *, since: Instant | None = None
-) -> bool:
-    """Tell whether a lookup would find what may have been accepted, at `since` if that is known."""
-    promise = terms.promise
-    if promise.lookup_lag is None:
-        return False
-    if promise.lookup_needs_id and delivery.notification_id is None:
-        return False
-    began_at = delivery.began_at if since is None else since
-    kept = promise.lookup_for
-    return kept is None or began_at is None or now < later(began_at, _us(kept))
-
-
-def _may_resend(delivery: Delivery, terms: Terms, now: Instant) -> bool:
-    """Tell whether the same token, sent now, arrives while the provider would drop it."""
-    window, since = terms.promise.dedupes_for, delivery.began_at
-    if window is None or since is None or delivery.notified_at is not None:
-        return False
-    arrives_at = later(now, terms.timeout_us)
-    return arrives_at < later(since, _us(window)) and delivery.attempts < terms.retry.attempts
 
 
 def _is_final(delivery: Delivery, failure: Failure, terms: Terms) -> bool:
@@ -342,14 +361,6 @@ def _retry_at(
         failures=delivery.attempts, roll=roll, retry_after_us=failure.retry_after_us
     )
     return later(now, delay_us)
-
-
-def _lag_us(terms: Terms) -> int:
-    return _us(terms.promise.lookup_lag or 0.0)
-
-
-def _us(seconds: float) -> int:
-    return int(seconds * SECOND_US)
 
 
 def _unmoved(delivery: Delivery, event: DeliveryEvent, why: str) -> Unmoved:

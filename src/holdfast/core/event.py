@@ -20,6 +20,8 @@ class Done:
     lease_until: Instant | None = None
     messages: tuple[NewMessage, ...] = ()
     """What the stage published: it goes out if and only if its result is kept."""
+    http_status: int | None = None
+    """What the stage's upstream answered, where the handler noted it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,20 @@ class Failed:
     alike: int | None = None
     """How many attempts of the stage failed with the same class before; None when nobody looked,
     and then all of them count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exhausted:
+    """What a stage wanted done was tried as often as it may be, outside the stage's own attempts.
+
+    The stage has failed, whatever its budget: a repetition by itself would change nothing.
+    """
+
+    failure: Failure
+    attempts: int
+    """How often it was tried."""
+    first_at: Instant
+    """When the first of those tries failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +63,7 @@ class Snoozed:
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """The attempt was broken off and the job is handed back; no attempt is spent."""
-
-    after_us: int = 0
+    """The worker broke the attempt off and hands the job back; no attempt is spent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +95,29 @@ class Answered:
 
     stage: str
     result: str
+    received_at: Instant | None = None
+    """When it was received, which deadlines are compared with; now unless given."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredFailure:
+    """A waiting stage was answered that what it waits for has failed."""
+
+    stage: str
+    failure: Failure
+    alike: int | None = None
+    """As of `Failed`."""
+    received_at: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressNoted:
+    """A waiting stage was answered that what it waits for is under way."""
+
+    stage: str
+    note: str
+    percent: int | None = None
+    received_at: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +154,30 @@ class RetryRequested:
     from_start: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ResultRemoved:
+    """What a complete job made is not kept any more."""
+
+    by: str
+    reason: str | None = None
+
+
 Event: TypeAlias = (
     Done
     | Failed
+    | Exhausted
     | LeaseExpired
     | Snoozed
     | Interrupted
     | Held
     | Suspended
     | Answered
+    | AnsweredFailure
+    | ProgressNoted
     | WaitExpired
     | CancelRequested
     | DeadlinePassed
     | Refused
     | RetryRequested
+    | ResultRemoved
 )

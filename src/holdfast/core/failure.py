@@ -23,7 +23,7 @@ _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SAFE_ASCII: Final = b"\t\n" + bytes(range(0x20, 0x7F))
 _LONGEST_MARKER: Final = 48
 _BOOL: Final = frozenset({bool})
-_ALL_BOOLS: Final = (bool, bool, bool, bool)
+_ALL_BOOLS: Final = (bool, bool, bool, bool, bool)
 _INT_OR_NONE: Final = frozenset({int, type(None)})
 
 _Kind = TypeVar("_Kind", bound=StrEnum)
@@ -59,6 +59,7 @@ class ErrorClass(StrEnum):
     NETWORK_TIMEOUT = "NETWORK_TIMEOUT"
     NETWORK = "NETWORK"
     RATE_LIMITED = "RATE_LIMITED"
+    QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
     UPSTREAM_5XX = "UPSTREAM_5XX"
     AUTH_DENIED = "AUTH_DENIED"
     NOT_FOUND = "NOT_FOUND"
@@ -71,6 +72,7 @@ class ErrorClass(StrEnum):
     BUG = "BUG"
     WORKER_LOST = "WORKER_LOST"
     WORKER_CRASH = "WORKER_CRASH"
+    HANDLER_STOPPED = "HANDLER_STOPPED"
     STAGE_TIMEOUT = "STAGE_TIMEOUT"
     CALLBACK_TIMEOUT = "CALLBACK_TIMEOUT"
     TIMEOUT = "TIMEOUT"
@@ -95,6 +97,8 @@ class _Facts(NamedTuple):
     """At most this many attempts of a stage may end like this, whatever its budget."""
     own_budget: bool
     """Whether so many may, also when the stage's budget is used up by then."""
+    spends_attempt: bool
+    """Whether it uses up an attempt of the stage; what no job can help does not."""
     blames_upstream: bool
     """Whether this is evidence that the upstream is unwell: what a breaker counts.
 
@@ -114,6 +118,7 @@ SafeFacts: TypeAlias = tuple[
     int | None,
     int | None,
     int | None,
+    bool,
     bool,
     bool,
     str,
@@ -144,6 +149,7 @@ class Failure(_Facts):
         retry_after_us: int | None = None,
         attempts: int | None = None,
         own_budget: bool = False,
+        spends_attempt: bool = True,
         blames_upstream: bool = False,
         exception_type: str = "",
         stack: str = "",
@@ -165,6 +171,7 @@ class Failure(_Facts):
             type(outcome_known),
             type(blames_upstream),
             type(own_budget),
+            type(spends_attempt),
         )
         if flags != _ALL_BOOLS:
             _refuse_kind(
@@ -174,6 +181,7 @@ class Failure(_Facts):
                 outcome_known=outcome_known,
                 blames_upstream=blames_upstream,
                 own_budget=own_budget,
+                spends_attempt=spends_attempt,
             )
         if not (
             type(http_status) in _INT_OR_NONE
@@ -201,6 +209,7 @@ class Failure(_Facts):
             retry_after_us,
             attempts,
             own_budget,
+            spends_attempt,
             blames_upstream,
             exception_type,
             clean_text(stack, MAX_STACK_LENGTH),
@@ -239,6 +248,7 @@ class Failure(_Facts):
             "retry_after_us": self.retry_after_us,
             "attempts": self.attempts,
             "own_budget": self.own_budget,
+            "spends_attempt": self.spends_attempt,
             "blames_upstream": self.blames_upstream,
             "exception_type": self.exception_type,
             "stack": self.stack,
@@ -340,6 +350,12 @@ WORKER_LOST: Final = _of_the_engine(
 WORKER_CRASH: Final = _of_the_engine(
     ErrorClass.WORKER_CRASH,
     "the process that ran the handler died",
+    retryable=True,
+    outcome_known=False,
+)
+HANDLER_STOPPED: Final = _of_the_engine(
+    ErrorClass.HANDLER_STOPPED,
+    "the handler stopped itself: it was cancelled from inside, or it exited",
     retryable=True,
     outcome_known=False,
 )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from enum import Enum, auto
+from typing import Final
 
 
 class Verdict(Enum):
@@ -16,6 +19,22 @@ class Verdict(Enum):
     """The version is higher than any stored: only an explicit rerun makes a new job."""
     TOO_LOW = auto()
     """The version is lower than a stored one and is no stored job's."""
+
+
+MAX_MEMO_LENGTH: Final = 2_000
+
+
+def memo_of(payload: str, names: Collection[str]) -> str | None:
+    """Return the fields of a payload that are kept with its key, as JSON; None when it has none.
+
+    What is too long to be kept for ever is left out.
+    """
+    document = json.loads(payload)
+    if not isinstance(document, dict):
+        return None
+    memo = {name: document[name] for name in names if name in document}
+    text = json.dumps(memo, ensure_ascii=False, separators=(",", ":"))
+    return text if memo and len(text) <= MAX_MEMO_LENGTH else None
 
 
 def judge(

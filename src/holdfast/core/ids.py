@@ -1,8 +1,13 @@
-"""Job ids: UUIDs of version 7, sortable by time and not guessable."""
+"""Job ids: UUIDs of version 7, sortable by time and not guessable.
+
+The last 32 bits of the id of an owner's job are a mark of that owner, so that an id can be known
+for theirs after its row is gone. Who does not know the owner can guess no more of it than before.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NewType
+import hashlib
+from typing import TYPE_CHECKING, Final, NewType
 
 if TYPE_CHECKING:
     from holdfast.core.instant import Instant
@@ -13,6 +18,7 @@ _TAIL = (1 << 62) - 1
 _VARIANT = 0b10 << 62
 _VERSION = 7 << 12
 _TICKS_PER_MILLISECOND = 4096
+_MARK_DIGITS: Final = 8
 
 
 class IdSequence:
@@ -28,6 +34,21 @@ class IdSequence:
             tick = self._last_tick + 1
         self._last_tick = tick
         return job_id_at(tick=tick, chance=chance)
+
+
+def marked(job_id: JobId, owner: str) -> JobId:
+    """Return the id with the mark of its owner in place of its last 32 bits."""
+    return JobId(f"{job_id[:-_MARK_DIGITS]}{_mark(job_id, owner)}")
+
+
+def is_marked(job_id: JobId, owner: str) -> bool:
+    """Return whether an id bears the mark of an owner; by chance one in four billion does."""
+    return job_id[-_MARK_DIGITS:] == _mark(job_id, owner)
+
+
+def _mark(job_id: JobId, owner: str) -> str:
+    text = f"{job_id[:-_MARK_DIGITS]}:{owner}"
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
 
 
 def id_before(instant: Instant) -> JobId:

@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from holdfast.core import deadline
 from holdfast.core.change import ended, entry, put_back, same
-from holdfast.core.decision import Change, Decision, Ignored, Kind
+from holdfast.core.decision import Change, Decision, Ignored, Kind, Tries
 from holdfast.core.event import (
     Answered,
+    AnsweredFailure,
     CancelRequested,
     DeadlinePassed,
     Done,
     Event,
+    Exhausted,
     Failed,
     Held,
     Interrupted,
     LeaseExpired,
+    ProgressNoted,
     Refused,
+    ResultRemoved,
     RetryRequested,
     Snoozed,
     Suspended,
@@ -35,7 +39,7 @@ from holdfast.core.failure import (
     WORKER_LOST,
     Failure,
 )
-from holdfast.core.instant import FAR_FUTURE, Instant, later
+from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, later, to_rfc3339
 from holdfast.core.job import Job, JobState
 
 if TYPE_CHECKING:
@@ -51,24 +55,42 @@ ACCEPTS: Final[Mapping[JobState, frozenset[type[Event]]]] = {
         {
             Done,
             Failed,
+            Exhausted,
             LeaseExpired,
             Snoozed,
             Interrupted,
             Held,
             Suspended,
             Answered,
+            AnsweredFailure,
+            ProgressNoted,
             CancelRequested,
             DeadlinePassed,
         }
     ),
-    JobState.WAITING: frozenset({Answered, Failed, WaitExpired, CancelRequested, DeadlinePassed}),
-    JobState.COMPLETE: frozenset(),
-    JobState.FAILED: frozenset({Done, Answered, RetryRequested}),
-    JobState.CANCELLED: frozenset({Done, Answered}),
+    JobState.WAITING: frozenset(
+        {
+            Answered,
+            AnsweredFailure,
+            ProgressNoted,
+            Failed,
+            Exhausted,
+            WaitExpired,
+            CancelRequested,
+            DeadlinePassed,
+        }
+    ),
+    JobState.COMPLETE: frozenset({ResultRemoved}),
+    JobState.FAILED: frozenset({Done, Answered, AnsweredFailure, RetryRequested}),
+    JobState.CANCELLED: frozenset({Done, Answered, AnsweredFailure}),
 }
 """Which events a job in each state answers to; every other pair is ignored."""
 
+MOST_REVISIONS: Final = 10_000
+"""How far a job's history may grow by what others say about it and nothing follows from."""
 _TIMED_OUT: Final = DEADLINE.error_class
+MOST_UNSPENT_DELAY_US: Final = 300 * SECOND_US
+"""The longest wait after a failure that spends no attempt: jobs go on soon after a person acted."""
 
 
 def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
@@ -85,6 +107,8 @@ def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
             return _after_result(job, plan, event, now)
         case Failed():
             return _after_failure(job, stage, event.failure, now, roll, alike=event.alike)
+        case Exhausted():
+            return _give_up(job, event, now)
         case LeaseExpired():
             if job.lease_until is not None and now <= job.lease_until:
                 return _ignored(job, event, "the lease has not ended")
@@ -92,15 +116,13 @@ def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
         case Snoozed():
             return _snooze(job, stage, event, now, roll)
         case Interrupted():
-            return _hand_back(job, event, now)
+            return _hand_back(job, now)
         case Held():
             return _hold(job, event, now)
         case Suspended():
             return _suspend(job, event, now)
-        case Answered():
-            if event.stage != job.stage:
-                return _ignored(job, event, f"the answer is for stage {event.stage!r}")
-            return _after_result(job, plan, Done(event.result), now)
+        case Answered() | AnsweredFailure() | ProgressNoted():
+            return _after_answer(job, plan, event, now, roll)
         case WaitExpired():
             if now < job.run_at:
                 return _ignored(job, event, "the wait is not over")
@@ -117,6 +139,10 @@ def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
             return _fail(job, event.failure, now, kind=Kind.REFUSED)
         case RetryRequested():
             return _revive(job, plan, event, now)
+        case ResultRemoved():
+            remark: Remark = {"by": event.by, "reason": event.reason}
+            noted = entry(job, Kind.RESULT_REMOVED, now, None, remark)
+            return Decision(job.id, job.revision, same(job), noted)
     assert_never(event)
 
 
@@ -130,24 +156,60 @@ def evolve(job: Job, decision: Decision) -> Job:
     )
 
 
-def _after_result(job: Job, plan: Plan, done: Done, now: Instant) -> Decision | Ignored:
+def _after_answer(
+    job: Job,
+    plan: Plan,
+    event: Answered | AnsweredFailure | ProgressNoted,
+    now: Instant,
+    roll: float,
+) -> Decision | Ignored:
+    """Decide by when the answer was received: what it took to get here is not its sender's."""
+    stage = plan.stage(job.stage)
+    if stage is None or event.stage != job.stage:
+        return _ignored(job, event, f"the answer is for stage {event.stage!r}")
+    at = now if event.received_at is None else min(event.received_at, now)
+    match event:
+        case Answered():
+            return _after_result(job, plan, Done(event.result), now, at)
+        case AnsweredFailure():
+            if job.state is JobState.FAILED or job.state is JobState.CANCELLED:
+                return _note_late_failure(job, event, now, at)
+            return _after_failure(job, stage, event.failure, now, roll, alike=event.alike, at=at)
+        case ProgressNoted():
+            return _note_progress(job, stage, event, now, at)
+    assert_never(event)
+
+
+def _after_result(
+    job: Job, plan: Plan, done: Done, now: Instant, at: Instant | None = None
+) -> Decision | Ignored:
+    """Go on with a result, which was received `at` that instant: now unless given."""
     if job.state is JobState.FAILED or job.state is JobState.CANCELLED:
-        return _keep_as_late(job, done, now)
-    if job.deadline_at is not None and now > job.deadline_at:
-        return _expire(job, now, late_result=done.result)
+        return _keep_as_late(job, done, now, at)
+    remark = None if at is None else _received(at, now)
+    if job.deadline_at is not None and (now if at is None else at) > job.deadline_at:
+        told = {"late_result": True, **(remark or {})}
+        return _expire(job, now, late_result=done.result, remark=told)
     following = plan.after(job.stage)
     if following is None:
-        return _complete(job, done, now)
-    return _advance(job, following, done, now)
+        return _complete(job, done, now, remark)
+    return _advance(job, following, done, now, remark)
 
 
-def _complete(job: Job, done: Done, now: Instant) -> Decision:
+def _received(at: Instant | None, now: Instant) -> Remark | None:
+    """Return what the history says of an answer that was received before it is written."""
+    return None if at is None or at == now else {"received_at": to_rfc3339(at)}
+
+
+def _complete(job: Job, done: Done, now: Instant, remark: Remark | None) -> Decision:
     change = ended(job, JobState.COMPLETE, now, result=done.result)
-    noted = entry(job, Kind.COMPLETED, now)
+    noted = entry(job, Kind.COMPLETED, now, None, remark, http_status=done.http_status)
     return Decision(job.id, job.revision, change, noted, None, None, done.messages)
 
 
-def _advance(job: Job, following: StagePlan, done: Done, now: Instant) -> Decision:
+def _advance(
+    job: Job, following: StagePlan, done: Done, now: Instant, remark: Remark | None
+) -> Decision:
     """Checkpoint the stage and start the next: at once under a new lease, or by the queue."""
     goes_on = done.lease_until is not None
     change = Change(
@@ -170,7 +232,7 @@ def _advance(job: Job, following: StagePlan, done: Done, now: Instant) -> Decisi
         None,
         None,
     )
-    noted = entry(job, Kind.ADVANCED, now)
+    noted = entry(job, Kind.ADVANCED, now, None, remark, http_status=done.http_status)
     return Decision(job.id, job.revision, change, noted, done.result, None, done.messages)
 
 
@@ -182,19 +244,24 @@ def _after_failure(
     roll: float,
     *,
     alike: int | None = None,
+    at: Instant | None = None,
 ) -> Decision:
     """Schedule the next attempt, or end the job when its budget or its time is used up."""
-    if deadline.passed(job, now):
+    if deadline.passed(job, now if at is None else at):
         return _expire(job, now, remark={"last_failure": failure.error_class})
     retry = stage.retry
     if not failure.retryable or _is_spent(job, retry, failure, alike):
         return _fail(job, failure, now)
     asked_us = failure.retry_after_us
-    delay_us = retry.delay_us(failures=job.attempt, roll=roll, retry_after_us=asked_us)
+    spends = failure.spends_attempt
+    failures = job.attempt if spends else (alike or 0) + 1
+    delay_us = retry.delay_us(failures=failures, roll=roll, retry_after_us=asked_us)
+    if not spends:
+        delay_us = min(delay_us, MOST_UNSPENT_DELAY_US)
     run_at = later(now, delay_us)
     if job.deadline_at is not None and run_at >= job.deadline_at:
         return _fail(job, failure, now, {"no_time_left_for": "another attempt"})
-    change = put_back(job, run_at=run_at, attempt=job.attempt)
+    change = put_back(job, run_at=run_at, attempt=job.attempt if spends else job.attempt - 1)
     remark: Remark = (
         {"delay_us": delay_us} if asked_us is None else {"delay_us": delay_us, "asked_us": asked_us}
     )
@@ -202,8 +269,18 @@ def _after_failure(
     return Decision(job.id, job.revision, change, noted, None, failure)
 
 
+def _give_up(job: Job, event: Exhausted, now: Instant) -> Decision:
+    failure = event.failure
+    if deadline.passed(job, now):
+        return _expire(job, now, remark={"last_failure": failure.error_class})
+    decision = _fail(job, failure, now, {"tries": event.attempts})
+    return decision._replace(tries=Tries(event.attempts, min(event.first_at, now)))
+
+
 def _is_spent(job: Job, retry: Retry, failure: Failure, alike: int | None) -> bool:
-    """Tell whether no attempt may follow, of this stage or after such a failure."""
+    """Return whether no attempt may follow, of this stage or after such a failure."""
+    if not failure.spends_attempt:
+        return False
     limit = failure.attempts
     if limit is not None and (job.attempt if alike is None else alike + 1) >= limit:
         return True
@@ -232,13 +309,8 @@ def _snooze(job: Job, stage: StagePlan, event: Snoozed, now: Instant, roll: floa
     return Decision(job.id, job.revision, change, entry(job, Kind.SNOOZED, now, None, remark))
 
 
-def _hand_back(job: Job, event: Interrupted, now: Instant) -> Decision:
-    change = put_back(
-        job,
-        run_at=later(now, event.after_us),
-        attempt=job.attempt - 1,
-        interruptions=job.interruptions + 1,
-    )
+def _hand_back(job: Job, now: Instant) -> Decision:
+    change = put_back(job, run_at=now, attempt=job.attempt - 1, interruptions=job.interruptions + 1)
     return Decision(job.id, job.revision, change, entry(job, Kind.INTERRUPTED, now))
 
 
@@ -282,15 +354,56 @@ def _expire(
     return Decision(job.id, job.revision, change, noted, None, DEADLINE)
 
 
-def _keep_as_late(job: Job, done: Done, now: Instant) -> Decision | Ignored:
+def _note_progress(
+    job: Job, stage: StagePlan, event: ProgressNoted, now: Instant, at: Instant
+) -> Decision | Ignored:
+    """Keep a note in the history, and wait on for it where the stage is declared so."""
+    if deadline.passed(job, at):
+        return _ignored(job, event, "the deadline has passed")
+    if job.revision >= MOST_REVISIONS:
+        return _ignored(job, event, "its history is full")
+    change = same(job)
+    remark: dict[str, str | int | None] = {"note": event.note}
+    if event.percent is not None:
+        remark["percent"] = event.percent
+    extends_us = stage.progress_extends_us
+    if extends_us is not None and job.state is JobState.WAITING:
+        until = later(at, extends_us)
+        if until > job.run_at:
+            change = change._replace(run_at=until)
+            remark["until"] = to_rfc3339(until)
+    noted = entry(job, Kind.PROGRESS, now, None, {**remark, **(_received(at, now) or {})})
+    # No attempt has ended by it.
+    noted = noted._replace(holder=None, started_at=None)
+    return Decision(job.id, job.revision, change, noted)
+
+
+def _note_late_failure(
+    job: Job, event: AnsweredFailure, now: Instant, at: Instant
+) -> Decision | Ignored:
+    """Keep in the history that a failure was answered after the end, which stays what it was."""
+    if job.state is JobState.FAILED and job.error_class != _TIMED_OUT:
+        return _ignored(job, event, "the job has failed, and not by its deadline")
+    if job.late_result is not None:
+        return _ignored(job, event, "a late result is kept")
+    if job.revision >= MOST_REVISIONS:
+        return _ignored(job, event, "its history is full")
+    noted = entry(job, Kind.LATE, now, event.failure, _received(at, now))
+    return Decision(job.id, job.revision, same(job), noted)
+
+
+def _keep_as_late(job: Job, done: Done, now: Instant, at: Instant | None) -> Decision | Ignored:
     """Keep a result that came after the end; whatever it says, the end stays what it was."""
     if job.state is JobState.CANCELLED:
+        if job.revision >= MOST_REVISIONS:
+            return _ignored(job, done, "its history is full")
         change = same(job)
     elif job.error_class == _TIMED_OUT and job.late_result is None:
         change = same(job)._replace(late_result=done.result)
     else:
         return _ignored(job, done, "the job has failed, and not by its deadline")
-    return Decision(job.id, job.revision, change, entry(job, Kind.LATE, now))
+    noted = entry(job, Kind.LATE, now, None, _received(at, now))
+    return Decision(job.id, job.revision, change, noted)
 
 
 def _revive(job: Job, plan: Plan, event: RetryRequested, now: Instant) -> Decision:

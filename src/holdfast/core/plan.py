@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from holdfast.core.access import OPEN, Access
 from holdfast.core.job import PlanDigest
 from holdfast.core.retry import Retry
 
@@ -34,16 +35,22 @@ class StagePlan:
     timeout_us: int | None = None
     upstream: str | None = None
     max_snoozes: int = MAX_SNOOZES
+    progress_extends_us: int | None = None
+    """How long the stage waits on after a progress note; None when a note changes nothing."""
 
     def to_document(self) -> dict[str, Any]:
         """Return the form that is stored."""
-        return {
+        document = {
             "name": self.name,
             "retry": self.retry.to_document(),
             "timeout_us": self.timeout_us,
             "upstream": self.upstream,
             "max_snoozes": self.max_snoozes,
         }
+        if self.progress_extends_us is not None:
+            # Only then, so that the digests of all other plans stay what they were.
+            document["progress_extends_us"] = self.progress_extends_us
+        return document
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> StagePlan:
@@ -54,12 +61,13 @@ class StagePlan:
             timeout_us=document["timeout_us"],
             upstream=document["upstream"],
             max_snoozes=document["max_snoozes"],
+            progress_extends_us=document.get("progress_extends_us"),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A pipeline frozen: its stages in order, their policies, and the time a job may take.
+    """A pipeline frozen: stages in order, their policies, the time a job may take, who may what.
 
     Plans are stored by pipeline and digest, so that a sweeper, a command or an older worker
     decides exactly as the worker that knows the code.
@@ -68,6 +76,11 @@ class Plan:
     pipeline: str
     stages: tuple[StagePlan, ...]
     deadline_us: int | None = None
+    access: Access = OPEN
+    keeps_keys: bool = True
+    """Whether the key of a job is kept when the job is removed."""
+    remembers: tuple[str, ...] = ()
+    """Fields of the payload that are kept with the key."""
     digest: PlanDigest = field(init=False, compare=False)
     _by_name: dict[str, StagePlan] = field(init=False, compare=False, repr=False)
     _next: dict[str, StagePlan | None] = field(init=False, compare=False, repr=False)
@@ -99,11 +112,20 @@ class Plan:
 
     def to_document(self) -> dict[str, Any]:
         """Return the form that is stored."""
-        return {
+        document: dict[str, Any] = {
             "pipeline": self.pipeline,
             "stages": [stage.to_document() for stage in self.stages],
             "deadline_us": self.deadline_us,
         }
+        # Left out where there are no rules: so it was before there were any, and the digest stays.
+        if self.access != OPEN:
+            document["access"] = self.access.to_document()
+        # Left out where they are as usual, so that plans of earlier versions keep their digests.
+        if not self.keeps_keys:
+            document["keeps_keys"] = False
+        if self.remembers:
+            document["remembers"] = list(self.remembers)
+        return document
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Plan:
@@ -112,4 +134,7 @@ class Plan:
             pipeline=document["pipeline"],
             stages=tuple(StagePlan.from_document(stage) for stage in document["stages"]),
             deadline_us=document["deadline_us"],
+            access=Access.from_document(document["access"]) if "access" in document else OPEN,
+            keeps_keys=document.get("keeps_keys", True),
+            remembers=tuple(document.get("remembers", ())),
         )

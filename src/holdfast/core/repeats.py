@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def depends_on_repeats(job: Job, failure: Failure, retry: Retry) -> bool:
-    """Tell whether the attempts before this one decide if there is another."""
+    """Return whether the attempts before this one decide if there is another, or when."""
+    if not failure.spends_attempt:
+        return failure.retryable
     limit = failure.attempts
     if limit is None or not failure.retryable or not 1 < limit <= job.attempt:
         return False

@@ -33,7 +33,10 @@ class Cutoffs(NamedTuple):
     messages: Instant
     inbox: Instant
     figures: Instant
+    keys: Instant
     plans: Instant
+    now: Instant
+    """When all this is worked out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +45,7 @@ class Retention:
 
     A job goes with its history, its checkpoints and its dead letter, in one commit. A job whose
     dead letter is not resolved is kept whatever this says, and so is the first job of a key while
-    a rerun of it is there. Once a job is gone its key is free again.
+    a rerun of it is there. The key of a job outlives it, unless its pipeline says otherwise.
     """
 
     complete: float | None = 7 * DAY_S
@@ -66,6 +69,9 @@ class Retention:
     """Since a message from outside was handled: for so long it is known when it comes again."""
     figures: float | None = 30 * DAY_S
     """Since the minute that they tell of."""
+    keys: float | None = None
+    """Since the job of the key was removed: for so long the same key makes no second job, and no
+    lower version is accepted."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -83,7 +89,9 @@ class Retention:
             messages=_before(now, self.messages),
             inbox=_before(now, self.inbox),
             figures=_before(now, self.figures),
+            keys=_before(now, self.keys),
             plans=_before(now, PLAN_S),
+            now=now,
         )
 
 

@@ -64,6 +64,21 @@ class UpstreamState(NamedTuple):
     """OPEN or CLOSED when an operator said so."""
     forced_by: str | None = None
     forced_reason: str | None = None
+    opened_at: Instant | None = None
+    """Since when it is open, by itself or because an operator said so; None while it is not."""
+    open_us: int = 0
+    """For how long it was open in all, before `opened_at`."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the gate is open, as an operator holds it or by itself."""
+        return (self.forced or self.gate) is Gate.OPEN
+
+    def open_time_us(self, now: Instant) -> int:
+        """Return for how long it was open in all until `now`."""
+        # What an earlier holdfast opened says only when the gate moved.
+        since = self.opened_at or self.since
+        return self.open_us + (max(now - since, 0) if self.is_open else 0)
 
     def to_document(self) -> dict[str, Any]:
         """Return the form that is stored; the name and the revision stand beside it."""

@@ -23,7 +23,7 @@ class StandIns:
         self._variables: dict[str, str] = {}
         for system in systems:
             for stand_in in system.stand_ins:
-                if environment.get(stand_in.variable, "").strip():
+                if not stand_in.is_needed(system.name, environment):
                     continue
                 if stand_in.upstream in self._servers:
                     self.close()

@@ -16,7 +16,7 @@ from holdfast.core.instant import SECOND_US, Instant
 from holdfast.metrics import names
 from holdfast.metrics.accumulators import Labels, Sums
 from holdfast.pipeline import Pipeline
-from holdfast.runtime.tally import SUBMITTED
+from holdfast.runtime.tally import LATE_RESULT, SUBMITTED
 
 LOOK_BACK_US: Final = 180 * SECOND_US
 """Minutes that ended longer ago are not added to any more."""
@@ -109,6 +109,9 @@ class Counted:
         if event in _FAILED:
             code = self._code(pipeline, error_class or ErrorClass.TIMEOUT.value)
             self.sums[names.FAILED].add((pipeline, code), count)
+        if event == Kind.RETRIED.value:
+            code = self._code(pipeline, error_class)
+            self.sums[names.RETRIES].add((pipeline, stage, code, error_class), count)
         for metric, labels in _counted(pipeline, stage, event, error_class):
             self.sums[metric].add(labels, count)
 
@@ -131,8 +134,6 @@ def _counted(
     if error_class == ErrorClass.WORKER_LOST.value:
         yield names.LEASES_EXPIRED, (pipeline, stage)
     match event:
-        case Kind.RETRIED.value:
-            yield names.RETRIES, (pipeline, stage, error_class)
         case Kind.COMPLETED.value:
             yield names.COMPLETED, (pipeline,)
         case Kind.CANCELLED.value:
@@ -141,7 +142,7 @@ def _counted(
             yield names.MANUAL_RETRIES, (pipeline,)
         case Kind.EXPIRED.value:
             yield names.DEADLINES_MISSED, (pipeline,)
-        case Kind.LATE.value:
+        case _ if event == LATE_RESULT:
             yield names.LATE_RESULTS, (pipeline,)
         case _ if event == SUBMITTED:
             yield names.CREATED, (pipeline,)

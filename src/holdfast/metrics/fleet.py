@@ -64,7 +64,6 @@ class FleetMetrics(Collector):
         self._fresh_until_s = 0.0
         self._up = False
         self._counted = Counted()
-        self._open_s: dict[str, float] = {}
         self._looked_at: Instant | None = None
 
     def collect(self) -> Iterator[Family]:
@@ -75,7 +74,7 @@ class FleetMetrics(Collector):
             yield gauge(names.STORE_UP, [((), int(self._up))])
             if read is None:
                 return
-            families = [*_of_queues(read), *self._of_upstreams(read), *_of_effects(read)]
+            families = [*_of_queues(read), *_of_upstreams(read), *_of_effects(read)]
             families.extend(self._of_counters())
         yield from families
         yield gauge(names.WORKERS, _workers(read))
@@ -103,7 +102,7 @@ class FleetMetrics(Collector):
         self._up = True
         self._counted.begin(self._app.pipelines)
         self._counted.take(read.activity)
-        self._add_open_time(read)
+        self._looked_at = read.at
         if self._fresh_s:
             pause_s = max(self._fresh_s, min(read.took_s / SHARE, MOST_STALE_S))
             self._fresh_until_s = monotonic_s() + pause_s
@@ -124,24 +123,6 @@ class FleetMetrics(Collector):
             activity=app.activity(since=to_datetime(since)),
             took_s=monotonic_s() - began_s,
         )
-
-    def _add_open_time(self, read: Read) -> None:
-        """Add for how long breakers were open since the last look."""
-        before, self._looked_at = self._looked_at, read.at
-        for view in read.upstreams:
-            total_s = self._open_s.setdefault(view.name, 0.0)
-            if view.gate is Gate.OPEN and before is not None:
-                since = max(before, view.since or before)
-                self._open_s[view.name] = total_s + max(read.at - since, 0) / SECOND_US
-
-    def _of_upstreams(self, read: Read) -> Iterator[Family]:
-        views = read.upstreams
-        yield gauge(names.BREAKER_STATE, [((view.name,), _GATES[view.gate]) for view in views])
-        yield counter(
-            names.BREAKER_OPEN, [((name,), open_s) for name, open_s in sorted(self._open_s.items())]
-        )
-        paused = [((view.name,), (view.paused_until or 0) / SECOND_US) for view in views]
-        yield gauge(names.RATE_LIMITED, paused)
 
     def _of_counters(self) -> Iterator[Family]:
         for metric, sums in self._counted.sums.items():
@@ -172,6 +153,14 @@ def _of_queues(read: Read) -> Iterator[Family]:
     yield gauge(names.QUEUE_AGE, ages)
     paused = [((each.queue,), int(each.paused_at is not None)) for each in read.queues]
     yield gauge(names.QUEUE_PAUSED, paused)
+
+
+def _of_upstreams(read: Read) -> Iterator[Family]:
+    views = read.upstreams
+    yield gauge(names.BREAKER_STATE, [((view.name,), _GATES[view.gate]) for view in views])
+    yield counter(names.BREAKER_OPEN, [((view.name,), view.open_s) for view in views])
+    paused = [((view.name,), (view.paused_until or 0) / SECOND_US) for view in views]
+    yield gauge(names.RATE_LIMITED, paused)
 
 
 def _of_effects(read: Read) -> Iterator[Family]:

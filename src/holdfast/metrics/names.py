@@ -94,8 +94,8 @@ ATTEMPTS: Final = _fleet(
 RETRIES: Final = _fleet(
     "holdfast_retries_scheduled_total",
     _C,
-    "pipeline stage error_class",
-    "Attempts that failed and are made again.",
+    "pipeline stage error_code error_class",
+    "Attempts that failed and are made again, by public code and by what it stands for.",
 )
 LEASES_EXPIRED: Final = _fleet(
     "holdfast_leases_expired_total",
@@ -107,7 +107,10 @@ DEADLINES_MISSED: Final = _fleet(
     "holdfast_deadline_missed_total", _C, "pipeline", "Jobs whose deadline passed."
 )
 LATE_RESULTS: Final = _fleet(
-    "holdfast_late_results_total", _C, "pipeline", "Results that came after the deadline."
+    "holdfast_late_results_total",
+    _C,
+    "pipeline",
+    "Results that came after the deadline, each once; none that came after a cancel.",
 )
 DEAD_LETTERS: Final = _fleet(
     "holdfast_dead_letters",

@@ -13,6 +13,14 @@ from holdfast.core.ids import JobId
 from holdfast.core.job import Job
 from holdfast.core.trace_context import read
 from holdfast.runtime import failpoint, signals
+from holdfast.runtime.presentation import (
+    PLAIN,
+    PROCESSING,
+    Presentation,
+    PresentationOf,
+    duration_ms,
+    plain,
+)
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
 
@@ -20,6 +28,7 @@ _LEVELS: Final = {
     Kind.ADVANCED: logging.DEBUG,
     Kind.COMPLETED: logging.DEBUG,
     Kind.SUSPENDED: logging.DEBUG,
+    Kind.PROGRESS: logging.INFO,
     Kind.RETRIED: logging.INFO,
     Kind.SNOOZED: logging.INFO,
     Kind.INTERRUPTED: logging.INFO,
@@ -27,6 +36,7 @@ _LEVELS: Final = {
     Kind.CANCELLED: logging.INFO,
     Kind.REVIVED: logging.INFO,
     Kind.REFUSED: logging.INFO,
+    Kind.RESULT_REMOVED: logging.INFO,
     Kind.LATE: logging.WARNING,
     Kind.EXPIRED: logging.ERROR,
     Kind.FAILED: logging.ERROR,
@@ -53,9 +63,10 @@ def _nothing(_: Collection[JobId]) -> Sequence[DeadLetter]:
 class Announcer:
     """Logs applied decisions and hands them to subscribers."""
 
-    def __init__(self, escalated: Escalated = _nothing) -> None:
+    def __init__(self, escalated: Escalated = _nothing, shown_as: PresentationOf = plain) -> None:
         self._subscribers: tuple[Subscriber, ...] = ()
         self._escalated = escalated
+        self._shown_as = shown_as
         self.breaker_of: BreakerOf = lambda _: None
         """Set by a worker, which knows."""
 
@@ -79,8 +90,8 @@ class Announcer:
             if item.job.retries and item.decision.buries:
                 again.append(item)
             level = _LEVELS[item.decision.entry.kind]
-            if level >= lowest:
-                LOGGER.log(level, "job %s", item.decision.entry.kind.value, extra=self._facts(item))
+            if level >= lowest or lowest <= logging.INFO:
+                self._log(item, level, lowest)
             for subscriber in self._subscribers:
                 try:
                     subscriber(item)
@@ -89,6 +100,25 @@ class Announcer:
         if again:
             self._announce_escalated(again)
         failpoint.reach("announce.after")
+
+    def begun(self, jobs: Iterable[Job]) -> None:
+        """Log each attempt that begins, where its pipeline or the level asks for that."""
+        lowest = LOGGER.getEffectiveLevel()
+        if lowest > logging.INFO:
+            return
+        for job in jobs:
+            shown = self._shown_as(job.pipeline)
+            level = logging.INFO if shown.log_attempts else logging.DEBUG
+            if level >= lowest:
+                word = shown.words.get(PROCESSING, PROCESSING)
+                LOGGER.log(level, "job %s", word, extra=self._facts_of_begun(job, word))
+
+    def _log(self, item: Applied, level: int, lowest: int) -> None:
+        if self._shown_as(item.job.pipeline).log_attempts:
+            level = max(level, logging.INFO)
+        if level >= lowest:
+            known = self._facts(item)
+            LOGGER.log(level, "job %s", known["event"], extra=known)
 
     def _announce_escalated(self, again: Sequence[Applied]) -> None:
         """Cry out about jobs that failed again, after a replay, of what no repetition cures."""
@@ -111,46 +141,47 @@ class Announcer:
             )
 
     def _facts(self, applied: Applied) -> dict[str, Any]:
-        return facts(applied, breaker=self.breaker_of(applied.job))
+        shown = self._shown_as(applied.job.pipeline)
+        return facts(applied, breaker=self.breaker_of(applied.job), shown=shown)
 
-
-def log_begun(jobs: Iterable[Job]) -> None:
-    """Write a line, at debug level, about each attempt that begins."""
-    if not LOGGER.isEnabledFor(logging.DEBUG):
-        return
-    for job in jobs:
-        known = {
-            "event": "processing",
+    def _facts_of_begun(self, job: Job, word: str) -> dict[str, Any]:
+        return {
+            "event": word,
             "job_id": job.id,
             "pipeline": job.pipeline,
             "stage": job.stage,
             "status": job.state.value,
             "attempt": job.attempt,
+            "duration_ms": None,
+            "error_code": None,
+            "gateway_status": None,
+            "breaker": self.breaker_of(job),
             "worker": job.holder,
         }
-        LOGGER.debug("job processing", extra=known)
 
 
-def facts(applied: Applied, *, breaker: str | None = None) -> dict[str, Any]:
+def facts(
+    applied: Applied, *, breaker: str | None = None, shown: Presentation = PLAIN
+) -> dict[str, Any]:
     """Return the fields of a log line about an applied decision.
 
     A field of which there is nothing to say is there all the same, and empty.
     """
     entry, change = applied.decision.entry, applied.decision.change
     known: dict[str, Any] = {
-        "event": entry.kind.value,
+        "event": shown.words.get(entry.kind, entry.kind.value),
         "job_id": applied.job.id,
         "pipeline": applied.job.pipeline,
         "stage": entry.stage,
         "status": change.state.value,
         "attempt": entry.attempt,
-        "duration_ms": None,
-        "error_code": entry.error_class,
+        "duration_ms": duration_ms(entry),
+        "error_code": None,
+        "error_class": None,
         "gateway_status": entry.http_status,
         "breaker": breaker,
+        **shown.facts(entry),
     }
-    if entry.started_at is not None and entry.holder is not None:
-        known["duration_ms"] = round((entry.at - entry.started_at) / 1000, 3)
     context = read(applied.job.trace)
     if context is not None:
         known["trace_id"] = context.trace_id

@@ -32,6 +32,7 @@ MOST_MESSAGES: Final = 1_000
 """How many messages one attempt may publish."""
 LONGEST_WAIT_S: Final = 10 * 365 * 86_400
 _WAIT_LIMIT: Final = "over 0 and up to ten years"
+_STATUSES: Final = range(100, 600)
 
 
 class Fate(StrEnum):
@@ -71,6 +72,7 @@ class Attempt:
         "ends_with_job",
         "fate",
         "handle",
+        "http_status",
         "job",
         "messages",
         "permit",
@@ -121,6 +123,8 @@ class Attempt:
         """What it takes up where it runs, on a lane that can do without it for a while."""
         self.messages: list[NewMessage] | None = None
         """What the handler published so far, once it has."""
+        self.http_status: int | None = None
+        """What the upstream answered, as the handler noted it."""
 
     @property
     def lease(self) -> Lease:
@@ -314,6 +318,16 @@ class JobContext:
         began_at = job.attempt_at or job.created_at
         expires_at = None if valid_for is None else later(began_at, int(valid_for * SECOND_US))
         return sign(Claim(job.id, job.run, job.stage, expires_at), key=attempt.callback_key())
+
+    def answered(self, http_status: int) -> None:
+        """Note what the upstream answered: the history of an attempt that succeeds has it.
+
+        Of one that fails the failure says it.
+        """
+        if type(http_status) is not int or http_status not in _STATUSES:
+            limit = "a status of HTTP, from 100 to 599"
+            raise InvalidValue("answered", field="http_status", value=http_status, limit=limit)
+        self._attempt.http_status = http_status
 
     def publish(
         self,

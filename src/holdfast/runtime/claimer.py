@@ -16,7 +16,6 @@ from holdfast.core.job import MOST_URGENT, PRIORITIES, Job, WorkerId
 from holdfast.core.plan import Plan, Route
 from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
-from holdfast.runtime.announce import log_begun
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.breakers import Allowance, Breakers
 from holdfast.runtime.clock import Chance
@@ -75,6 +74,7 @@ class Claimer:
         healthy: Callable[[], bool],
         breakers: Breakers,
         callback_key: Callable[[], bytes],
+        begun: Callable[[Iterable[Job]], None] = lambda _: None,
     ) -> None:
         self.wake = threading.Event()
         self.draining = False
@@ -91,6 +91,7 @@ class Claimer:
         self._healthy = healthy
         self._breakers = breakers
         self._callback_key = callback_key
+        self._begun = begun
         self._pace = Pace()
         self._short_of_room = False
         self._refill_at: dict[LaneKind, int] = {}
@@ -226,7 +227,7 @@ class Claimer:
         for kind, attempts in by_lane.items():
             if kind in self._shares:
                 self._shares[kind].note_starts(attempt.job for attempt in attempts)
-            log_begun(attempt.job for attempt in attempts)
+            self._begun(attempt.job for attempt in attempts)
             self._lanes[kind].start(attempts)
 
     def _claim_allowed(

@@ -26,6 +26,13 @@ class Clock(Protocol):
         """Return the instant by which leases, due times and deadlines are judged."""
         ...
 
+    def instant_of(self, reading_s: float) -> Instant:
+        """Return the store's time at which `monotonic_s` returned that.
+
+        Taking a reading never waits for the store; this may.
+        """
+        ...
+
     def learn(self) -> None:
         """Compare with the store's own time, and follow it."""
         ...
@@ -67,6 +74,12 @@ class StoreClock:
         else:
             return Instant(now_us + self._offset_us)
         return Instant(self._monotonic_ns() // 1000 + (self._offset_us or 0))
+
+    def instant_of(self, reading_s: float) -> Instant:
+        """Return the store's time, as last learnt, at a reading of monotonic time."""
+        if self._offset_us is None:
+            self.learn()
+        return Instant(int(reading_s * 1_000_000) + (self._offset_us or 0))
 
     def learn(self) -> None:
         """Read the store's time a few times and keep the most certain answer."""

@@ -16,10 +16,12 @@ from holdfast.core.delivery_event import (
     HandedBack,
     LookedUp,
     Parked,
+    Postponed,
     SendBegun,
     SendFailed,
 )
 from holdfast.core.delivery_lifecycle import Step, decide_delivery, next_step
+from holdfast.core.delivery_log import attempt_of
 from holdfast.core.event import Done, Event, Failed
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.runtime.breakers import Breakers
@@ -204,7 +206,10 @@ class Courier:
             after = decide_delivery(delivery, event, bound.terms, now, self._chance.roll())
             if isinstance(after, Delivery):
                 decided[delivery.id] = (delivery, event, after)
-        written = self._store.deliveries.apply(after for _, _, after in decided.values())
+        written = self._store.deliveries.apply(
+            (after for _, _, after in decided.values()),
+            log=(attempt_of(*change) for change in decided.values()),
+        )
         for delivery_id in written:
             tell(*decided[delivery_id])
         return written
@@ -269,7 +274,7 @@ def _evidence(event: DeliveryEvent | None) -> Event | None:
     match event:
         case Accepted():
             return Done("null")
-        case SendFailed():
+        case SendFailed() | Postponed():
             return Failed(event.failure)
         case LookedUp() if event.finding is not Finding.UNAVAILABLE:
             return Done("null")

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
-from holdfast.classify import classify, is_failure
+from holdfast.classify import QuotaExceeded, classify, is_failure
 from holdfast.core.delivery import Delivery
 from holdfast.core.delivery_event import (
     Accepted,
@@ -19,9 +19,11 @@ from holdfast.core.delivery_event import (
     Finding,
     HandedBack,
     LookedUp,
+    Postponed,
     SendFailed,
 )
 from holdfast.core.delivery_lifecycle import Unmoved, decide_delivery
+from holdfast.core.delivery_log import attempt_of
 from holdfast.core.failure import WORKER_LOST, Failure, clean_text
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.errors import RetryLater, UnavailableError
@@ -102,6 +104,8 @@ class Errands:
             return Accepted(_id_of(evidence))
         except RetryLater as postponed:
             return HandedBack(since, later(self._clock.now(), postponed.after_us))
+        except QuotaExceeded as error:
+            return Postponed(self._failure(error), since, error.window)
         except BaseException as error:  # noqa: BLE001 - whatever ends the call is its outcome
             return SendFailed(self._failure(error), since)
 
@@ -116,7 +120,9 @@ class Errands:
             if isinstance(decided, Unmoved):
                 return self._drop(current, event, decided.why)
             failpoint.reach("mark.before")
-            written = self._store.deliveries.apply([decided])
+            written = self._store.deliveries.apply(
+                [decided], log=[attempt_of(current, event, decided)]
+            )
             failpoint.reach("mark.after")
             fresh = None if written else self._store.deliveries.get(current.id)
             if written or fresh == decided._replace(revision=decided.revision + 1):

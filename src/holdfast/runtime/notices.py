@@ -7,7 +7,6 @@ has looked at the job since.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -27,7 +26,7 @@ from holdfast.runtime.clock import Chance
 from holdfast.runtime.new_deliveries import NewDeliveries
 from holdfast.runtime.provider import Providers
 from holdfast.runtime.settle import Settler
-from holdfast.runtime.told import masked
+from holdfast.runtime.unsent import exhausted
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.delivery")
@@ -35,7 +34,7 @@ TRIES: Final = 8
 JOBS: Final = 100
 ANOTHERS_US: Final = 30 * SECOND_US
 """How long a stage waits before it asks again for deliveries that another job waits for."""
-_ENDED: Final = frozenset({DeliveryState.SENT, DeliveryState.FAILED})
+_AT_REST: Final = frozenset({DeliveryState.SENT, DeliveryState.FAILED, DeliveryState.UNKNOWN})
 
 
 NO_PROVIDERS: Final = Failure(
@@ -91,13 +90,14 @@ class Notices:
             for delivery, wanted in zip(stored, made, strict=True)
         ]
         self._changed()
-        wanted = [delivery for delivery in standing if required[delivery.recipient]]
-        answer = _answer(standing, wanted)
-        if answer is None:
+        # A delivery that was sent for another job keeps what that one asked for.
+        asked_for = [row._replace(required=required[row.recipient]) for row in standing]
+        stuck = _stuck(asked_for)
+        if stuck is None:
             return Suspended(event.until, event.messages)
-        if isinstance(answer, Failure):
-            return Failed(answer)
-        return Done(answer, None, event.messages)
+        if stuck:
+            return self._exhausted(stuck, asked_for, since=job.attempt_at, now=now)
+        return Done(_result(asked_for), None, event.messages)
 
     def tell(self, now: Instant) -> bool:
         """Look at jobs whose deliveries have ended; True when there may be more of them."""
@@ -153,23 +153,25 @@ class Notices:
             rows = [row for row in rows if row.stage != job.stage]
         elif job is not None:
             self._answer([row for row in rows if row.stage == job.stage], job, now)
-        ended = [row for row in rows if row.state in _ENDED and not row.job_told]
-        if ended:
-            self._store.deliveries.told(job_id, ended)
+        at_rest = [row for row in rows if row.state in _AT_REST and not row.job_told]
+        if at_rest:
+            self._store.deliveries.told(job_id, at_rest)
 
     def _answer(self, rows: Sequence[Delivery], job: Job, now: Instant) -> None:
-        answer = _answer(rows, [row for row in rows if row.required])
-        if answer is None:
+        stuck = _stuck(rows)
+        if stuck is None:
             return
+        event: Event = (
+            self._exhausted(stuck, rows, since=job.attempt_at, now=now)
+            if stuck
+            else Answered(job.stage, _result(rows))
+        )
 
         def make(current: Job) -> Event:
-            if current.stage != job.stage:
+            moved_on = stuck and current.state is not JobState.WAITING
+            if moved_on or current.stage != job.stage:
                 raise _MovedOn
-            if isinstance(answer, str):
-                return Answered(job.stage, answer)
-            if current.state is not JobState.WAITING:
-                raise _MovedOn
-            return Failed(answer)
+            return event
 
         try:
             settled = self._settler.settle(job.id, make, now=now)
@@ -178,32 +180,36 @@ class Notices:
         if settled.ignored is None:
             self._store.announce_due()
 
+    def _exhausted(
+        self,
+        stuck: Sequence[Delivery],
+        rows: Sequence[Delivery],
+        *,
+        since: Instant | None,
+        now: Instant,
+    ) -> Event:
+        log = self._store.deliveries.attempts([row.id for row in stuck])
+        required = sum(row.required for row in rows)
+        return exhausted(stuck, log, required=required, since=since or Instant(0), now=now)
+
 
 class _MovedOn(Exception):
     """The job no longer waits in the stage that asked."""
 
 
-def _answer(rows: Sequence[Delivery], required: Sequence[Delivery]) -> str | Failure | None:
-    """Return the result of the stage, why it has failed, or None while somebody is to be told."""
-    if not rows or any(row.state not in _ENDED for row in required):
+def _stuck(rows: Sequence[Delivery]) -> list[Delivery] | None:
+    """Return the required deliveries that were not sent, or None while one is on its way."""
+    required = [row for row in rows if row.required]
+    if not rows or any(row.state not in _AT_REST for row in required):
         return None
-    failed = [row for row in required if row.state is DeliveryState.FAILED]
-    if failed:
-        return _failure(failed, len(required))
+    return [row for row in required if row.state is not DeliveryState.SENT]
+
+
+def _result(rows: Sequence[Delivery]) -> str:
+    """Return the result of a stage whose required deliveries were all sent."""
     document = {
         "sent": sum(row.state is DeliveryState.SENT for row in rows),
         "failed": sum(row.state is DeliveryState.FAILED for row in rows),
         "deliveries": [row.id for row in rows],
     }
     return encode(document, what="result")
-
-
-def _failure(failed: Sequence[Delivery], of: int) -> Failure:
-    """Return the failure of a stage of which some required recipients cannot be told."""
-    first = failed[0]
-    known = Failure.from_document(json.loads(first.error or "{}"))
-    message = (
-        f"{len(failed)} of {of} required recipients cannot be told; "
-        f"delivery {first.id} to {masked(first.recipient)}: {known.message}"
-    )
-    return known._replace(message=message, retryable=False, outcome_known=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from holdfast.classify import failure_of
 from holdfast.classify.describe import describe
@@ -16,6 +16,7 @@ from holdfast.core.event import (
     Suspended,
 )
 from holdfast.core.failure import (
+    HANDLER_STOPPED,
     MAX_MESSAGE_LENGTH,
     RESULT_INVALID,
     STAGE_TIMEOUT,
@@ -27,10 +28,6 @@ from holdfast.errors import InvalidDocument, RetryLater
 from holdfast.runtime.attempt import Attempt, Fate, Wait
 from holdfast.runtime.notify import Notify
 from holdfast.secrecy import safe_text
-
-SELF_STOPPED_AFTER_US: Final = SECOND_US
-"""A handler that stops itself without being asked is handed back, but ever more slowly."""
-MOST_DOUBLINGS: Final = 8
 
 
 class RemoteOutcome(NamedTuple):
@@ -61,10 +58,7 @@ def event_of(
     if isinstance(error, RetryLater):
         return Snoozed(error.after_us, safe_text(error.reason, MAX_MESSAGE_LENGTH) or None)
     failure = failure_of(error, attempt.bound.rules, now=now)
-    if failure is None:
-        doublings = min(attempt.job.interruptions, MOST_DOUBLINGS)
-        return Interrupted(after_us=SELF_STOPPED_AFTER_US << doublings)
-    return Failed(failure)
+    return Failed(_handler_stopped(error) if failure is None else failure)
 
 
 def event_of_value(attempt: Attempt, value: Any, *, now: Instant) -> Event:  # noqa: ANN401
@@ -77,7 +71,8 @@ def event_of_value(attempt: Attempt, value: Any, *, now: Instant) -> Event:  # n
     if isinstance(value, Wait):
         return Suspended(_wait_until(value.timeout, now), _published(attempt))
     try:
-        return Done(attempt.bound.encode(value), None, _published(attempt))
+        encoded = attempt.bound.encode(value)
+        return Done(encoded, None, _published(attempt), attempt.http_status)
     except Exception as error:  # noqa: BLE001 - a value's own serializer may raise anything
         return Failed(_result_invalid(error))
 
@@ -88,6 +83,11 @@ def _wait_until(timeout: float | None, now: Instant) -> Instant | None:
 
 def _published(attempt: Attempt) -> tuple[NewMessage, ...]:
     return () if attempt.messages is None else tuple(attempt.messages)
+
+
+def _handler_stopped(error: BaseException) -> Failure:
+    kind, _, stack = describe(error)
+    return HANDLER_STOPPED._replace(exception_type=kind, stack=stack)
 
 
 def _result_invalid(error: Exception) -> Failure:

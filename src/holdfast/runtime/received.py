@@ -31,5 +31,9 @@ class Received(NamedTuple):
     deliveries: int = 1
     """How often the broker has handed it out, this time included, as far as it says."""
     headers: Mapping[str, Any] = _NONE
+    has_id: bool = True
+    """False where its producer gave it no id, so that `id` is made of what it says."""
+    arrived_s: float | None = None
+    """When it came, by this process's monotonic clock."""
     unreadable: str | None = None
     """Of a dead letter whose body is no JSON: that body, as text; then there is no payload."""

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from holdfast.core.delivery import Delivery, DeliveryState
 from holdfast.core.delivery_event import Finding, Reconciled
 from holdfast.core.delivery_lifecycle import breaks_order, decide_delivery
+from holdfast.core.delivery_log import attempt_of
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.runtime import signals
 from holdfast.runtime.clock import Chance, Clock
@@ -82,7 +83,8 @@ class Checks:
         if not isinstance(decided, Delivery):
             return Checked(said.finding, delivery, None)
         audit = [_broken(delivery, now)] if breaks_order(delivery, decided) else []
-        if not self._store.deliveries.apply([decided], audit=audit):
+        log = [attempt_of(delivery, event, decided)]
+        if not self._store.deliveries.apply([decided], log=log, audit=audit):
             return Checked(said.finding, delivery, None)
         tell(delivery, event, decided)
         checked = Checked(said.finding, delivery, decided)

@@ -256,14 +256,15 @@ class Reporter:
         if type(event) is Suspended and event.asked is not None:
             # Once: deliveries that are there must be seen again as they stand, not made again.
             event = outcome.event = self._ask(job, event, at)
-        if type(event) is Failed and event.alike is None and event.failure.attempts is not None:
+        if type(event) is Failed and event.alike is None:
             stage = plan.stage(job.stage)
             if stage is not None and depends_on_repeats(job, event.failure, stage.retry):
                 event = outcome.event = self._with_past(job, event)
         if type(event) is Done and not self.draining:
             following = plan.after(job.stage)
             if following is not None and self._crew.runs(job.pipeline, following.name, now=at):
-                event = Done(event.result, later(at, self._lease_us), event.messages)
+                lease_until = later(at, self._lease_us)
+                event = Done(event.result, lease_until, event.messages, event.http_status)
         return decide(job, event, plan, at, self._chance.roll())
 
     def _ask(self, job: Job, event: Suspended, at: Instant) -> Event:
@@ -348,9 +349,14 @@ class Reporter:
             outcome = self._late[0]
             attempt, event = outcome.attempt, outcome.event
             job = self._store.get([attempt.job.id]).get(attempt.job.id)
-            if job is not None and _came_late(job, attempt, event):
+            tried = outcome.tried
+            if job is not None and tried is not None and job == evolve(attempt.job, tried):
+                # The reply to an earlier apply was lost, the write was not.
+                self._announcer.announce([Applied(attempt.job, tried)])
+            elif job is not None and _came_late(job, attempt, event):
                 decision = decide(job, event, attempt.plan, outcome.at, self._chance.roll())
                 if isinstance(decision, Decision):
+                    attempt.job, outcome.tried = job, decision
                     failpoint.reach("apply.before")
                     applied = self._store.apply([decision])
                     failpoint.reach("apply.after")

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
-from holdfast.core.decision import Decision, Ignored
+from holdfast.core.decision import Decision, Ignored, Kind
 from holdfast.core.event import Event
 from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant
@@ -34,6 +34,8 @@ class Settled(NamedTuple):
 
     job: Job
     ignored: Ignored | None
+    kind: Kind | None = None
+    """What the history says has happened; None when nothing was written."""
 
 
 class Settler:
@@ -105,7 +107,7 @@ class Settler:
                 return Settled(job, decision)
             if write(decision):
                 self._announcer.announce([Applied(job, decision)])
-                return Settled(evolve(job, decision), None)
+                return Settled(evolve(job, decision), None, decision.entry.kind)
         raise self._never_at_rest(job_id, seen)
 
     def _write(self, decision: Decision) -> bool:

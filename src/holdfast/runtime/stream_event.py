@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.decision import Kind
 from holdfast.core.ids import JobId
 from holdfast.core.instant import Instant, to_rfc3339
 from holdfast.core.job import JobState
+from holdfast.runtime.presentation import (
+    NAMES,
+    PROCESSING,
+    QUEUED,
+    Presentation,
+    PresentationOf,
+    meta_of,
+    plain,
+    whole_meta,
+)
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import LedgerEntry
 from holdfast.store.tail import Begun, NewlySeen, Whose
 
-NAMES: Final = {kind: kind.value for kind in Kind} | {
-    Kind.COMPLETED: "complete",
-    Kind.RETRIED: "retry",
-    Kind.SUSPENDED: "waiting",
-    Kind.REFUSED: "failed",
-}
-"""What the event of an entry is called: the word for the state it leads to, where it has one."""
-QUEUED: Final = "queued"
-PROCESSING: Final = "processing"
 BREAKER: Final = "breaker"
 QUEUE: Final = "queue"
 _OF_SUBJECT: Final = {"upstream": BREAKER, "queue": QUEUE}
@@ -43,12 +42,15 @@ class StreamEvent(NamedTuple):
     rank: float = 0.0
     """Where it stands among the events of its job."""
 
+    begins: bool = False
+    """Whether it is the beginning of an attempt."""
+
     @classmethod
-    def of_begun(cls, begun: Begun) -> StreamEvent:
+    def of_begun(cls, begun: Begun, shown: Presentation) -> StreamEvent:
         """Return that an attempt, which is under way, has begun."""
         facts = _facts(begun.stage, begun.attempt, JobState.PROCESSING, {"worker": begun.holder})
-        rank = begun.revision + 0.25
-        return _event(PROCESSING, begun.at, (begun.job_id, begun.whose), facts, rank)
+        job = (begun.job_id, begun.whose)
+        return _beginning(begun.at, job, facts, begun.revision + 0.25, shown)
 
 
 def job_events(
@@ -57,6 +59,7 @@ def job_events(
     whose: Mapping[JobId, Whose],
     *,
     begun_since: Instant | None = None,
+    shown_as: PresentationOf = plain,
 ) -> list[StreamEvent]:
     """Return what new jobs and entries tell: also that attempts began which ended meanwhile.
 
@@ -69,31 +72,27 @@ def job_events(
     for job in jobs:
         stage = job.stage if job.revision <= _AT_FIRST else first_stages.get(job.job_id)
         facts = _facts(stage, 0, JobState.QUEUED, {})
-        events.append(_event(QUEUED, job.created_at, (job.job_id, job.whose), facts, -1))
+        name = shown_as(job.whose.pipeline).words.get(QUEUED, QUEUED)
+        events.append(_event(name, job.created_at, (job.job_id, job.whose), facts, -1))
     for line in lines:
         belongs = whose.get(line.job_id)
         if belongs is not None:  # else removed since, with all there was of it
-            events += _of_line(line, belongs, begun_since)
+            events += _of_line(line, belongs, begun_since, shown_as(belongs.pipeline))
     return events
 
 
-def _of_line(line: LedgerEntry, whose: Whose, begun_since: Instant | None) -> Iterator[StreamEvent]:
+def _of_line(
+    line: LedgerEntry, whose: Whose, begun_since: Instant | None, shown: Presentation
+) -> Iterator[StreamEvent]:
     entry, job, rank = line.entry, (line.job_id, whose), float(line.revision)
-    meta: dict[str, Any] = {}
-    if entry.holder is not None and entry.started_at is not None:
-        meta["duration_ms"] = round((entry.at - entry.started_at) / 1000, 3)
-        if begun_since is not None and entry.started_at >= begun_since:
-            worker = {"worker": entry.holder}
-            facts = _facts(entry.stage, entry.attempt, JobState.PROCESSING, worker)
-            yield _event(PROCESSING, entry.started_at, job, facts, rank - 0.5)
-    if entry.error_class is not None:
-        meta["error_code"] = entry.error_class
-    if entry.http_status is not None:
-        meta["gateway_http_status"] = entry.http_status
-    if entry.detail is not None:
-        meta |= json.loads(entry.detail)
-    facts = _facts(entry.stage, entry.attempt, line.state, meta)
-    yield _event(NAMES[entry.kind], entry.at, job, facts, rank)
+    started_at = None if entry.holder is None else entry.started_at
+    if started_at is not None and begun_since is not None and started_at >= begun_since:
+        worker = {"worker": entry.holder}
+        facts = _facts(entry.stage, entry.attempt, JobState.PROCESSING, worker)
+        yield _beginning(started_at, job, facts, rank - 0.5, shown)
+    facts = _facts(entry.stage, entry.attempt, line.state, meta_of(entry, shown))
+    name = shown.words.get(entry.kind, NAMES[entry.kind])
+    yield _event(name, entry.at, job, facts, rank)
 
 
 def event_of_action(action: AuditEntry) -> StreamEvent | None:
@@ -134,8 +133,19 @@ def _event(
     return StreamEvent("", name, at, job_id, whose.owner, data, rank)
 
 
+def _beginning(
+    at: Instant,
+    job: tuple[JobId, Whose],
+    facts: dict[str, Any],
+    rank: float,
+    shown: Presentation,
+) -> StreamEvent:
+    name = shown.words.get(PROCESSING, PROCESSING)
+    return _event(name, at, job, facts, rank)._replace(begins=True)
+
+
 def _facts(
     stage: str | None, attempt: int, state: JobState, meta: dict[str, Any]
 ) -> dict[str, Any]:
-    told = {"attempt": attempt, **meta}
-    return {"state": state.value, "stage": stage, "attempt": attempt, "meta": told}
+    whole = whole_meta(attempt, meta)
+    return {"state": state.value, "stage": stage, "attempt": attempt, "meta": whole}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from holdfast.core.event import DeadlinePassed, Event, LeaseExpired, WaitExpired
 from holdfast.core.instant import SECOND_US, Instant, later
@@ -21,11 +21,42 @@ CHUNK: Final = 500
 WARN_EVERY_US: Final = 60 * SECOND_US
 NEGLECTED_AFTER_US: Final = 60 * SECOND_US
 
-_Select = Callable[..., list[Job]]
+ANSWER_GRACE_US: Final = SECOND_US // 4
+"""How long a worker leaves an answer that was received in time to be written, before it acts on a
+deadline or the end of a wait: when the answer was received decides, not who writes first."""
+
+
+class _Search(NamedTuple):
+    """Jobs of one kind that time has changed, and the event that this is to them."""
+
+    select: Callable[..., list[Job]]
+    instant_of: Callable[[Job], Instant | None]
+    event: Event
+    grace_us: int = 0
+
+
+class _Round:
+    """Searches that are made together, and when they are due."""
+
+    def __init__(self, *searches: _Search, every_us: int) -> None:
+        self.searches = searches
+        self.due = Instant(0)
+        self._every_us = every_us
+
+    def is_due(self, now: Instant) -> bool:
+        """Return whether it is time to look, also after the clock was set back."""
+        return now >= self.due or self.due - now > 2 * self._every_us
+
+    def plan_next(self, now: Instant, roll: float) -> None:
+        """Set when to look again, with jitter so that a fleet does not look as one."""
+        self.due = later(now, int(self._every_us * (0.75 + roll / 2)))
 
 
 class Sweeper:
-    """Sweeps in every worker; the fence makes each reclaim happen once."""
+    """Sweeps in every worker; the fence makes each reclaim happen once.
+
+    Deadlines are looked for at one pace, ended leases and waits at another.
+    """
 
     name = "sweeper"
 
@@ -37,7 +68,9 @@ class Sweeper:
         chance: Chance,
         clock: Clock,
         every_us: int,
+        deadlines_every_us: int,
         lease_us: int,
+        grace_us: int = 0,
         knows: Callable[[Route], bool] = lambda _: True,
     ) -> None:
         self.wake = threading.Event()
@@ -45,36 +78,43 @@ class Sweeper:
         self._settler = settler
         self._chance = chance
         self._clock = clock
-        self._every_us = every_us
         self._lease_us = lease_us
         self._knows = knows
         self._warned_at = Instant(0)
-        self._kinds: tuple[tuple[_Select, Callable[[Job], Instant | None], Event], ...] = (
-            (store.overdue, lambda job: job.deadline_at, DeadlinePassed()),
-            (store.expired, lambda job: job.lease_until, LeaseExpired()),
-            (store.unanswered, lambda job: job.run_at, WaitExpired()),
+        overdue = _Search(store.overdue, lambda job: job.deadline_at, DeadlinePassed(), grace_us)
+        expired = _Search(store.expired, lambda job: job.lease_until, LeaseExpired())
+        unanswered = _Search(store.unanswered, lambda job: job.run_at, WaitExpired(), grace_us)
+        self._rounds = (
+            _Round(overdue, every_us=deadlines_every_us),
+            _Round(expired, unanswered, every_us=every_us),
         )
 
     def tick(self, now: Instant) -> Instant:
-        """Sweep everything that is over at `now`."""
-        for select, instant_of, event in self._kinds:
-            self._sweep(select, instant_of, event, now=now)
+        """Sweep what it is time to look for."""
+        for each in self._rounds:
+            if each.is_due(now):
+                self._sweep_all(each, now=now)
+                each.plan_next(now, self._chance.roll())
         if now - self._warned_at >= WARN_EVERY_US:
             self._warned_at = now
             self._warn_of_neglect(now)
-        return later(now, int(self._every_us * (0.75 + self._chance.roll() / 2)))
+        return min(each.due for each in self._rounds)
 
-    def _sweep(
-        self,
-        select: _Select,
-        instant_of: Callable[[Job], Instant | None],
-        event: Event,
-        *,
-        now: Instant,
-    ) -> None:
+    def sweep(self, now: Instant) -> None:
+        """Sweep everything that is over at `now`, whether it is time to look or not."""
+        for each in self._rounds:
+            self._sweep_all(each, now=now)
+
+    def _sweep_all(self, each: _Round, *, now: Instant) -> None:
+        for search in each.searches:
+            self._sweep(search, now=now)
+
+    def _sweep(self, search: _Search, *, now: Instant) -> None:
+        event = search.event
+        before = Instant(now - search.grace_us)
         after: Position | None = None
         while True:
-            jobs = select(now=now, after=after, limit=CHUNK)
+            jobs = search.select(now=before, after=after, limit=CHUNK)
             if not jobs or (isinstance(event, LeaseExpired) and not self._time_is_sure()):
                 return
             failpoint.reach("sweep.before")
@@ -83,7 +123,7 @@ class Sweeper:
             if len(jobs) < CHUNK:
                 return
             # Go on behind the last row, so that rows which cannot be settled block no others.
-            after = Position(Instant(instant_of(jobs[-1]) or 0), jobs[-1].id)
+            after = Position(Instant(search.instant_of(jobs[-1]) or 0), jobs[-1].id)
 
     def _time_is_sure(self) -> bool:
         """Tell whether leases may be judged: not right after the store's clock was set.

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from holdfast.core.ids import JobId
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.runtime.clock import Clock
+from holdfast.runtime.presentation import PresentationOf, plain
 from holdfast.runtime.stream_event import StreamEvent, event_of_action, in_order, job_events
 from holdfast.runtime.tail_cursor import Cursor, cursor_from_text
 from holdfast.store.contract import Store
@@ -34,11 +35,20 @@ class Page(NamedTuple):
 class Tail:
     """Reads what happened since a cursor, page by page; every page moves the cursor on.
 
-    Not for several threads at a time.
+    Events are called as `shown_as` has it for the pipeline of their job. Not for several threads
+    at a time.
     """
 
-    def __init__(self, store: Store, *, clock: Clock, since: str | Cursor | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock,
+        since: str | Cursor | None = None,
+        shown_as: PresentationOf = plain,
+    ) -> None:
         self._store = store
+        self._shown_as = shown_as
         self._rows = store.tail
         self._clock = clock
         if since is None:
@@ -84,18 +94,23 @@ class Tail:
         if len(jobs) == limit:
             # New jobs first: nobody hears of a job's end before its beginning.
             following = Cursor(at.since, until, job_after=jobs[-1].job_id)
-            return self._told(job_events(jobs, [], {}), following, more=True)
+            events = job_events(jobs, [], {}, shown_as=self._shown_as)
+            return self._told(events, following, more=True)
         entries = rows.entries(at.since, until, after=at.entry_after, limit=limit)
         lines = [entered.line for entered in entries]
         whose = {job.job_id: job.whose for job in jobs}
         whose |= rows.whose({line.job_id for line in lines} - whose.keys())
-        events = job_events(jobs, lines, whose, begun_since=since)
+        events = job_events(jobs, lines, whose, begun_since=since, shown_as=self._shown_as)
         if len(entries) == limit:
             following = Cursor(at.since, until, jobs_done=True, entry_after=_place(entries[-1]))
             return self._told(events, following, more=True)
         if begun is None:
             begun = rows.begun(since=since)
-        events += [StreamEvent.of_begun(each) for each in begun if each.at <= until.at]
+        events += [
+            StreamEvent.of_begun(each, self._shown_as(each.whose.pipeline))
+            for each in begun
+            if each.at <= until.at
+        ]
         events += [
             event
             for action in rows.actions(at.since, until, limit=limit)
@@ -116,7 +131,7 @@ class Tail:
 
     def _not_told_before(self, events: Iterable[StreamEvent]) -> Iterable[StreamEvent]:
         for event in events:
-            if event.name == "processing" and event.job_id is not None:
+            if event.begins and event.job_id is not None:
                 key = (event.job_id, event.data["stage"], event.data["attempt"], event.at)
                 if key in self._begun:
                     continue

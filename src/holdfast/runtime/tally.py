@@ -19,6 +19,9 @@ ROOM: Final = 20_000
 
 SUBMITTED: Final = "submitted"
 """What is counted of a job that was made, beside what the ledger says."""
+LATE_RESULT: Final = "late_result"
+"""What is counted of a result that came after the deadline and is kept, whichever came first: the
+result, which then ends the job, or whoever found that the deadline had passed."""
 OVERDUE_S: Final = 5.0
 
 _Key = tuple[int, str, str, str, str]
@@ -37,11 +40,12 @@ class Counter:
 
     def __call__(self, applied: Applied) -> None:
         """Count a decision."""
-        entry = applied.decision.entry
+        job, decision = applied
+        entry = decision.entry
         at, started_at = entry.at, entry.started_at
         took_us = 0 if started_at is None or entry.holder is None else at - started_at
         minute = at - at % MINUTE_US
-        key = (minute, applied.job.pipeline, entry.stage, entry.kind, entry.error_class or "")
+        key = (minute, job.pipeline, entry.stage, entry.kind, entry.error_class or "")
         with self._lock:
             found = self._counts.get(key)
             if found is None:
@@ -50,6 +54,8 @@ class Counter:
                 # Not by a call: this is done for every attempt of every job.
                 found[0] += 1
                 found[1] += took_us
+            if decision.change.late_result is not None and job.late_result is None:
+                self._add((minute, job.pipeline, entry.stage, LATE_RESULT, ""), 1, 0)
 
     def created(self, job: NewJob, count: int) -> bool:
         """Count jobs that were submitted together, and so are alike in all that is counted.

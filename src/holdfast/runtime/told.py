@@ -18,11 +18,13 @@ from holdfast.core.delivery_event import (
     LookedUp,
     OperatorSays,
     Parked,
+    Postponed,
     Reconciled,
     SendBegun,
     SendFailed,
 )
 from holdfast.core.delivery_lifecycle import breaks_order
+from holdfast.core.instant import to_rfc3339
 from holdfast.core.redaction import mask_recipient
 from holdfast.runtime import signals
 
@@ -48,6 +50,16 @@ def tell(before: Delivery, event: DeliveryEvent, after: Delivery) -> None:
             return
         case SendFailed() | CourierLost() | Parked():
             _tell_of_trouble(after)
+        case Postponed():
+            LOGGER.warning(
+                "the provider's quota for the %s is used up",
+                event.window,
+                extra={
+                    "event": "delivery_postponed",
+                    "until": to_rfc3339(after.run_at),
+                    **facts(after),
+                },
+            )
         case LookedUp() | Reconciled():
             _tell_of_lookup(before, after)
         case Accepted():

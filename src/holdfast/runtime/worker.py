@@ -41,7 +41,7 @@ from holdfast.runtime.roster import OF_THIS_PROCESS, Member
 from holdfast.runtime.service import Service, Supervisor
 from holdfast.runtime.settle import Settler
 from holdfast.runtime.stage import BoundStage, LaneKind
-from holdfast.runtime.sweeper import Sweeper
+from holdfast.runtime.sweeper import ANSWER_GRACE_US, Sweeper
 from holdfast.runtime.tally import Counter, Tallying
 from holdfast.runtime.watchdog import Watchdog
 from holdfast.runtime.worker_options import WorkerOptions
@@ -148,6 +148,7 @@ class Worker:
             healthy=self._keeper.healthy,
             breakers=self.breakers,
             callback_key=self._callback_key,
+            begun=announcer.begun,
         )
         self._sweeper = self._make_sweeper(announcer)
         self._janitor = Janitor(
@@ -181,6 +182,8 @@ class Worker:
             chance=self._chance,
             clock=self._clock,
             every_us=int(self._options.sweep * SECOND_US),
+            deadlines_every_us=int(self._options.deadline_check * SECOND_US),
+            grace_us=ANSWER_GRACE_US,
             lease_us=self._lease_us,
             knows=lambda route: (
                 route.queue in self._queues and (route.pipeline, route.stage) in self._handlers
@@ -224,7 +227,11 @@ class Worker:
         lanes: dict[LaneKind, Lane] = {}
         if LaneKind.LOOP in needed:
             lanes[LaneKind.LOOP] = LoopLane(
-                limit=options.concurrency, clock=clock, report=report, report_late=report_late
+                limit=options.concurrency,
+                clock=clock,
+                report=report,
+                report_late=report_late,
+                on_fatal=self.abort,
             )
         if LaneKind.THREAD in needed:
             lanes[LaneKind.THREAD] = ThreadLane(
@@ -403,6 +410,7 @@ class Worker:
             queues=json.dumps(self._queues),
             concurrency=self._options.concurrency,
             state=self._state,
+            stages=json.dumps(sorted(f"{pipeline}/{stage}" for pipeline, stage in self._handlers)),
         )
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:

@@ -18,6 +18,9 @@ class WorkerOptions:
     lease: float = 30.0
     poll: float = 1.0
     sweep: float = 1.0
+    """How often ended leases and waits that nobody answered are looked for."""
+    deadline_check: float = 1.0
+    """How often passed deadlines are looked for."""
     grace: float = 30.0
     """How long running attempts may go on after the worker was told to stop."""
 
@@ -31,6 +34,7 @@ class WorkerOptions:
                 "lease": Number(0.1, 86_400),
                 "poll": Number(0.01, 3_600),
                 "sweep": Number(0.01, 3_600),
+                "deadline_check": Number(0.01, 3_600),
                 "grace": Number(0, 86_400),
             },
         )

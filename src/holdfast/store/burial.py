@@ -54,7 +54,7 @@ def records(applied: Iterable[Decision]) -> list[dict[str, Any]]:
 
 
 def _burial(decision: Decision, failure: Failure) -> dict[str, Any]:
-    entry = decision.entry
+    entry, tries = decision.entry, decision.tries
     return {
         "job_id": decision.job_id,
         "stage": entry.stage,
@@ -64,7 +64,8 @@ def _burial(decision: Decision, failure: Failure) -> dict[str, Any]:
         "retryable": int(failure.retryable),
         "outcome_known": int(failure.outcome_known),
         "http_status": failure.http_status,
-        "attempts": entry.attempt,
+        "attempts": entry.attempt if tries is None else tries.attempts,
+        "first_at": None if tries is None else tries.first_at,
         "at": entry.at,
         "holder": entry.holder,
         "message": failure.message,

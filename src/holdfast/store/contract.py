@@ -65,12 +65,18 @@ class NewJob(NamedTuple):
 
 
 class Twin(NamedTuple):
-    """A stored job that shares its owner, pipeline and key with a submission."""
+    """A job that shares its owner, pipeline and key with a submission, also one that is gone."""
 
     job_id: JobId
     version: int
     fingerprint: str | None
     state: JobState
+    created_at: Instant
+    finished_at: Instant | None
+    removed_at: Instant | None = None
+    """When the job was removed; None while it is stored."""
+    memo: str | None = None
+    """Of one that was removed: what its pipeline remembers of the payload, as JSON."""
 
 
 class JobFilter(NamedTuple):
@@ -137,6 +143,14 @@ class QueueCounts(NamedTuple):
     oldest_due_at: Instant | None
 
 
+class PausedQueue(NamedTuple):
+    """A queue from which nothing is claimed."""
+
+    name: str
+    paused_at: Instant
+    paused_by: str
+
+
 class WorkerRow(NamedTuple):
     """A worker process as it last reported itself."""
 
@@ -152,6 +166,8 @@ class WorkerRow(NamedTuple):
     drain_asked_at: Instant | None = None
     """When somebody told it to end; it hears of it when it next reports itself."""
     drain_asked_by: str | None = None
+    stages: str | None = None
+    """What it runs, as `["pipeline/stage", …]`; None for one that does not say."""
 
 
 class Violation(NamedTuple):
@@ -239,8 +255,9 @@ class Store(Protocol):
     def insert(self, jobs: Sequence[NewJob], *, connection: object = None) -> list[Twin | None]:
         """Store new jobs, all or none; per job None, or the twin that already holds its key.
 
-        A job whose own id is stored already counts as inserted, so an insert whose outcome
-        was lost may be repeated. With `connection` the rows become part of the caller's own
+        A key is held by a job, and by one that was removed for as long as its key is kept. A job
+        whose own id is stored already counts as inserted, so an insert whose outcome was lost may
+        be repeated. With `connection` the rows become part of the caller's own
         transaction, and nothing is committed here.
         """
         ...
@@ -248,14 +265,16 @@ class Store(Protocol):
     def insert_rerun(self, job: NewJob, *, connection: object = None) -> Twin | None:
         """Store a rerun of `job.rerun_of` unless a job of that key has its version or a higher.
 
-        Returns None, or the twin with the highest version, which then stands in the way.
+        Where all jobs of the key were removed, `rerun_of` is None, and so it is where another has
+        been made since. Returns None, or the twin with the highest version, which stands in the
+        way.
         """
         ...
 
     def twins(
         self, *, owner: str, pipeline: str, key: str, connection: object = None
     ) -> list[Twin]:
-        """Return every job of that key, the lowest version first."""
+        """Return every job of that key, the lowest version first, also those that were removed."""
         ...
 
     def claim(
@@ -335,12 +354,20 @@ class Store(Protocol):
         """Return a job's history, oldest first."""
         ...
 
+    def sent_back_at(self, job_ids: Collection[JobId]) -> dict[JobId, Instant]:
+        """Return when each of these jobs was last sent back after it had failed, if it was."""
+        ...
+
     def save_plan(self, plan: Plan, *, now: Instant, connection: object = None) -> None:
         """Store a plan; one that is there already stays as it is."""
         ...
 
     def load_plan(self, pipeline: str, digest: PlanDigest) -> Plan | None:
         """Return a stored plan."""
+        ...
+
+    def newest_plan(self, pipeline: str) -> Plan | None:
+        """Return the plan of a pipeline that was asked for last, or None."""
         ...
 
     def pause_queue(
@@ -354,6 +381,14 @@ class Store(Protocol):
 
     def resume_queue(self, queue: str, *, audit: AuditEntry | None = None) -> bool:
         """Let claims from a queue go on; False when it was not paused, see `pause_queue`."""
+        ...
+
+    def paused_queues(self) -> list[PausedQueue]:
+        """Return the queues that are paused, by name."""
+        ...
+
+    def leased(self) -> dict[str, int]:
+        """Return how many jobs each worker has leased, by its id."""
         ...
 
     def queued(self, queue: str, *, limit: int) -> int:

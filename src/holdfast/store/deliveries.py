@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.delivery import Delivery, DeliveryKey, DeliveryState
+from holdfast.core.delivery_log import DeliveryAttempt, Outcome
 from holdfast.core.instant import Instant, later
 from holdfast.store.audit import AuditEntry, record
 from holdfast.store.sql import Sql, Steps
@@ -111,13 +112,18 @@ class DeliveryRows:
         return self._find("deliveries_lost", values)
 
     def apply(
-        self, decided: Iterable[Delivery], *, audit: Sequence[AuditEntry] = ()
+        self,
+        decided: Iterable[Delivery],
+        *,
+        log: Iterable[DeliveryAttempt | None] = (),
+        audit: Sequence[AuditEntry] = (),
     ) -> dict[str, Delivery]:
         """Write deliveries as decided from their `revision`, in one transaction.
 
-        Returns those that had not moved since, by id, with their new revisions. What the record
-        should say is written with them, unless none was written.
+        Returns those that had not moved since, by id, with their new revisions. What their logs
+        should say is written with those, and what the record should say unless none was written.
         """
+        lines = [line for line in log if line is not None]
         # In the order of their ids, so that two writers do not wait in a circle.
         ordered = sorted(decided, key=lambda delivery: delivery.id)
 
@@ -127,6 +133,9 @@ class DeliveryRows:
                 for delivery in ordered
                 if steps.count("delivery_update", _changes(delivery)) == 1
             }
+            rows = [line._asdict() for line in lines if line.delivery_id in written]
+            if rows:
+                steps.count("delivery_attempts_insert", {"rows": json.dumps(rows)})
             for entry in audit if written else ():
                 record(steps, entry)
             return written
@@ -163,16 +172,25 @@ class DeliveryRows:
             )
         ]
 
-    def untold(self, *, after: str, limit: int) -> list[str]:
-        """Return jobs, from those above the id `after`, that some delivery has ended since.
+    def attempts(self, delivery_ids: Collection[str]) -> dict[str, list[DeliveryAttempt]]:
+        """Return, by delivery, what came of its sends and lookups, the oldest first."""
+        found: dict[str, list[DeliveryAttempt]] = {each: [] for each in delivery_ids}
+        ids = {"ids": json.dumps(list(found))}
+        for row in self._sql.rows("delivery_attempts", ids) if found else ():
+            line = DeliveryAttempt._make(row)
+            found[line.delivery_id].append(line._replace(outcome=Outcome(line.outcome)))
+        return found
 
-        That is: since the job was last looked at.
+    def untold(self, *, after: str, limit: int) -> list[str]:
+        """Return jobs, from those above the id `after`, with a delivery that came to rest.
+
+        That is one that was sent, failed or became unknown since the job was last looked at.
         """
         rows = self._sql.rows("deliveries_untold", {"after": after, "limit": limit})
         return [row[0] for row in rows]
 
     def told(self, job_id: str, seen: Iterable[Delivery]) -> None:
-        """Note that a job was looked at since these deliveries of it ended as they were seen."""
+        """Note that a job was looked at since these deliveries of it came to rest as seen."""
         rows = [{"id": delivery.id, "revision": delivery.revision} for delivery in seen]
         self._sql.count("deliveries_told", {"job_id": job_id, "rows": json.dumps(rows)})
 
@@ -210,6 +228,17 @@ class DeliveryRows:
         return [
             DeliveryStanding(provider, DeliveryState(state), count, oldest_at)
             for provider, state, count, oldest_at in self._sql.rows("delivery_standing", {})
+        ]
+
+    def unattended(self) -> list[DeliveryStanding]:
+        """Return, by provider and state, what needs a person and has no dead letter to say so.
+
+        Unknown deliveries, and required ones that failed and were not given up: of those without a
+        job, and of jobs that are complete. `oldest_at` is since when.
+        """
+        return [
+            DeliveryStanding(provider, DeliveryState(state), count, oldest_at)
+            for provider, state, count, oldest_at in self._sql.rows("deliveries_unattended", {})
         ]
 
     def _find(self, statement: str, values: dict[str, Any]) -> list[Delivery]:

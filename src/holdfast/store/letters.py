@@ -11,7 +11,7 @@ from holdfast.core.failure import Category, Severity
 from holdfast.core.instant import Instant
 from holdfast.core.outbox import NewMessage
 from holdfast.store.audit import AuditEntry, record
-from holdfast.store.outbox import insertion
+from holdfast.store.outbox import MessagesAdded, insertion
 from holdfast.store.sql import Sql, Steps
 
 SUBJECT: Final = "dead_letter"
@@ -62,8 +62,9 @@ class LetterStanding(NamedTuple):
 class LetterRows:
     """Reads letters, and writes what people do about them."""
 
-    def __init__(self, sql: Sql) -> None:
+    def __init__(self, sql: Sql, *, messages_added: MessagesAdded) -> None:
         self._sql = sql
+        self._messages_added = messages_added
 
     def get(self, letter_id: str, *, owner: str | None = None) -> DeadLetter | None:
         """Return a letter, or None when there is none of that id, or none of that owner's."""
@@ -146,14 +147,17 @@ class LetterRows:
         """
         sent = {"messages": json.dumps(insertion([message], at=letter.updated_at))}
 
-        def write(steps: Steps) -> bool:
+        def write(steps: Steps) -> list[tuple[Any, ...]]:
             if steps.count("letter_update", _step(letter)) != 1:
-                return False
-            steps.rows("outbox_again", sent)
+                return []
             record(steps, audit)
-            return True
+            return steps.rows("outbox_again", sent)
 
-        return letter._replace(revision=letter.revision + 1) if self._sql.transact(write) else None
+        added = self._sql.transact(write)
+        if not added:
+            return None
+        self._messages_added(added, None)
+        return letter._replace(revision=letter.revision + 1)
 
     def save(self, letter: DeadLetter, *, audit: Sequence[AuditEntry] = ()) -> DeadLetter | None:
         """Write what a person did, as decided from the letter's `revision`, and the record of it.

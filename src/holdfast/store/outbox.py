@@ -27,6 +27,8 @@ WINDOW: Final = 1_000
 """How many due messages a claim looks at before it looks at every aggregate."""
 _BEFORE_ALL: Final = Instant(-1)
 _messages: Final = attrgetter("messages")
+MessagesAdded = Callable[[Sequence[tuple[Any, ...]], object], None]
+"""Is given the rows of messages that were stored, and the connection of the caller who commits."""
 _MARKED: Final = ("position", "status", "processed_at", "retry_count", "error_message", "run_at")
 
 
@@ -65,11 +67,11 @@ def messages_of(applied: Iterable[Decision]) -> dict[str, str]:
 
 
 class OutboxRows:
-    """Reads and writes messages; `added` is called when new ones may be due."""
+    """Reads and writes messages; `messages_added` is called when new ones may be due."""
 
-    def __init__(self, sql: Sql, *, added: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, sql: Sql, *, messages_added: MessagesAdded) -> None:
         self._sql = sql
-        self._added = added
+        self._added = messages_added
 
     def add(
         self, messages: Sequence[NewMessage], *, now: Instant, connection: object = None
@@ -82,9 +84,10 @@ class OutboxRows:
         if not messages:
             return
         values = {"messages": json.dumps(insertion(messages, at=now))}
-        self._sql.transact(lambda steps: steps.rows("outbox_insert", values), connection=connection)
-        if connection is None:
-            self._added()
+        rows = self._sql.transact(
+            lambda steps: steps.rows("outbox_insert", values), connection=connection
+        )
+        self._added(rows, connection)
 
     def claim(self, *, holder: str, limit: int, lease_us: int, now: Instant) -> list[OutboxMessage]:
         """Lease up to `limit` messages, in the order in which they are to be published.
@@ -146,17 +149,15 @@ class OutboxRows:
     def retry(self, message_id: str, *, now: Instant, audit: Sequence[AuditEntry] = ()) -> bool:
         """Have a message tried now, with a new budget; False when it is out or being sent."""
 
-        def write(steps: Steps) -> bool:
-            if not steps.rows("outbox_retry", {"id": message_id, "now": now}):
-                return False
-            for entry in audit:
+        def write(steps: Steps) -> list[tuple[Any, ...]]:
+            rows = steps.rows("outbox_retry", {"id": message_id, "now": now})
+            for entry in audit if rows else ():
                 record(steps, entry)
-            return True
+            return rows
 
-        retried = self._sql.transact(write)
-        if retried:
-            self._added()
-        return retried
+        rows = self._sql.transact(write)
+        self._added(rows, None)
+        return bool(rows)
 
 
 def _claimed(steps: Steps, values: Mapping[str, Any]) -> list[OutboxMessage]:

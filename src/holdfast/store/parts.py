@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from holdfast.store.audit import AuditRows
 from holdfast.store.deliveries import DeliveryRows
 from holdfast.store.drains import DrainRows
 from holdfast.store.due import DueRows
 from holdfast.store.inbox import InboxRows
 from holdfast.store.letters import LetterRows
-from holdfast.store.outbox import OutboxRows
+from holdfast.store.outbox import MessagesAdded, OutboxRows
 from holdfast.store.replays import ReplayRows
 from holdfast.store.retention import RetentionRows
 from holdfast.store.secrets import SecretRows
@@ -25,15 +23,15 @@ from holdfast.store.upstreams import UpstreamRows
 class Parts:
     """What both stores are made of, on statements of their own dialect."""
 
-    def _make_parts(self, sql: Sql, *, message_added: Callable[[], None] = lambda: None) -> None:
-        """Make them; `message_added` wakes whoever waits for messages, where that takes a call."""
+    def _make_parts(self, sql: Sql, *, messages_added: MessagesAdded) -> None:
+        """Make them; `messages_added` wakes relays."""
         self.upstreams = UpstreamRows(sql)
         self.audit = AuditRows(sql)
         self.secrets = SecretRows(sql)
         self.retention = RetentionRows(sql)
-        self.letters = LetterRows(sql)
+        self.letters = LetterRows(sql, messages_added=messages_added)
         self.replays = ReplayRows(sql)
-        self.outbox = OutboxRows(sql, added=message_added)
+        self.outbox = OutboxRows(sql, messages_added=messages_added)
         self.inbox = InboxRows(sql)
         self.deliveries = DeliveryRows(sql)
         self.due = DueRows(sql)

@@ -8,9 +8,11 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from holdfast.core.delivery import DeliveryState
+from holdfast.core.idempotency import memo_of
 from holdfast.core.ids import id_before
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import JobState
+from holdfast.core.plan import Plan
 from holdfast.core.replay import ENDED
 from holdfast.core.retention import NOTHING, PLAN_SAVED_AGAIN_S, Cutoffs
 from holdfast.store.sql import Sql, Steps
@@ -41,6 +43,8 @@ class Section(StrEnum):
     """Notes of messages from outside that were handled."""
     FIGURES = "figures"
     """What happened in each minute."""
+    KEYS = "keys"
+    """Keys of jobs that were removed."""
     PLANS = "plans"
 
 
@@ -82,6 +86,7 @@ class RetentionRows:
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
+        self._plans_read: dict[tuple[str, str], Plan | None] = {}
         self._purge: dict[Section, Callable[[_Asked], Batch]] = {
             Section.LETTERS: self._letters,
             Section.JOBS: self._jobs,
@@ -91,6 +96,7 @@ class RetentionRows:
             Section.MESSAGES: self._messages,
             Section.INBOX: self._inbox,
             Section.FIGURES: self._figures,
+            Section.KEYS: self._keys,
             Section.PLANS: self._plans,
         }
 
@@ -118,6 +124,7 @@ class RetentionRows:
             lambda steps: _letters_to_go(steps, kinds, cutoffs.failed, lock=not dry_run),
             wanted=bool(kinds),
             dry_run=dry_run,
+            now=cutoffs.now,
         )
         after = place
         if len(rows) == limit:
@@ -145,14 +152,15 @@ class RetentionRows:
             lambda steps: _ToGo(jobs=_without_letters(steps, _jobs_to_go(steps, old, _ENDED))),
             wanted=bool(old),
             dry_run=dry_run,
+            now=cutoffs.now,
         )
         after = place._replace(after=rows[-1][0]) if len(rows) == limit else place
         return _batch(place, len(rows), removed, after)
 
     def _remove(
-        self, choose: Callable[[Steps], _ToGo], *, wanted: bool, dry_run: bool
+        self, choose: Callable[[Steps], _ToGo], *, wanted: bool, dry_run: bool, now: Instant
     ) -> dict[str, int]:
-        """Remove what `choose` still finds to be old, all of it in one transaction."""
+        """Remove what `choose` still finds to be old, and keep its keys, in one transaction."""
         if not wanted:
             return {}
         if dry_run:
@@ -165,12 +173,36 @@ class RetentionRows:
             if going.letters:
                 steps.count("remove_letters", {"ids": json.dumps(going.letters)})
             if going.jobs:
+                self._keep_keys(steps, going.jobs, now)
                 steps.count("remove_checkpoints", ids)
                 steps.count("remove_ledger", ids)
                 steps.count("remove_jobs", ids)
             return {"jobs": len(going.jobs), "letters": len(going.letters)}
 
         return self._sql.transact(remove)
+
+    def _keep_keys(self, steps: Steps, job_ids: Sequence[str], now: Instant) -> None:
+        """Keep the keys of jobs that go, with what their pipelines remember of the payloads."""
+        rows = steps.rows("keyed_jobs", {"ids": json.dumps(job_ids)})
+        plans = {job_id: self._plan(steps, pipeline, plan) for job_id, pipeline, plan in rows}
+        kept = [job_id for job_id, plan in plans.items() if plan is None or plan.keeps_keys]
+        wanted = {
+            job_id: plan.remembers for job_id in kept if (plan := plans[job_id]) and plan.remembers
+        }
+        ids = {"ids": json.dumps(list(wanted))}
+        payloads = dict(steps.rows("job_payloads", ids)) if wanted else {}
+        memos = {job_id: memo_of(text, wanted[job_id]) for job_id, text in payloads.items()}
+        going = [{"id": job_id, "memo": memos.get(job_id)} for job_id in kept]
+        if going:
+            steps.count("keep_keys", {"rows": json.dumps(going), "removed_at": now})
+
+    def _plan(self, steps: Steps, pipeline: str, digest: str) -> Plan | None:
+        known = (pipeline, digest)
+        if known not in self._plans_read:
+            rows = steps.rows("load_plan", {"pipeline": pipeline, "digest": digest})
+            found = Plan.from_document(json.loads(rows[0][0])) if rows else None
+            self._plans_read[known] = found
+        return self._plans_read[known]
 
     def _deliveries(self, asked: _Asked) -> Batch:
         cutoffs, place, limit, dry_run = asked
@@ -188,8 +220,7 @@ class RetentionRows:
         ]
         removed = len(old)
         if old and not dry_run:
-            # One that was taken up since it was read has another revision, and stays.
-            removed = self._sql.count("remove_deliveries", {"rows": json.dumps(old)})
+            removed = self._sql.transact(lambda steps: _remove_deliveries(steps, old))
         after = place._replace(after=rows[-1][0]) if len(rows) == limit else place
         return _batch(place, len(rows), {"deliveries": removed}, after)
 
@@ -244,6 +275,10 @@ class RetentionRows:
     def _figures(self, asked: _Asked) -> Batch:
         values = {"until": asked.cutoffs.figures}
         return self._plain(asked, "figures", values, count="old_tallies", remove="tally_remove")
+
+    def _keys(self, asked: _Asked) -> Batch:
+        values = {"removed": asked.cutoffs.keys}
+        return self._plain(asked, "keys", values, count="old_keys", remove="remove_keys")
 
     def _plain(
         self, asked: _Asked, name: str, values: Mapping[str, int], *, count: str, remove: str
@@ -314,6 +349,16 @@ def _jobs_to_go(steps: Steps, job_ids: Collection[str], states: Collection[JobSt
     # Read after the locks: from here on nobody can make a rerun of them.
     firsts = {row[0] for row in steps.rows("firsts", {"ids": json.dumps(locked)})}
     return [job_id for job_id in locked if job_id not in firsts]
+
+
+def _remove_deliveries(steps: Steps, old: Sequence[Mapping[str, object]]) -> int:
+    """Remove deliveries with their logs; one that was taken up since it was read stays."""
+    locked = [row[0] for row in steps.rows("old_deliveries_locked", {"rows": json.dumps(old)})]
+    ids = {"ids": json.dumps(locked)}
+    if locked:
+        steps.count("remove_delivery_attempts", ids)
+        steps.count("remove_deliveries", ids)
+    return len(locked)
 
 
 def _without_letters(steps: Steps, locked: Sequence[str]) -> list[str]:

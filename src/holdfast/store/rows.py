@@ -101,6 +101,6 @@ def ledger_entry_from_row(job_id: JobId, row: Sequence[Any]) -> LedgerEntry:
 
 
 def twin_from_row(row: Sequence[Any]) -> Twin:
-    """Return the twin of a row: id, version, fingerprint, state."""
-    job_id, version, fingerprint, state = row
-    return Twin(job_id, version, fingerprint, _STATES[state])
+    """Return the twin of a row that holds the fields of `Twin` in their order."""
+    twin = Twin._make(row)
+    return twin._replace(state=_STATES[twin.state])

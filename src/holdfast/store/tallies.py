@@ -52,3 +52,8 @@ class TallyRows:
         """Return the counters of the minutes that began then or later, the latest minute first."""
         rows = self._sql.rows("tallies", {"since": minute, "limit": limit})
         return [Tally._make(row) for row in rows]
+
+    def first_minute(self) -> Instant | None:
+        """Return the first minute that has a counter, None where there is none."""
+        [(minute,)] = self._sql.rows("tally_first", {})
+        return None if minute is None else Instant(minute)

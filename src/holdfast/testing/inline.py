@@ -148,6 +148,7 @@ class _Inline:
             healthy=lambda: True,
             breakers=self._breakers,
             callback_key=app.callback_tokens.key,
+            begun=app.announcer.begun,
         )
         settler = Settler(store, plans=plans, chance=app.chance, announcer=app.announcer)
         self._sweeper = Sweeper(
@@ -156,12 +157,13 @@ class _Inline:
             chance=_NoChance(),
             clock=clock,
             every_us=SECOND_US,
+            deadlines_every_us=SECOND_US,
             lease_us=LEASE_US,
         )
 
     def turn(self) -> bool:
         """Sweep, carry deliveries, claim and run one attempt; False when nothing was done."""
-        self._sweeper.tick(self._clock.now())
+        self._sweeper.sweep(self._clock.now())
         self._look_at_upstreams()
         carried = self._carry()
         if not self._lane.load():
@@ -278,6 +280,7 @@ class _InlineLane:
             error = raised
             if isinstance(raised, KeyboardInterrupt):
                 self._interrupt = raised
+                self.stop(attempt, Fate.SHUT_DOWN)
         timeout_us = attempt.stage.timeout_us
         if timeout_us is not None and self._clock.now() - began_at > timeout_us:
             self.stop(attempt, Fate.TIMED_OUT)

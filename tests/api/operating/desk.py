@@ -20,7 +20,12 @@ class Desk:
     """The API, the application behind it, and whoever comes to it."""
 
     def __init__(
-        self, database_url: str, *, api: dict[str, Any] | None = None, **options: Any
+        self,
+        database_url: str,
+        *,
+        api: dict[str, Any] | None = None,
+        locked: bool = True,
+        **options: Any,
     ) -> None:
         self.clock = ManualClock()
         self.mailbox = Mailbox(self.clock, BOTH)
@@ -33,7 +38,8 @@ class Desk:
         self._clients: dict[tuple[str, str | None], TestClient] = {}
         self._closing = ExitStack()
         self._loop = self._closing.enter_context(start_blocking_portal())
-        self.token("root")
+        if locked:
+            self.token("root")
 
     def _pipeline(self) -> Pipeline:
         made = Pipeline("p")
@@ -52,7 +58,9 @@ class Desk:
 
     def visitor(self, secret: str | None) -> TestClient:
         headers = {} if secret is None else {"Authorization": f"Bearer {secret}"}
-        made = TestClient(self.api, base_url="http://127.0.0.1", headers=headers)
+        made = TestClient(
+            self.api, base_url="http://127.0.0.1", client=("127.0.0.1", 50_000), headers=headers
+        )
         return on_loop(made, self._loop)
 
     def __call__(self, role: str = "operator", owner: str | None = None) -> TestClient:

@@ -15,8 +15,12 @@ from holdfast.testing import drain
 from tests.api.operating.desk import NOBODY, READY, Desk
 
 READER, SUBMITTER, OPERATOR = Role.READER, Role.SUBMITTER, Role.OPERATOR
-ENDLESS = "GET /api/stream"
+ENDLESS = {"GET /api/stream", "GET /api/stream/all"}
 ABOUT_THE_API = {"GET /api/openapi.json", "GET /api/reference"}
+
+
+BY_PATH = {"POST /api/callbacks/{token}"}
+"""What the token in the path opens, and nobody's role: `tests/api/test_callbacks.py`."""
 
 
 class Door(NamedTuple):
@@ -85,6 +89,7 @@ ROUTES = {
     "POST /api/session": Door(READER, body={"token": "hf_nobody"}),
     "DELETE /api/session": Door(READER),
     "GET /api/stream": Door(READER, walk_ins=True),
+    "GET /api/stream/all": Door(READER),
     "GET /api/tokens": Door(OPERATOR, ALL),
     "POST /api/tokens": Door(OPERATOR, ALL, {"name": "x", "role": "reader"}),
     "POST /api/tokens/{token_id}/revoke": Door(OPERATOR, ALL),
@@ -97,6 +102,11 @@ ROUTES = {
 
 
 def served(desk) -> set[str]:
+    """Every route that is open to roles."""
+    return all_served(desk) - BY_PATH
+
+
+def all_served(desk) -> set[str]:
     return {
         f"{method} {path}"
         for path, route in api_routes(desk.api.routes)
@@ -113,7 +123,21 @@ def call(client, route: str, *, ids: dict[str, str] | None = None):
 
 
 def test_every_route_says_here_whom_it_is_for(sqlite_desk):
-    assert served(sqlite_desk) == set(ROUTES)
+    assert all_served(sqlite_desk) == set(ROUTES) | BY_PATH
+
+
+def test_what_the_path_opens_is_closed_to_every_role(sqlite_desk):
+    desk = sqlite_desk
+    everybody = [desk.visitor(None), *(desk(role, None) for role in Role)]
+    body = {"outcome": "result", "result": 1}
+
+    refused = {
+        (answer.status_code, answer.json()["code"])
+        for client in everybody
+        for answer in [client.post(f"/api/callbacks/{NOBODY}", json=body)]
+    }
+
+    assert refused == {(403, "callback_refused")}
 
 
 def test_nobody_comes_in_without_good_credentials(sqlite_desk):
@@ -149,7 +173,7 @@ def test_each_role_may_do_what_it_is_for_and_nothing_else(sqlite_desk, role, own
             expected[route] = "role_missing"
         elif door.every_owner and owner is not None:
             expected[route] = "scope_missing"
-        elif route == ENDLESS:
+        elif route in ENDLESS:
             continue  # it answers for as long as somebody listens; refusals are looked at above
         else:
             expected[route] = "let in"
@@ -168,7 +192,7 @@ def test_where_walk_ins_are_let_in_they_are_by_those_routes_alone(tmp_path):
     try:
         found = {
             route: call(desk.visitor(None), route).status_code != 401
-            for route in served(desk) - {ENDLESS}
+            for route in served(desk) - ENDLESS
         }
     finally:
         desk.close()
@@ -245,7 +269,7 @@ def test_no_list_and_no_export_shows_what_is_anothers(desk, of_a):
         if route.startswith("GET")
         and "{" not in route
         and not ROUTES[route].every_owner
-        and route not in {ENDLESS, *ABOUT_THE_API}
+        and route not in ENDLESS | ABOUT_THE_API
     ]
     marks = [*of_a.values(), "secret-subject", "secret-replay", "GATEWAY_DOWN"]
 

@@ -2,6 +2,7 @@
 
 from holdfast import DeliveryState, Notify, Pipeline
 from holdfast.testing import drain
+from holdfast.testing.conformance.delivering import logged
 from tests.api.operating.desk import NOBODY
 
 
@@ -14,6 +15,17 @@ def test_a_delivery_is_told_without_its_message_and_with_its_recipient_masked(de
     assert (told.json()["subject"], told.json()["state"]) == ("review-1", "intent")
     assert "jane@example.test" not in told.text
     assert "hello" not in told.text
+
+
+def test_a_delivery_has_the_log_of_its_sends_and_lookups(desk):
+    delivery = desk.delivery()
+    row = desk.app.store.deliveries.get(delivery)
+    desk.app.store.deliveries.apply([row], log=[logged(row)])
+
+    (line,) = desk("reader").get(f"/api/deliveries/{delivery}").json()["log"]
+
+    assert (line["attempt"], line["outcome"], line["http_status"]) == (1, "in_doubt", 503)
+    assert (line["worker"], line["error_class"]) == ("courier-1", "UPSTREAM_5XX")
 
 
 def test_a_person_says_what_became_of_a_delivery(desk):

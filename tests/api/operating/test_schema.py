@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from tests.api.operating.desk import Desk
 
-ENDLESS = "/api/stream"
+ENDLESS = ["/api/stream", "/api/stream/all"]
 BEYOND_A_SCHEMA = {"", "/filter", "/filter/state"}
 """Places of flaws that no schema can tell of: fields that exclude or need each other."""
 

@@ -108,6 +108,21 @@ def test_a_late_result_waits_for_the_database(make_crew):
     assert job.get().late_result == 1
 
 
+def test_a_late_result_whose_reply_was_lost_is_announced_once(make_crew, announced):
+    app, crew = make_crew(Script())
+    job = app.submit("p", deadline=60)
+    attempt = late_attempt(crew)
+    crew.reporter.report_late(attempt, 1)
+    crew.store.lose_reply("apply")
+    with pytest.raises(StoreUnavailable):
+        crew.report()
+    crew.report()
+    crew.report()
+
+    assert job.get().late_result == 1
+    assert announced == [Kind.EXPIRED, Kind.LATE]
+
+
 def test_what_comes_late_for_a_job_that_others_run_by_now_is_nothing(make_crew):
     app, crew = make_crew(Script())
     job = app.submit("p")

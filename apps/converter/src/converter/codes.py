@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from holdfast import Failure
 from holdfast.classify import PublicCode, PublicCodes
 
 NOT_PDF: Final = "NOT_PDF"
@@ -20,8 +21,28 @@ EXPIRED: Final = "EXPIRED"
 FORBIDDEN: Final = "FORBIDDEN"
 UNKNOWN: Final = "UNKNOWN"
 
+GW_UNAVAILABLE: Final = "GW_UNAVAILABLE"
+GW_MISCONFIGURED: Final = "GW_MISCONFIGURED"
+INVALID_MAPPING: Final = "INVALID_MAPPING"
+MEMORY_ERROR: Final = "MEMORY_ERROR"
+"""Error classes for operators; users meet the codes that the table below has for them."""
+
 _MEGABYTE: Final = 1024 * 1024
 _OVER_LIMIT: Final = re.compile(r"File exceeds [0-9.e+-]{1,20} MB limit\.")
+
+
+def _line(failure: Failure, code: PublicCode) -> str | None:
+    """Return what a user reads about a failure where that is more than the line of its code.
+
+    Of a refusal the line ends with what the gateway said, where that was safe to show; of a file
+    over the limit it names the limit that was in force.
+    """
+    said = failure.message
+    if code.code == TOO_LARGE:
+        return said if _OVER_LIMIT.fullmatch(said) else None
+    refused = code.code == GW_4XX and said.startswith(f"{code.message} ")
+    return said if refused and said.isprintable() else None
+
 
 CODES: Final = PublicCodes(
     {
@@ -51,40 +72,37 @@ CODES: Final = PublicCodes(
         ),
     },
     mapping={
-        # What the converter raises bears a public code already; these come from the engine.
+        # Error classes of the converter and of gateways.
+        GW_UNAVAILABLE: GW_5XX,
+        GW_MISCONFIGURED: GW_5XX,
+        "PARSE_ERROR": GW_4XX,
+        "VALIDATION_ERROR": GW_4XX,
+        INVALID_MAPPING: GW_4XX,
+        MEMORY_ERROR: UNKNOWN,
+        # Error classes of the engine.
+        "INVALID": GW_4XX,
+        "CONTENT_POLICY": GW_4XX,
         "UPSTREAM_5XX": GW_5XX,
         "NETWORK": GW_5XX,
         "RATE_LIMITED": GW_5XX,
         "SATURATED": GW_5XX,
         "AUTH_DENIED": GW_5XX,
+        "NOT_FOUND": GW_5XX,
         "CIRCUIT_OPEN": GW_5XX,
         "NETWORK_TIMEOUT": GW_TIMEOUT,
         "STAGE_TIMEOUT": GW_TIMEOUT,
         "TIMEOUT": GW_TIMEOUT,
     },
     default=UNKNOWN,
+    line=_line,
 )
 """Each code with its line, its HTTP status where an API answers with it, and whether the worker
 tries again by itself; and the code for everything that can become of a job."""
 
 
 def told_of(error: Mapping[str, Any]) -> PublicCode:
-    """Return what the user of a failed job is told: a code and one line.
-
-    Of a refusal the line ends with what the gateway said, where that was safe to show; of a file
-    over the limit it names the limit that was in force.
-    """
-    code = CODES.of(error)
-    said = error.get("message")
-    if isinstance(said, str) and _may_be_shown(code, said):
-        return replace(code, message=said)
-    return code
-
-
-def _may_be_shown(code: PublicCode, said: str) -> bool:
-    if code.code == TOO_LARGE:
-        return _OVER_LIMIT.fullmatch(said) is not None
-    return code.code == GW_4XX and said.startswith(f"{code.message} ") and said.isprintable()
+    """Return what the user of a failed job reads: a code and one line."""
+    return CODES.of(error)
 
 
 def told_of_refused(code: str, *, limit_bytes: int) -> PublicCode:

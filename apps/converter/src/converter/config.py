@@ -10,15 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from converter.callbacks import CallbackConfig
 from converter.gateway_address import checked_url
-from converter.storage.open import checked_location
+from converter.sending import HighPriority
+from converter.storage.open import S3_SCHEME, S3_VARIABLES, checked_location
 from holdfast import Breaker, BreakerMode, Retry, WorkerOptions
 from holdfast.presets import added_jitter, fixed_spread, hold_queue
-from holdfast.variables import Variables, invalid
+from holdfast.variables import Variables
 
+SYSTEM_NAME: Final = "converter"
 DEFAULT_DATABASE_URL: Final = "sqlite:///holdfast.db"
 DEFAULT_GATEWAY_URL: Final = "http://127.0.0.1:8091"
 MEBIBYTE: Final = 1024 * 1024
+MOST_PER_MINUTE: Final = 1_000
 
 _DATABASES: Final = ("sqlite:", "postgresql:", "postgres:")
 _PROFILES: Final = ("exponential", "fixed")
@@ -52,6 +56,11 @@ class ConverterConfig:
     result_max_bytes: int = 64 * MEBIBYTE
     quota_active_jobs: int = 200
     """How many conversions one owner may have under way."""
+    uploads_per_minute: int = 0
+    """How many files one owner may send in a minute; 0 for no limit."""
+    high_priority: HighPriority = HighPriority.TOKENS
+    """Who may send files with high priority."""
+    callbacks: CallbackConfig = field(default_factory=CallbackConfig)
 
     @property
     def worker_options(self) -> WorkerOptions:
@@ -61,12 +70,12 @@ class ConverterConfig:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> ConverterConfig:
         """Return what the variables say, and the defaults for all that they leave out."""
-        given = Variables(environment)
+        given = Variables.of(environment, system=SYSTEM_NAME)
         usual = cls()
         return cls(
-            database_url=_database_url(given.text("DATABASE_URL", usual.database_url)),
+            database_url=_database_url(given, usual.database_url),
             gateway_url=checked_url(
-                given.text("GATEWAY_URL", usual.gateway_url), variable="GATEWAY_URL"
+                given.text("GATEWAY_URL", usual.gateway_url), variable=given.named("GATEWAY_URL")
             ),
             uploads_dir=_location(given, "UPLOADS_DIR", usual.uploads_dir),
             results_dir=_location(given, "RESULTS_DIR", usual.results_dir),
@@ -88,21 +97,32 @@ class ConverterConfig:
             quota_active_jobs=given.whole(
                 "QUOTA_ACTIVE_JOBS", usual.quota_active_jobs, least=1, most=1_000_000
             ),
+            uploads_per_minute=given.whole(
+                "UPLOADS_PER_MINUTE", usual.uploads_per_minute, most=MOST_PER_MINUTE
+            ),
+            high_priority=HighPriority(
+                given.one_of(
+                    "UPLOAD_HIGH_PRIORITY", tuple(HighPriority), default=usual.high_priority
+                )
+            ),
+            callbacks=CallbackConfig.read(given),
         )
 
 
 def _location(given: Variables, name: str, default: str) -> str:
-    return checked_location(given.text(name, default), variable=name)
+    if given.text(name, default).startswith(S3_SCHEME):
+        given.knows(*S3_VARIABLES)
+    return checked_location(given.text(name, default), variable=given.named(name))
 
 
 def _retry(given: Variables) -> Retry:
-    usual = added_jitter(given.given)
+    usual = added_jitter(given)
     if given.one_of("RETRY_PROFILE", _PROFILES, default="exponential") == "exponential":
         return usual
     # 5, 15 and 45 s, unless the first of them is set.
     first_s = usual.base
     return replace(
-        fixed_spread(given.given),
+        fixed_spread(given),
         cap=None,
         delays=(first_s, first_s * _SECOND_DELAY, first_s * _THIRD_DELAY),
     )
@@ -110,14 +130,15 @@ def _retry(given: Variables) -> Retry:
 
 def _breaker(given: Variables) -> Breaker:
     mode = given.one_of("CIRCUIT_MODE", _MODES, default="hold")
-    usual = hold_queue(given.given)
+    usual = hold_queue(given)
     # Who has it tried again soon does not want to wait longer than that for all of the calls.
     return replace(usual, mode=_MODES[mode], release=min(usual.release, usual.cooldown))
 
 
-def _database_url(url: str) -> str:
+def _database_url(given: Variables, default: str) -> str:
+    url = given.text("DATABASE_URL", default)
     if not url.startswith(_DATABASES):
         scheme = url.partition(":")[0] if ":" in url else "…"
         limit = "like sqlite:///holdfast.db or postgresql://host/database"
-        raise invalid("DATABASE_URL", f"{scheme}:…", limit)
+        raise given.invalid("DATABASE_URL", f"{scheme}:…", limit)
     return url

@@ -10,19 +10,29 @@ import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from converter.codes import IO_ERROR, NOT_PDF, TOO_LARGE, told_of_refused
 from converter.kept_files import KeptFiles, kept_files
-from converter.limits import Quota, TooLarge, limited
+from converter.limits import Pace, Quota, TooLarge, limited
 from converter.payload import Upload, plain_filename
 from converter.pdf_check import NotPdf, checked_pdf
-from converter.pipeline import PIPELINE, result_name
-from converter.refusals import Expired, Forbidden, NotReady, NotTaken
-from converter.sending import Sending
+from converter.pipeline import PIPELINE
+from converter.presentation import result_name
+from converter.refusals import (
+    CallbackRefused,
+    Cancelled,
+    Expired,
+    Forbidden,
+    NotReady,
+    NotTaken,
+    PriorityRefused,
+)
+from converter.sending import HIGH, NORMAL, PRIORITIES, Sending
 from converter.storage.contract import Reading, Storage, Stored
 from converter.storage.errors import StorageError
 from converter.storage.names import PDF, new_name
+from converter.webhooks import Webhooks
 from holdfast import GiveUp, Holdfast, JobFilter, JobState, JobView
 from holdfast.errors import StoreUnavailable, UnknownJob, VersionConflict
 
@@ -50,20 +60,32 @@ class Conversions:
         results: Storage,
         max_bytes: int,
         max_under_way: int,
+        max_per_minute: int = 0,
+        webhooks: Webhooks | None = None,
     ) -> None:
+        """With `max_per_minute` of 0 files may come as fast as they like."""
         self._app = app
         self._uploads = uploads
         self._results = results
         self._max_bytes = max_bytes
         self._quota = Quota(max_under_way, under_way=self._count)
+        self._pace = (
+            Pace(max_per_minute, now=app.clock.now, made=self._made) if max_per_minute else None
+        )
+        self._webhooks = webhooks
 
-    def take(self, sending: Sending, *, owner: str) -> Taken:
+    def take(self, sending: Sending, *, owner: str, may_hurry: bool = False) -> Taken:
         """Keep a file and have it converted, or find the job that does so already.
 
         Raises `NotTaken` for what is no PDF, is too large or cannot be kept, and leaves a failed
-        job that says so; raises `QuotaReached` for an owner with too much under way, and leaves
-        nothing.
+        job that says so. Raises `QuotaReached` for an owner with too much under way,
+        `TooManyUploads` for one who sends too fast, `CallbackRefused` and `PriorityRefused` for
+        what may not be asked for, and leaves nothing. High priority is for those who `may_hurry`.
         """
+        if self._pace is not None:
+            self._pace.enter(owner)
+        # What is asked for may come after the file; what came before it is refused before it.
+        self._check(sending, may_hurry=may_hurry)
         with self._quota.place(owner) as fill:
             upload = Upload(
                 source=new_name(PDF),
@@ -75,13 +97,17 @@ class Conversions:
             stored = self._keep(upload, sending, owner)
             whole = replace(upload, mapping=sending.mapping, size=stored.size, sha256=stored.sha256)
             try:
-                taken = fill(lambda: self._submit(whole, owner))
+                self._check(sending, may_hurry=may_hurry)
+                priority = PRIORITIES[sending.priority or NORMAL]
+                taken = fill(lambda: self._submit(whole, owner, priority))
             except BaseException:
                 self._forget(upload)
                 raise
             if not taken.created:
                 self._forget(upload)
-            return taken
+        if sending.callback_url and self._webhooks is not None:
+            self._webhooks.ask(taken.job, sending.callback_url)
+        return taken
 
     def job(self, job_id: str, *, owner: str | None) -> JobView:
         """Return a conversion; raises `Forbidden`, or holdfast's `UnknownJob` to who sees all.
@@ -95,6 +121,18 @@ class Conversions:
         if view is None or view.job.pipeline != PIPELINE:
             raise UnknownJob(job_id) if owner is None else Forbidden
         return view
+
+    def asked_for(self, job_id: str, *, owner: str | None) -> JobView:
+        """Return the conversion whose XML is asked for; see `job`.
+
+        Raises `Expired` for one of the owner's that is not even known any more.
+        """
+        try:
+            return self.job(job_id, owner=owner)
+        except Forbidden:
+            if owner is not None and self._app.was_made_for(job_id, owner=owner):
+                raise Expired from None
+            raise
 
     def kept(self, views: Sequence[JobView]) -> KeptFiles:
         """Look which of these conversions still have the files that matter to them."""
@@ -125,8 +163,13 @@ class Conversions:
             self._results.put(result, [])
 
     def result(self, job_id: str, *, owner: str | None) -> AbstractContextManager[Reading]:
-        """Open the XML of a conversion; raises `NotReady` before its time and `Expired` after."""
-        view = self.job(job_id, owner=owner)
+        """Open the XML of a conversion; raises `NotReady` before its time and `Expired` after.
+
+        There will be none of a conversion that was cancelled: that is `Cancelled`.
+        """
+        view = self.asked_for(job_id, owner=owner)
+        if view.state is JobState.CANCELLED:
+            raise Cancelled
         if view.state is not JobState.COMPLETE:
             raise NotReady
         if not self.kept([view]).has_result(view):
@@ -151,7 +194,16 @@ class Conversions:
         job = self._app.refuse(PIPELINE, sent, GiveUp(code, told.message), owner=owner)
         raise NotTaken(told, job_id=job.id)
 
-    def _submit(self, upload: Upload, owner: str) -> Taken:
+    def _check(self, sending: Sending, *, may_hurry: bool) -> None:
+        """Raise `CallbackRefused` or `PriorityRefused` for what may not be asked for."""
+        if sending.callback_url:
+            if self._webhooks is None:
+                raise CallbackRefused("This converter makes no callbacks.")
+            self._webhooks.check(sending.callback_url)
+        if sending.priority == HIGH and not may_hurry:
+            raise PriorityRefused
+
+    def _submit(self, upload: Upload, owner: str, priority: int) -> Taken:
         """Make a job, unless one of the same file and mapping is under way or has its result."""
         key = f"{upload.sha256}:{upload.size}:{upload.mapping}"
         version = 1
@@ -163,12 +215,15 @@ class Conversions:
                     key=key,
                     key_alone=True,
                     owner=owner,
+                    priority=priority,
                     version=version,
                     rerun=version > 1,
                 )
                 view, created = handle.get(), handle.created
             except VersionConflict as newer:
                 view, created = self._app.job(newer.job_id), False
+            if created:
+                _log_queued(view)
             if created or self._stands(view):
                 return Taken(view, created)
             version = view.job.version + 1
@@ -182,9 +237,33 @@ class Conversions:
         wanted = JobFilter(states=UNDER_WAY, pipeline=PIPELINE, owner=owner)
         return self._app.count(wanted, at_most=at_most)
 
+    def _made(self, owner: str, since: int, most: int) -> list[int]:
+        """Return when the owner's newest conversions since an instant were made."""
+        wanted = JobFilter(pipeline=PIPELINE, owner=owner, created_since=cast("Any", since + 1))
+        if self._app.count(wanted, at_most=most) < most:
+            return []
+        return [view.job.created_at for view in self._app.jobs(wanted, limit=most)]
+
     def _forget(self, upload: Upload) -> None:
         with suppress(StorageError):  # retention finds what is left
             self._uploads.remove(upload.source)
+
+
+def _log_queued(view: JobView) -> None:
+    """Write the first line about a conversion, with the fields that workers' lines have."""
+    facts = {
+        "event": "queued",
+        "job_id": view.id,
+        "pipeline": PIPELINE,
+        "stage": view.job.stage,
+        "status": view.state.value,
+        "attempt": 0,
+        "duration_ms": None,
+        "error_code": None,
+        "gateway_status": None,
+        "breaker": None,
+    }
+    LOGGER.info("job queued", extra=facts)
 
 
 def upload_of(view: JobView) -> Upload:

@@ -2,7 +2,8 @@
 
 | what came back | code | tried again | counts against the gateway |
 | --- | --- | --- | --- |
-| 4xx | `GW_4XX` | no | no |
+| 401, 403, 404, 405 | `GW_5XX` | without spending attempts, until it is mended | yes |
+| other 4xx | `GW_4XX` | no | no |
 | 408, or nothing in time | `GW_TIMEOUT` | yes | yes |
 | 429 | `GW_5XX` | yes, after Retry-After | no |
 | 5xx, anything but 200, no connection, a connection that breaks | `GW_5XX` | yes | yes |
@@ -17,8 +18,18 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from converter.codes import CODES, GW_4XX, GW_5XX, GW_TIMEOUT, UNKNOWN
-from holdfast import Rule, Verdict
+from converter.codes import (
+    CODES,
+    GW_4XX,
+    GW_5XX,
+    GW_MISCONFIGURED,
+    GW_TIMEOUT,
+    GW_UNAVAILABLE,
+    INVALID_MAPPING,
+    MEMORY_ERROR,
+    UNKNOWN,
+)
+from holdfast import Category, Rule, Verdict
 from holdfast.classify import ProviderError
 
 MAX_SAID_BYTES: Final = 4096
@@ -27,8 +38,21 @@ _RETRY_AFTER: Final = ("retry-after", "retry-after-ms")
 _REQUEST_TIMEOUT: Final = 408
 _TOO_MANY_REQUESTS: Final = 429
 _CLIENT_ERRORS: Final = range(400, 500)
+_NOT_LET_IN: Final = "it does not let us in; check GATEWAY_URL and what stands before the gateway"
+_NO_GATEWAY: Final = "there is no POST /convert where GATEWAY_URL leads; check GATEWAY_URL"
+_MISCONFIGURED: Final = {401: _NOT_LET_IN, 403: _NOT_LET_IN, 404: _NO_GATEWAY, 405: _NO_GATEWAY}
+"""Answers that are about the configuration, whatever the file is, and whose move it is."""
 
 _REFUSED: Final = Verdict(GW_4XX, retryable=False, blames_upstream=False)
+_BAD_MAPPING: Final = Verdict(INVALID_MAPPING, retryable=False, blames_upstream=False)
+_BLOCKED: Final = Verdict(
+    GW_MISCONFIGURED,
+    retryable=True,
+    spends_attempt=False,
+    category=Category.CRITICAL,
+    blames_upstream=True,
+)
+_OUT_OF_REACH: Final = Verdict(GW_UNAVAILABLE, retryable=True, blames_upstream=True)
 _UNWELL: Final = Verdict(GW_5XX, retryable=True, blames_upstream=True)
 _BUSY: Final = Verdict(GW_5XX, retryable=True, blames_upstream=False)
 _TIMED_OUT: Final = Verdict(GW_TIMEOUT, retryable=True, blames_upstream=True)
@@ -50,6 +74,8 @@ def refusal(status: int, headers: Mapping[str, str], said: bytes) -> GatewayFail
         verdict = _BUSY
     elif status == _REQUEST_TIMEOUT:
         verdict = _TIMED_OUT
+    elif status in _MISCONFIGURED:
+        verdict, message = _BLOCKED, f"{message}: {_MISCONFIGURED[status]}"
     elif status in _CLIENT_ERRORS:
         verdict = _REFUSED
         # Users read this line: what the gateway said is added where it is safe to show.
@@ -59,7 +85,7 @@ def refusal(status: int, headers: Mapping[str, str], said: bytes) -> GatewayFail
 
 def mapping_refused() -> GatewayFailed:
     """Return the failure of a mapping that cannot be the name of one; nobody was asked."""
-    return GatewayFailed(_REFUSED, f"{CODES.codes[GW_4XX].message} Unsupported mapping.")
+    return GatewayFailed(_BAD_MAPPING, f"{CODES.codes[GW_4XX].message} Unsupported mapping.")
 
 
 def timed_out(reason: str) -> GatewayFailed:
@@ -69,7 +95,7 @@ def timed_out(reason: str) -> GatewayFailed:
 
 def cut_off(reason: str) -> GatewayFailed:
     """Return the failure of a call without a connection, or whose connection broke."""
-    return GatewayFailed(_UNWELL, f"the gateway could not be called to the end: {reason}")
+    return GatewayFailed(_OUT_OF_REACH, f"the gateway could not be called to the end: {reason}")
 
 
 def unusable(reason: str) -> GatewayFailed:
@@ -109,6 +135,7 @@ def _own_verdict(failed: GatewayFailed, _now: int) -> Verdict:
 
 GATEWAY_RULES: Final = (
     Rule(GatewayFailed, _own_verdict),
+    Rule(MemoryError, Verdict(MEMORY_ERROR, retryable=True, blames_upstream=False)),
     # Nobody knows what it is, so nobody knows that it will not pass.
     Rule(Exception, Verdict(UNKNOWN, retryable=True, blames_upstream=False)),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from converter.pipeline import result_name
+from converter.presentation import result_name
 from converter.storage.contract import Storage
 from holdfast import JobState, JobView
 

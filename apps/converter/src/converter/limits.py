@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
-from converter.refusals import QuotaReached
+from converter.refusals import QuotaReached, TooManyUploads
 
+MINUTE_US: Final = 60_000_000
+MOST_OWNERS: Final = 10_000
 T = TypeVar("T")
 
 
@@ -79,3 +81,51 @@ class Quota:
         self._held[owner] -= 1
         if not self._held[owner]:
             del self._held[owner]
+
+
+class Pace:
+    """How many files one owner may send in a minute.
+
+    Each server counts all that it is sent, also what it refuses or knows already, and of the
+    others what became a conversion.
+    """
+
+    def __init__(
+        self,
+        most: int,
+        *,
+        now: Callable[[], int],
+        made: Callable[[str, int, int], list[int]],
+    ) -> None:
+        """`made` returns when an owner's newest conversions were made: since when, and how many."""
+        self._most = most
+        self._now = now
+        self._made = made
+        self._sent: dict[str, deque[int]] = {}
+        self._turn = threading.Lock()
+
+    def enter(self, owner: str) -> None:
+        """Count a file, or raise `TooManyUploads`; times are in microseconds."""
+        now = self._now()
+        since = now - MINUTE_US
+        with self._turn:
+            sent = self._sent_since(owner, since)
+            if len(sent) >= self._most:
+                self._refuse(sent[0], now)
+            made = self._made(owner, since, self._most)
+            if len(made) >= self._most:
+                self._refuse(min(made), now)
+            sent.append(now)
+
+    def _sent_since(self, owner: str, since: int) -> deque[int]:
+        if len(self._sent) >= MOST_OWNERS:
+            self._sent = {
+                name: sent for name, sent in self._sent.items() if sent and sent[-1] > since
+            }
+        sent = self._sent.setdefault(owner, deque(maxlen=self._most))
+        while sent and sent[0] <= since:
+            sent.popleft()
+        return sent
+
+    def _refuse(self, oldest: int, now: int) -> None:
+        raise TooManyUploads(self._most, wait_s=max((oldest + MINUTE_US - now) / 1_000_000, 1.0))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Final, Protocol
 
 from converter.codes import CODES, EXPIRED, IO_ERROR, told_of_refused
 from converter.payload import Converted, Upload
+from converter.presentation import EVENTS, fields_of, result_name
 from converter.storage.awaited import AwaitedDraft, AwaitedReading
 from converter.storage.contract import Storage
 from converter.storage.crew import Crew
 from converter.storage.errors import StorageError, StorageFull, StorageMissing
-from converter.storage.names import XML
 from holdfast import Breaker, GiveUp, JobContext, Pipeline, Retry, Rule, Upstream, Verdict
 
 PIPELINE: Final = "convert"
+SUBMIT_AT: Final = "POST /api/upload"
 GATEWAY: Final = "gateway"
 MAX_BYTES: Final = 50 * 1024 * 1024
 _WRITES: Final = 2
@@ -69,7 +71,15 @@ def conversion_pipeline(
         payload=Upload,
         retry=retry,
         public_codes=CODES,
+        events=EVENTS,
+        document=fields_of,
+        log_attempts=True,
         retry_refusal=lambda payload: _GONE if not uploads.exists(payload["source"]) else None,
+        retry_by="owner",
+        submit_by="system",
+        submit_at=SUBMIT_AT,
+        # A key is the hash of a file: it spares a conversion while there is one, and no longer.
+        keep_keys=False,
     )
     upstream = Upstream(
         GATEWAY,
@@ -105,13 +115,9 @@ def conversion_pipeline(
         results.expect()
         async with begun as source, AwaitedDraft(results, name, crew=crew) as draft:
             await gateway.convert(source, payload.mapping, into=draft, job=job)
+            job.answered(HTTPStatus.OK.value)
             # The gateway is done with it: another file may be sent while this one reaches the disk.
             with job.aside():
                 return Converted(result=name, size=await draft.commit())
 
     return pipeline
-
-
-def result_name(job_id: str) -> str:
-    """Return where the XML of a job is kept: one place, whoever makes it."""
-    return f"{job_id}{XML}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 from converter.codes import CODES, EXPIRED, FORBIDDEN, NOT_READY
@@ -51,6 +52,14 @@ class Expired(_Plain):
     code = EXPIRED
 
 
+class Cancelled(Refusal):
+    """There will be no XML: the conversion was cancelled, and its file is gone."""
+
+    def __init__(self) -> None:
+        line = "This conversion was cancelled. Re-upload to convert the file."
+        super().__init__(replace(CODES.codes[EXPIRED], message=line))
+
+
 class QuotaReached(Exception):
     """The owner has as many conversions under way as one may have."""
 
@@ -59,4 +68,26 @@ class QuotaReached(Exception):
         super().__init__(
             f"{limit} conversions of yours are under way, and that is the limit; "
             "wait until some of them are finished, then send the file again"
+        )
+
+
+class CallbackRefused(Exception):
+    """No webhook may go where one was asked for; it says so in its own words."""
+
+
+class PriorityRefused(Exception):
+    """The sender may not send with that priority."""
+
+    def __init__(self) -> None:
+        super().__init__("You may not send files with high priority; leave it out, or ask for it.")
+
+
+class TooManyUploads(Exception):
+    """The owner has sent as many files as one may in a minute."""
+
+    def __init__(self, limit: int, *, wait_s: float) -> None:
+        self.limit = limit
+        self.wait_s = wait_s
+        super().__init__(
+            f"{limit} files in a minute are the limit; send this one again in {wait_s:.0f} seconds"
         )

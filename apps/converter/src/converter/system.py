@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from converter.codes import CODES, FORBIDDEN
-from converter.config import ConverterConfig
+from converter.config import SYSTEM_NAME, ConverterConfig
 from converter.conversions import Conversions
+from converter.gateway import options as gateway_options
 from converter.gateway import stand_in
 from converter.gateway.mappings import MAPPINGS
 from converter.gateway_client import GatewayClient
@@ -16,6 +17,7 @@ from converter.gateway_failures import GATEWAY_RULES
 from converter.pipeline import GATEWAY, conversion_pipeline
 from converter.retention import job_retention, kept_since, retention_chore
 from converter.storage.open import open_storage
+from converter.webhooks import Webhooks
 from holdfast import Holdfast
 from holdfast.systems import Asgi, Parts, StandIn, System
 
@@ -57,10 +59,17 @@ def build(environment: Mapping[str, str]) -> Parts:
         rules=GATEWAY_RULES,
     )
 
+    webhooks = Webhooks(config.callbacks) if config.callbacks.hosts else None
+
     def pages_of(app: Holdfast) -> Asgi:
         from converter.pages.pages import pages  # noqa: PLC0415 - workers serve nothing
 
         return pages(app)
+
+    def chores_of(app: Holdfast) -> list[Callable[[], None]]:
+        return [
+            retention_chore(app, uploads=uploads, results=results, keep_days=config.retention_days)
+        ]
 
     def router(app: Holdfast) -> APIRouter:
         from converter.http.routes import Served, routes_of  # noqa: PLC0415 - as above
@@ -71,6 +80,8 @@ def build(environment: Mapping[str, str]) -> Parts:
             results=results,
             max_bytes=config.upload_max_bytes,
             max_under_way=config.quota_active_jobs,
+            max_per_minute=config.uploads_per_minute,
+            webhooks=webhooks,
         )
         return routes_of(
             Served(
@@ -80,12 +91,16 @@ def build(environment: Mapping[str, str]) -> Parts:
                 mappings=tuple(MAPPINGS),
                 max_bytes=config.upload_max_bytes,
                 kept_since=partial(kept_since, keep_days=config.retention_days),
+                high_priority=config.high_priority,
             )
         )
 
     return Parts(
-        pipelines=[pipeline],
-        chores=[retention_chore([uploads, results], keep_days=config.retention_days)],
+        pipelines=[pipeline] if webhooks is None else [pipeline, webhooks.pipeline],
+        providers=[] if webhooks is None else [webhooks.provider],
+        chores=[] if webhooks is None else [webhooks.chore],
+        chores_of=chores_of,
+        bind=None if webhooks is None else webhooks.bind,
         router=router,
         pages=pages_of,
         place=PLACE,
@@ -97,10 +112,12 @@ def build(environment: Mapping[str, str]) -> Parts:
 
 
 SYSTEM: Final = System(
-    name="converter",
+    name=SYSTEM_NAME,
     title="Converter",
     summary="Turns PDF into XML, whatever the gateway does.",
     build=build,
+    read_settings=ConverterConfig.from_environment,
+    other_variables=gateway_options.VARIABLES,
     stand_ins=[
         StandIn(
             upstream=GATEWAY,

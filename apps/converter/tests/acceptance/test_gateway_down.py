@@ -1,8 +1,10 @@
 """A gateway that is down, in both modes of the breaker, and its recovery."""
 
-from apps.converter.tests.acceptance.visitor import new_pdf
+import signal
+
+from apps.converter.tests.acceptance.visitor import Visitor, new_pdf
 from apps.converter.tests.scripted_gateway import XML, Reply
-from tests.deployed.process import eventually
+from tests.deployed.process import OPERATOR, eventually
 
 KNOBS = {"CIRCUIT_WINDOW": "4", "CIRCUIT_COOLDOWN_MS": "300", "RETRY_BASE_DELAY_MS": "100"}
 FILES = 6
@@ -46,10 +48,35 @@ def test_failing_fast_says_so_at_once_and_a_retry_succeeds_once_the_gateway_is_b
 
     told = ada.ended(late)
     assert (told["state"], told["error_code"]) == ("failed", "GW_5XX")
-    assert ada.job(late)["error"]["error_class"] == "CIRCUIT_OPEN"
+    assert ada.job(late)["error"]["error_class"] == "GW_5XX"
+    assert site.visit(OPERATOR).job(late)["error"]["error_class"] == "CIRCUIT_OPEN"
 
     site.gateway.up()
     eventually(lambda: not ada.is_paused, "the breaker closes")
     for job_id in [*jobs, late]:
         assert ada.retry(job_id).status_code == 200
     assert {ada.ended(job_id)["state"] for job_id in [*jobs, late]} == {"complete"}
+
+
+def test_a_wrong_address_fails_no_file_and_all_go_on_once_it_is_mended(site_with):
+    site = site_with(**KNOBS, RETRY_MAX_ATTEMPTS="2")
+    stop(site.front)
+    site.gateway.answer = lambda call: Reply(status=200 if call.path == "/convert" else 404)
+    wrong = site.start(GATEWAY_URL=f"{site.gateway.url}/elsewhere", HOLDFAST_LOG_FORMAT="json")
+    with Visitor(wrong.address) as ada:
+        jobs = [ada.send_new(new_pdf()) for _ in range(FILES)]
+        eventually(lambda: ada.is_paused, "the breaker opens")
+        eventually(lambda: '"alert": "blocked"' in wrong.said, "there is an alert")
+
+        assert "there is no POST /convert where GATEWAY_URL leads" in wrong.said
+        shown = [ada.conversion(job_id) for job_id in jobs]
+        assert {(each["state"], each["error_code"]) for each in shown} == {("queued", None)}
+        stop(wrong)
+
+        ada.http.base_url = site.start().address
+        assert {ada.ended(job_id)["state"] for job_id in jobs} == {"complete"}
+
+
+def stop(process):
+    process.send(signal.SIGTERM)
+    process.ended()

@@ -13,7 +13,7 @@ from tests.deployed.process import eventually
 
 pytestmark = pytest.mark.timeout(240)
 
-KNOBS = {"HOLDFAST_LOG_LEVEL": "debug", "WORKER_CONCURRENCY": "1"}
+KNOBS = {"WORKER_CONCURRENCY": "1"}
 FIELDS = {
     "event",
     "job_id",
@@ -113,22 +113,25 @@ def test_every_step_of_a_conversion_is_a_line_with_all_fields(site):
         found = [line for line in lines_about(site.front, job_id) if line["event"] == event]
         return found[0] if found else None
 
-    retried = eventually(lambda: of(flawed_id, "retried"), "the retry is logged")
-    completed = eventually(lambda: of(flawed_id, "completed"), "the end is logged")
+    queued = eventually(lambda: of(flawed_id, "queued"), "that it was sent is logged")
+    retried = eventually(lambda: of(flawed_id, "retry"), "the retry is logged")
+    completed = eventually(lambda: of(flawed_id, "complete"), "the end is logged")
     failed = eventually(lambda: of(refused_id, "failed"), "the failure is logged")
 
-    for line in (retried, completed, failed):
+    for line in (queued, retried, completed, failed):
         assert set(line) >= FIELDS
+    for line in (retried, completed, failed):
         assert line["duration_ms"] > 0
         assert line["breaker"] == "closed"
     assert (retried["status"], retried["attempt"]) == ("queued", 1)
     assert (retried["error_code"], retried["gateway_status"]) == ("GW_5XX", 502)
     assert (completed["status"], completed["attempt"]) == ("complete", 2)
-    assert (completed["error_code"], completed["gateway_status"]) == (None, None)
+    assert (completed["error_code"], completed["gateway_status"]) == (None, 200)
     assert (failed["status"], failed["error_code"]) == ("failed", "GW_4XX")
     assert (failed["gateway_status"], failed["level"]) == (406, "error")
     begun = [line for line in lines_about(site.front, flawed_id) if line["event"] == "processing"]
-    assert [line["attempt"] for line in begun if line["stage"] == "convert"] == [1, 2]
+    assert [line["attempt"] for line in begun] == [1, 2]
+    assert all(set(line) >= FIELDS for line in begun)
 
 
 def test_events_tell_every_transition_with_its_facts(site):

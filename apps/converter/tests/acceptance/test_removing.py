@@ -40,6 +40,6 @@ def test_one_that_is_under_way_is_cancelled_and_what_the_gateway_answers_is_not_
 
     told = ada.conversion(job_id)
     assert (told["state"], told["says"], told["download"]) == ("cancelled", "Removed.", None)
-    assert refusal(ada.download(job_id)) == (409, "NOT_READY")
+    assert refusal(ada.download(job_id)) == (404, "EXPIRED")
     assert [path.read_bytes() for path in files_of(site, ada.job(job_id))] == [b""]
     assert len(site.calls_for(pdf)) == 1

@@ -26,6 +26,7 @@ def test_what_retention_removed_is_expired_and_the_file_can_be_sent_anew(site_wi
     eventually(lambda: not ada.conversion(failed_id)["can_retry"], "the source is removed")
 
     assert refusal(ada.download(job_id)) == (404, "EXPIRED")
+    assert [event["event"] for event in ada.events(job_id)][-2:] == ["complete", "expired"]
     told = ada.conversion(job_id)
     assert (told["state"], told["download"]) == ("expired", None)
     assert told["says"] == "File was removed by retention. Re-upload to regenerate."

@@ -38,7 +38,7 @@ def test_it_is_called_again_with_growing_delays_then_given_up_on(site_with, knob
 
     assert (told["state"], told["error_code"]) == ("failed", "GW_TIMEOUT")
     assert told["error_message"] == "Conversion is taking too long. We’ll retry."
-    retried = [event["meta"] for event in ada.events(job_id) if event["event"] == "retried"]
+    retried = [event["meta"] for event in ada.events(job_id) if event["event"] == "retry"]
     assert {meta["error_code"] for meta in retried} == {"GW_TIMEOUT"}
     delays_s = [meta["delay_us"] / 1_000_000 for meta in retried]
     for delay_s, (least_s, most_s) in zip(delays_s, expected_s, strict=True):

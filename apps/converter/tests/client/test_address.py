@@ -142,14 +142,14 @@ def test_a_name_that_leads_to_the_metadata_of_a_cloud_is_not_called(convert, gat
 
     failure = failed(convert, named(gateway))
 
-    assert failure.error_class == "GW_5XX"
+    assert failure.error_class == "GW_UNAVAILABLE"
     assert "no gateway can be" in failure.message
 
 
 def test_a_name_with_one_bad_address_is_not_called_at_all(convert, gateway, monkeypatch):
     resolver(monkeypatch, ["127.0.0.1", "169.254.169.254"])
 
-    assert failed(convert, named(gateway)).error_class == "GW_5XX"
+    assert failed(convert, named(gateway)).error_class == "GW_UNAVAILABLE"
     assert gateway.calls == []
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from apps.converter.tests.client.conftest import PDF, Job
 from apps.converter.tests.scripted_gateway import XML, Reply, ScriptedGateway
+from converter.codes import CODES
 from converter.gateway_client import GatewayClient
 from converter.gateway_failures import GATEWAY_RULES, GatewayFailed, safe_line
 from converter.storage.errors import StorageFailed, StorageFull
@@ -87,12 +88,13 @@ def test_what_cannot_be_a_mapping_is_refused_without_a_call(convert, client, gat
         convert(client, mapping)
 
     failure = failure_of(raised.value)
-    assert (failure.error_class, failure.retryable) == ("GW_4XX", False)
+    assert (failure.error_class, failure.retryable) == ("INVALID_MAPPING", False)
+    assert CODES.of(failure).code == "GW_4XX"
     assert failure.message == f"{REFUSED} Unsupported mapping."
     assert gateway.calls == []
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 406, 409, 413, 415, 422, 499])
+@pytest.mark.parametrize("status", [400, 402, 406, 407, 409, 410, 413, 415, 422, 499])
 def test_a_refusal_is_not_tried_again_and_no_sign_of_ill_health(convert, client, gateway, status):
     gateway.then(Reply(status=status, body=b""))
 
@@ -101,6 +103,21 @@ def test_a_refusal_is_not_tried_again_and_no_sign_of_ill_health(convert, client,
     assert (failure.error_class, failure.retryable) == ("GW_4XX", False)
     assert (failure.http_status, failure.blames_upstream) == (status, False)
     assert failure.message == REFUSED
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405])
+def test_what_is_wrong_with_the_configuration_is_no_fault_of_the_file(
+    convert, client, gateway, status
+):
+    gateway.then(Reply(status=status, body=b"Unsupported mapping."))
+
+    failure = failed(convert, client)
+
+    assert (failure.error_class, CODES.of(failure).code) == ("GW_MISCONFIGURED", "GW_5XX")
+    assert (failure.retryable, failure.spends_attempt) == (True, False)
+    assert (failure.http_status, failure.blames_upstream) == (status, True)
+    assert failure.category == "CRITICAL"
+    assert "check GATEWAY_URL" in failure.message
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 
 from apps.converter.tests.client.test_convert import failed
 from apps.converter.tests.scripted_gateway import XML, Reply, ScriptedGateway
+from converter.codes import CODES
 from converter.gateway_client import GatewayClient
 from tests.bridges.fake_mail_server import trusted_tls
 
@@ -21,7 +22,7 @@ QUADRATIC = b'<!DOCTYPE x [<!ENTITY a "%s">]><x>%s</x>' % (b"a" * 10_000, b"&a;"
 
 
 def is_gateways_fault(failure, code="GW_5XX"):
-    return (failure.error_class, failure.retryable) == (code, True)
+    return (CODES.of(failure).code, failure.retryable) == (code, True)
 
 
 @pytest.mark.parametrize("cut", ["before", "headers", "body"])

@@ -10,10 +10,11 @@ from converter.codes import CODES, told_of
 from converter.gateway_client import GatewayClient
 from converter.gateway_failures import GATEWAY_RULES
 from converter.payload import Upload
-from converter.pipeline import PIPELINE, conversion_pipeline, result_name
+from converter.pipeline import PIPELINE, conversion_pipeline
+from converter.presentation import result_name
 from converter.storage.contract import Storage
-from holdfast import Breaker, Holdfast, JobView, Retry
-from holdfast.testing import ManualClock, drain
+from holdfast import Breaker, Holdfast, JobHandle, JobView, Retry
+from holdfast.testing import ManualClock, drain, run_inline
 
 PDF = b"%PDF-1.7\n" + b"0123456789" * 20
 
@@ -29,6 +30,12 @@ class Site:
     def converted(self, *script: Reply, trace: str | None = None) -> JobView:
         """Have a PDF converted by a gateway that answers like this, and return the ended job."""
         self.gateway.then(*script)
+        job = self.sent(trace=trace)
+        drain(self.app)
+        return job.get()
+
+    def sent(self, *, trace: str | None = None) -> JobHandle:
+        """Have a PDF converted when a worker runs."""
         stored = self.uploads.put("source.pdf", [PDF])
         upload = Upload(
             source="source.pdf",
@@ -37,9 +44,7 @@ class Site:
             size=stored.size,
             sha256=stored.sha256,
         )
-        job = self.app.submit(PIPELINE, asdict(upload), trace=trace)
-        drain(self.app)
-        return job.get()
+        return self.app.submit(PIPELINE, asdict(upload), trace=trace)
 
 
 @pytest.fixture
@@ -48,7 +53,12 @@ def timeout_s() -> float:
 
 
 @pytest.fixture
-def site(database_url, uploads, results, timeout_s) -> Iterator[Site]:
+def breaker() -> Breaker:
+    return Breaker(consecutive=100)
+
+
+@pytest.fixture
+def site(database_url, uploads, results, timeout_s, breaker) -> Iterator[Site]:
     clock = ManualClock()
     with ScriptedGateway() as gateway:
         pipeline = conversion_pipeline(
@@ -57,7 +67,7 @@ def site(database_url, uploads, results, timeout_s) -> Iterator[Site]:
             gateway=GatewayClient(gateway.url, timeout_s=timeout_s),
             timeout_s=timeout_s,
             retry=Retry(attempts=3, base=5, factor=2, cap=None, jitter="none"),
-            breaker=Breaker(consecutive=100),
+            breaker=breaker,
             rules=GATEWAY_RULES,
         )
         with Holdfast(database_url, pipelines=[pipeline], clock=clock) as app:
@@ -123,3 +133,44 @@ def test_the_trace_of_a_job_reaches_the_gateway(site):
     site.converted(trace=trace)
 
     assert site.gateway.calls[0].headers["traceparent"].split("-")[1] == trace.split("-")[1]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405])
+def test_a_wrong_address_or_credential_fails_no_file_and_spends_no_attempt(site, status):
+    site.gateway.usual = Reply(status=status)
+    job = site.sent()
+    for _ in range(10):
+        run_inline(site.app)
+        site.clock.advance(300)
+
+    assert (job.get().state, job.get().error, len(site.gateway.calls)) == ("queued", None, 10)
+    assert {line.attempt for line in site.app.attempts(job.id)} == {1}
+
+    site.gateway.usual = Reply(status=503)
+    run_inline(site.app)
+    site.gateway.usual = Reply()
+    drain(site.app)
+    assert (job.get().state, job.get().job.attempt) == ("complete", 2)
+
+
+@pytest.mark.parametrize(
+    "breaker", [Breaker(failure_rate=0.5, over_calls=20, minimum_workers=1, cooldown=30)]
+)
+def test_it_opens_the_breaker_and_the_files_go_on_by_themselves_once_it_is_mended(site):
+    site.gateway.usual = site.gateway.health = Reply(status=404)
+    jobs = [site.sent() for _ in range(30)]
+    run_inline(site.app)
+    called = len(site.gateway.calls)
+    [upstream] = site.app.upstreams.list()
+
+    assert upstream.gate.value == "open"
+    assert 20 <= called <= 30
+    site.clock.advance(29)
+    run_inline(site.app)
+    assert len(site.gateway.calls) == called
+    assert {job.get().state for job in jobs} == {"queued"}
+
+    site.gateway.usual = site.gateway.health = Reply()
+    drain(site.app)
+
+    assert {job.get().state for job in jobs} == {"complete"}

@@ -28,13 +28,19 @@ def kept_since() -> dict[str, datetime]:
 
 
 @pytest.fixture
+def own_token() -> str | None:
+    """The operator's token; where it is None, whoever is on this machine needs none."""
+    return OWN_TOKEN
+
+
+@pytest.fixture
 def visit(
-    converter: Converter, kept_since: dict[str, datetime]
+    converter: Converter, kept_since: dict[str, datetime], own_token: str | None
 ) -> Iterator[Callable[..., TestClient]]:
     """Make the browser of somebody who comes to the converter, a walk-in unless told otherwise."""
     options = ApiOptions(
         host="127.0.0.1",
-        token=OWN_TOKEN,
+        token=own_token,
         walk_ins=True,
         body_limits={"/api/upload": 2**40},
         not_yours=CODES.codes[FORBIDDEN],
@@ -52,7 +58,9 @@ def visit(
 
     def one(token: str | None = None) -> TestClient:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return on_loop(TestClient(api, base_url="http://127.0.0.1", headers=headers), loop)
+        here = ("127.0.0.1", 50_000)
+        made = TestClient(api, base_url="http://127.0.0.1", client=here, headers=headers)
+        return on_loop(made, loop)
 
     with start_blocking_portal() as loop:
         yield one

@@ -6,7 +6,7 @@ import pytest
 
 from apps.converter.tests.http.conftest import MAX_BYTES, OWN_TOKEN
 from apps.converter.tests.system.stand_in import PDF_BYTES
-from converter.pipeline import result_name
+from converter.presentation import result_name
 from converter.storage.errors import StorageFull
 
 
@@ -231,3 +231,57 @@ def test_what_a_file_is_called_reaches_no_path_and_no_header(visit, converter, t
     assert got.content == b"<document/>"
     assert [path.suffix for path in (tmp_path / "uploads").iterdir()] == [".pdf"]
     assert "X" not in got.headers
+
+
+def test_what_serves_every_pipeline_alike_makes_no_conversion(visit, converter):
+    sent = {"source": "x.pdf", "filename": "x.pdf", "mapping": "text", "size": 1, "sha256": "0"}
+
+    answer = visit(OWN_TOKEN).post("/api/jobs", json={"pipeline": "convert", "payload": sent})
+
+    assert refusal(answer) == (403, "pipeline_closed")
+    assert "POST /api/upload" in answer.json()["detail"]
+    assert converter.app.jobs() == []
+
+
+class TestOnThisMachineWithoutAnyToken:
+    @pytest.fixture
+    def own_token(self):
+        return None
+
+    def test_each_browser_sees_and_touches_what_it_sent(self, visit, converter):
+        ada, eve = visit(), visit()
+        converter.gateway.plays.append(StorageFull("results", "no room"))
+        failed = send(ada).json()["id"]
+        converter.run()
+        done = send(ada, body=PDF_BYTES + b"2").json()["id"]
+        converter.run()
+        other = send(eve, body=PDF_BYTES + b"3").json()["id"]
+
+        answers = [
+            eve.get(f"/api/jobs/{done}"),
+            eve.get(f"/api/jobs/{done}/events"),
+            eve.get(f"/api/jobs/{done}/download"),
+            eve.post(f"/api/jobs/{failed}/retry"),
+            eve.delete(f"/api/jobs/{done}"),
+        ]
+
+        assert [refusal(each) for each in answers] == [(403, "FORBIDDEN")] * 5
+        listed = {each["id"] for each in eve.get("/api/conversions").json()["items"]}
+        assert listed == {other}
+        assert ada.get(f"/api/jobs/{done}/download").content == b"<document/>"
+        assert ada.post(f"/api/jobs/{failed}/retry").json()["state"] == "queued"
+
+    def test_a_browser_that_was_never_here_is_nobodys_operator(self, visit, converter):
+        ada = visit()
+        job_id = send(ada).json()["id"]
+        converter.run()
+
+        answers = [
+            visit().get(f"/api/jobs/{job_id}"),
+            visit().get(f"/api/jobs/{job_id}/download"),
+            visit().post(f"/api/jobs/{job_id}/retry"),
+        ]
+
+        assert [refusal(each) for each in answers] == [(403, "FORBIDDEN")] * 3
+        assert visit().get("/api/conversions").json()["items"] == []
+        assert {each["id"] for each in visit().get("/api/jobs").json()["items"]} == {job_id}

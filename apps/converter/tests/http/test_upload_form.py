@@ -21,15 +21,21 @@ MAPPING = part("mapping", b"layout")
 
 
 def read(body, *, step, content_type=TYPE):
+    """Return the name, the mapping and the bytes of a form's file."""
+    form, chunks = parsed(body, step=step, content_type=content_type)
+    return form.filename, form.mapping, chunks
+
+
+def parsed(body, *, step, content_type=TYPE, **given):
     async def pieces():
         for start in range(0, len(body), step):
             yield body[start : start + step]
 
     async def main():
-        form = UploadForm(pieces(), content_type)
+        form = UploadForm(pieces(), content_type, **given)
         await form.begin()
         chunks = await to_thread.run_sync(lambda: list(form.chunks()))
-        return form.filename, form.mapping, b"".join(chunks)
+        return form, b"".join(chunks)
 
     return anyio.run(main)
 
@@ -68,3 +74,24 @@ def test_what_is_no_such_form_is_refused(body):
 def test_another_type_of_body_is_refused(kind):
     with pytest.raises(BadForm):
         read(FILE + END, step=100, content_type=kind)
+
+
+CALLBACK = part("callback_url", b" https://example.org/hook ")
+PRIORITY = part("priority", b"LOW")
+
+
+@pytest.mark.parametrize(
+    "body", [CALLBACK + PRIORITY + FILE + END, FILE + PRIORITY + CALLBACK + END]
+)
+def test_a_callback_and_a_priority_may_come_before_or_after_the_file(body):
+    form, _ = parsed(body, step=5)
+
+    assert (form.callback_url, form.priority) == ("https://example.org/hook", "low")
+
+
+def test_a_callback_may_be_given_beside_the_form():
+    form, _ = parsed(FILE + END, step=5, callback_url=" https://example.org/hook")
+    same, _ = parsed(CALLBACK + FILE + END, step=5, callback_url="https://example.org/hook")
+
+    assert form.callback_url == same.callback_url == "https://example.org/hook"
+    assert (form.priority, parsed(FILE + END, step=5)[0].callback_url) == ("", "")

@@ -3,10 +3,12 @@
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 
+from converter.callbacks import CallbackConfig
 from converter.conversions import Conversions, Taken
 from converter.pipeline import conversion_pipeline
 from converter.storage.awaited import AwaitedDraft, AwaitedReading
 from converter.storage.contract import Storage
+from converter.webhooks import Webhooks
 from holdfast import Breaker, Holdfast, Retry
 from holdfast.testing import ManualClock, run_inline
 
@@ -49,6 +51,8 @@ class Sent:
     body: bytes
     filename: str = "a.pdf"
     mapping: str = "text"
+    callback_url: str = ""
+    priority: str = ""
 
     def chunks(self) -> Iterator[bytes]:
         yield self.body
@@ -61,6 +65,7 @@ class Converter:
     gateway: ScriptedGateway
     uploads: Storage
     results: Storage
+    webhooks: Webhooks | None = None
 
     def take(
         self,
@@ -69,8 +74,14 @@ class Converter:
         owner: str = "ada",
         mapping: str = "text",
         name: str = "a.pdf",
+        callback_url: str = "",
+        priority: str = "",
+        may_hurry: bool = False,
     ) -> Taken:
-        return self.conversions.take(Sent(body, filename=name, mapping=mapping), owner=owner)
+        sent = Sent(
+            body, filename=name, mapping=mapping, callback_url=callback_url, priority=priority
+        )
+        return self.conversions.take(sent, owner=owner, may_hurry=may_hurry)
 
     def run(self) -> None:
         run_inline(self.app)
@@ -83,6 +94,8 @@ def make_converter(
     *,
     max_bytes: int = 10_000,
     max_under_way: int = 100,
+    max_per_minute: int = 0,
+    callbacks: CallbackConfig | None = None,
 ) -> Iterator[Converter]:
     gateway = ScriptedGateway()
     pipeline = conversion_pipeline(
@@ -93,8 +106,19 @@ def make_converter(
         retry=QUICK,
         breaker=Breaker(consecutive=100),
     )
-    with Holdfast(url, pipelines=[pipeline], clock=ManualClock()) as app:
+    webhooks = None if callbacks is None else Webhooks(callbacks)
+    pipelines = [pipeline] if webhooks is None else [pipeline, webhooks.pipeline]
+    providers = [] if webhooks is None else [webhooks.provider]
+    with Holdfast(url, pipelines=pipelines, providers=providers, clock=ManualClock()) as app:
+        if webhooks is not None:
+            webhooks.bind(app)
         conversions = Conversions(
-            app, uploads=uploads, results=results, max_bytes=max_bytes, max_under_way=max_under_way
+            app,
+            uploads=uploads,
+            results=results,
+            max_bytes=max_bytes,
+            max_under_way=max_under_way,
+            max_per_minute=max_per_minute,
+            webhooks=webhooks,
         )
-        yield Converter(app, conversions, gateway, uploads, results)
+        yield Converter(app, conversions, gateway, uploads, results, webhooks)

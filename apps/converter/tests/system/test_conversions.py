@@ -9,11 +9,12 @@ from converter.codes import CODES
 from converter.conversions import upload_of
 from converter.limits import Quota
 from converter.payload import Upload
-from converter.pipeline import PIPELINE, result_name
+from converter.pipeline import PIPELINE
+from converter.presentation import result_name
 from converter.refusals import Expired, Forbidden, NotReady, NotTaken, QuotaReached
 from converter.storage.awaited import GATHERED_BYTES
 from converter.storage.errors import StorageFailed, StorageFull
-from holdfast import Holdfast, JobContext, JobState, Pipeline
+from holdfast import Holdfast, JobContext, JobState, Pipeline, Retention
 from holdfast.errors import UnknownJob, WrongState
 from holdfast.testing import ManualClock, drain
 
@@ -85,6 +86,15 @@ class TestTwins:
 
         assert len({failed.job.id, second.job.id, third.job.id}) == 3
         assert (second.created, third.created) == (True, True)
+
+    def test_a_file_whose_conversion_was_removed_is_converted_anew(self, converter):
+        first = converter.take()
+        converter.run()
+        converter.app.retention = Retention(complete=0)
+        assert converter.app.purge()["jobs"] == 1
+        again = converter.take()
+
+        assert (again.created, again.job.id != first.job.id) == (True, True)
 
     def test_the_file_of_a_twin_is_not_kept_twice(self, converter, tmp_path):
         converter.take()

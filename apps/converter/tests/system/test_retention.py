@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from converter.pipeline import result_name
+from converter.presentation import result_name
 from converter.refusals import Expired
 from converter.retention import MOST_AT_ONCE, job_retention, purge, retention_chore
 from converter.system import SYSTEM
@@ -28,7 +28,9 @@ def test_what_is_older_goes_and_what_is_younger_stays(converter, tmp_path):
     young = converter.take(owner="bob").job.id
     converter.run()
 
-    retention_chore([converter.uploads, converter.results], keep_days=DAYS)()
+    retention_chore(
+        converter.app, uploads=converter.uploads, results=converter.results, keep_days=DAYS
+    )()
 
     with pytest.raises(Expired):
         converter.conversions.result(old, owner="ada")

@@ -126,6 +126,8 @@ def _reviewed(url: str, config: CriticizerConfig, asked: Asked) -> tuple[JobView
     parts = parts_of(config)
     with Holdfast(url, pipelines=parts.pipelines, providers=parts.providers) as app:
         made = _asked(app, asked)
+        if made.job.removed_at is not None:
+            return made.job, {}
         if made.job.state not in _ENDED:
             _work(app, made)
         return app.job(made.job.id), app.results(made.job.id)
@@ -160,12 +162,18 @@ def _show(view: JobView, status: Status) -> None:
 
 def _tell(view: JobView, results: dict[str, Any], *, as_json: bool) -> int:
     reviewed = results.get(LLM_STAGE)
+    if view.removed_at is not None:
+        said = (
+            f"Version {view.job.version} of this review was made before, and its data was removed "
+            f"on {view.removed_at:%Y-%m-%d}; for another: --rerun --version {view.job.version + 1}"
+        )
+        Console(stderr=True).print(Text(said), soft_wrap=True)
     if as_json:
         print(json.dumps({"state": view.state.value, "error": view.error, "review": reviewed}))  # noqa: T201
     elif reviewed is not None:
         _print(Critique.model_validate(reviewed["critique"]), reviewer=reviewed["reviewer"])
     if view.state is not JobState.COMPLETE:
-        error = view.error or {}
+        error = view.error or {"error_class": view.state.value, "message": "nothing else is known"}
         said = f"The review failed: {error.get('error_class')}: {error.get('message')}"
         Console(stderr=True).print(Text(said, style="red"), soft_wrap=True)
         return FAILED

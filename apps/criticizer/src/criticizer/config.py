@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from criticizer.mail.open import MailConfig
 from criticizer.reviewers.open import ReviewerConfig
@@ -11,6 +12,8 @@ from criticizer.sources.open import SourceConfig
 from holdfast import Breaker, Retry
 from holdfast.presets import full_jitter, hold_queue
 from holdfast.variables import Variables
+
+SYSTEM_NAME: Final = "criticizer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +32,14 @@ class CriticizerConfig:
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> CriticizerConfig:
         """Return what the variables say, and the defaults for all that they leave out."""
-        given = Variables(environment)
+        given = Variables.of(environment, system=SYSTEM_NAME)
         usual = cls()
         return cls(
             source=SourceConfig.read(given),
             reviewer=ReviewerConfig.read(given),
             mail=MailConfig.read(given),
-            retry=full_jitter(given.given),
-            breaker=hold_queue(given.given),
+            retry=full_jitter(given),
+            breaker=hold_queue(given),
             fetch_timeout_s=given.seconds("FETCH_TIMEOUT_MS", usual.fetch_timeout_s),
             llm_timeout_s=given.seconds("LLM_TIMEOUT_MS", usual.llm_timeout_s),
         )

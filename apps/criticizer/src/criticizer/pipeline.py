@@ -22,6 +22,7 @@ from holdfast import Breaker, JobContext, Notify, Pipeline, Retry, Upstream
 
 REVIEW: Final = "review"
 REQUEST: Final = "review-request"
+SUBMIT_AT: Final = "POST /api/reviews"
 CHANGES: Final = "changes"
 LLM: Final = "llm"
 MAIL: Final = "mail"
@@ -46,7 +47,14 @@ class Terms:
 
 def review_pipeline(*, source: Source, reviewer: Reviewer, terms: Terms) -> Pipeline:
     """Return the pipeline of reviews; every stage has the whole budget of `terms.retry`."""
-    pipeline = Pipeline(REVIEW, payload=Review, retry=terms.retry)
+    pipeline = Pipeline(
+        REVIEW,
+        payload=Review,
+        retry=terms.retry,
+        retry_by="workflow",
+        submit_by="system",
+        submit_at=SUBMIT_AT,
+    )
     changes = Upstream(
         CHANGES,
         timeout=terms.fetch_timeout_s + _MARGIN_S,
@@ -106,8 +114,18 @@ def review_pipeline(*, source: Source, reviewer: Reviewer, terms: Terms) -> Pipe
 
 
 def request_pipeline() -> Pipeline:
-    """Return the pipeline of what was asked for: its jobs hold keys, and there is nothing to do."""
-    pipeline = Pipeline(REQUEST, payload=Asked)
+    """Return the pipeline of what was asked for: its jobs hold keys, and there is nothing to do.
+
+    With a key it is remembered for good which review it stands for; nobody's address is.
+    """
+    pipeline = Pipeline(
+        REQUEST,
+        payload=Asked,
+        retry_by="workflow",
+        submit_by="system",
+        submit_at=SUBMIT_AT,
+        remembers=["changelist_id", "review_version", "rerun"],
+    )
 
     @pipeline.stage
     def keep(_job: JobContext) -> None:

@@ -1,10 +1,10 @@
 """What people do with reviews: ask for one, and look how it stands.
 
-An idempotency key names one request for good, and a change and its version name one review. Both
-are kept by the engine's own keys: a request is a job of the pipeline `review-request` under the
-caller's key, and a review is a job of the pipeline `review` under the change's id, whose reruns
-are versions. So of any number of requests at once one makes the review, whichever way they are
-alike.
+An idempotency key names one request for good, `rerun` included, and a change and its version name
+one review. Both are kept by the engine's own keys, which outlive their jobs: a request is a job of
+the pipeline `review-request` under the caller's key, and a review is a job of the pipeline `review`
+under the change's id, whose reruns are versions. So of any number of requests at once one makes the
+review, whichever way they are alike.
 
 An `owner` of None is somebody who may see everybody's.
 """
@@ -12,7 +12,7 @@ An `owner` of None is somebody who may see everybody's.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Final, NamedTuple
 
 from criticizer.change import Change
@@ -23,8 +23,6 @@ from holdfast import DeliveryKey, DeliveryView, Holdfast, JobFilter, JobState, J
 from holdfast.errors import InvalidValue, VersionConflict
 
 MOST_VERSIONS: Final = 1_000
-_FIRST: Final = 1
-"""The version under which the request of a new key is kept; those of reruns lie above it."""
 
 
 class Made(NamedTuple):
@@ -40,90 +38,84 @@ class Reviews:
     """The reviews of one engine."""
 
     def __init__(self, app: Holdfast) -> None:
-        self._app = app
+        self.app = app
 
     def ask(self, asked: Asked, *, key: str, owner: str) -> Made:
         """Have a change reviewed, or find the review that the key or the version already names.
 
-        Raises `VersionRefused` for a version that there is already, or a higher one, unless that
-        is what was asked for before.
+        Raises `VersionRefused` for a version below one that there is, or above it without `rerun`.
         """
-        kept, found = self._kept(asked, key, owner), None
-        if kept is None:
+        request, found = self._request(key, owner), None
+        if request is None:
             found = self._of_owner(asked.changelist_id, owner)
             _refuse_unfit(asked, found)
-            kept = self._keep(asked, key, owner)
+            handle = self.app.submit(REQUEST, asked, key=key, key_alone=True, owner=owner)
+            request = handle.get()
+        if request.removed_at is not None:
+            return self._remembered(asked, request, owner)
+        kept = Asked(**request.payload)
         if found is None or kept.changelist_id != asked.changelist_id:
             found = self._of_owner(kept.changelist_id, owner)
         job, created = self._make(kept, owner, found)
-        mine, first = asdict(asked), asdict(kept)
-        return Made(job, created, tuple(name for name in mine if mine[name] != first[name]))
+        return Made(job, created, _differences(asked, kept))
 
     def versions(self, changelist_id: str, *, owner: str | None) -> list[JobView]:
-        """Return the reviews of a change, the highest version first; raises `ReviewMissing`."""
-        found = self._versions(changelist_id, owner)
+        """Return the reviews of a change, the highest version first; raises `ReviewMissing`.
+
+        Of those whose data was removed there is what their keys keep.
+        """
+        wanted = JobFilter(pipeline=REVIEW, key=changelist_id, owner=owner or None)
+        stored = self.app.jobs(wanted, limit=MOST_VERSIONS)
+        known = self._of_owner(changelist_id, owner or "")
+        removed = [view for view in known if view.removed_at is not None]
+        found = sorted([*stored, *removed], key=_version_of, reverse=True)
         if not found:
             raise ReviewMissing(changelist_id)
         return found
 
     def latest(self, *, owner: str | None, before: str | None, limit: int) -> list[JobView]:
         """Return reviews, newest first."""
-        return self._app.jobs(JobFilter(pipeline=REVIEW, owner=owner), before=before, limit=limit)
+        return self.app.jobs(JobFilter(pipeline=REVIEW, owner=owner), before=before, limit=limit)
 
     def results_of(self, views: Sequence[JobView]) -> dict[str, dict[str, Any]]:
         """Return, by job, what the stages that are done have returned."""
-        return self._app.results_of(views)
+        return self.app.results_of(views)
 
     def change(self, changelist_id: str, *, version: int | None, owner: str | None) -> Change:
         """Return the change that was reviewed; raises `ReviewMissing` while it is not fetched."""
         for view in self.versions(changelist_id, owner=owner):
-            if version in (None, view.job.version):
-                fetched = self._app.results(view.id).get(FETCH_STAGE)
+            if version in (None, view.job.version) and view.removed_at is None:
+                fetched = self.app.results(view.id).get(FETCH_STAGE)
                 if fetched is not None:
                     return Change.from_document(fetched)
         raise ReviewMissing(changelist_id)
 
     def told(self, views: Sequence[JobView]) -> dict[str, list[DeliveryView]]:
         """Return, by job, who is told of a review, in the order of its recipients."""
-        keys = {view.id: _deliveries_of(review_of(view)) for view in views}
-        found = self._app.deliveries.of_keys([key for each in keys.values() for key in each])
+        keys = {view.id: _deliveries_of(view) for view in views}
+        found = self.app.deliveries.of_keys([key for each in keys.values() for key in each])
         return {
             job_id: [found[key] for key in wanted if key in found]
             for job_id, wanted in keys.items()
         }
 
-    def _kept(self, asked: Asked, key: str, owner: str) -> Asked | None:
-        """Return the request that this one repeats, if there is one."""
-        found = self._app.jobs(
-            JobFilter(pipeline=REQUEST, key=key, owner=owner or None), limit=MOST_VERSIONS
-        )
-        kept = [Asked(**view.payload) for view in reversed(found) if view.job.owner == owner]
-        if not kept:
-            return None
-        if not asked.rerun or kept[0].changelist_id != asked.changelist_id:
-            return kept[0]
-        same = (each for each in kept if each.rerun and each.review_version == asked.review_version)
-        return next(same, None)
+    def _request(self, key: str, owner: str) -> JobView | None:
+        """Return the request that was made under a key, if there is one: the first counts."""
+        found = self.app.of_key(REQUEST, key, owner=owner)
+        return found[0] if found else None
 
-    def _keep(self, asked: Asked, key: str, owner: str) -> Asked:
-        """Keep the request under its key; of several at once the first counts for all."""
-        version = _FIRST + asked.review_version if asked.rerun else _FIRST
-        try:
-            handle = self._app.submit(
-                REQUEST,
-                asked,
-                key=key,
-                key_alone=True,
-                owner=owner,
-                version=version,
-                rerun=asked.rerun,
+    def _remembered(self, asked: Asked, request: JobView, owner: str) -> Made:
+        """Find the review of a request that was removed; none is made of it a second time."""
+        first = replace(asked, **(request.memo or {}))
+        job = self._version(first, owner)
+        if job is None:
+            raise VersionRefused(
+                "this key was used before, and nothing is left of what it stood for; use another",
+                requested=asked.review_version,
+                found=first.review_version,
+                job_id=request.id,
             )
-        except VersionConflict as conflict:
-            kept = self._kept(asked, key, owner)
-            if kept is None:
-                raise _refused(asked, conflict.found - _FIRST, conflict.job_id) from None
-            return kept
-        return Asked(**handle.get().payload)
+        return Made(job, created=False, differs=_differences(asked, first))
 
     def _make(self, asked: Asked, owner: str, found: list[JobView]) -> tuple[JobView, bool]:
         """Make the review of a request, or find the one that was made for it.
@@ -134,7 +126,7 @@ class Reviews:
         if of_version:
             return of_version[0], False
         try:
-            handle = self._app.submit(
+            handle = self.app.submit(
                 REVIEW,
                 asked.review,
                 key=asked.changelist_id,
@@ -144,9 +136,10 @@ class Reviews:
                 rerun=asked.rerun or _may_go_on(found),
             )
         except VersionConflict as conflict:
-            if conflict.found == asked.review_version:
-                return self._app.job(conflict.job_id), False
-            raise _refused(asked, conflict.found, conflict.job_id) from None
+            made = self._version(asked, owner)
+            if made is None:
+                raise _refused(asked, conflict.found, conflict.job_id) from None
+            return made, False
         except InvalidValue as error:
             if error.field != "version":
                 raise
@@ -155,15 +148,16 @@ class Reviews:
             raise
         return handle.get(), handle.created
 
-    def _of_owner(self, changelist_id: str, owner: str) -> list[JobView]:
-        """Return the versions of exactly this owner, who may be nobody."""
-        found = self._versions(changelist_id, owner)
-        return [view for view in found if view.job.owner == owner]
+    def _version(self, asked: Asked, owner: str) -> JobView | None:
+        """Return the review of this very version, if there is one by now."""
+        found = self._of_owner(asked.changelist_id, owner)
+        of_version = [view for view in found if view.job.version == asked.review_version]
+        return of_version[0] if of_version else None
 
-    def _versions(self, changelist_id: str, owner: str | None) -> list[JobView]:
-        wanted = JobFilter(pipeline=REVIEW, key=changelist_id, owner=owner or None)
-        found = self._app.jobs(wanted, limit=MOST_VERSIONS)
-        return sorted(found, key=lambda view: view.job.version, reverse=True)
+    def _of_owner(self, changelist_id: str, owner: str) -> list[JobView]:
+        """Return the versions of exactly this owner, who may be nobody, the highest first."""
+        found = self.app.of_key(REVIEW, changelist_id, owner=owner)
+        return sorted(found, key=_version_of, reverse=True)
 
 
 def review_of(view: JobView) -> Review:
@@ -171,22 +165,29 @@ def review_of(view: JobView) -> Review:
     return Review(**view.payload)
 
 
+def _differences(asked: Asked, first: Asked) -> tuple[str, ...]:
+    mine, kept = asdict(asked), asdict(first)
+    return tuple(name for name in mine if mine[name] != kept[name])
+
+
 def _refuse_unfit(asked: Asked, found: list[JobView]) -> None:
-    if not found:
+    """Raise unless the version is there, or is higher and may be made."""
+    if not found or any(view.job.version == asked.review_version for view in found):
         return
-    versions = {view.job.version for view in found}
     newest = found[0]
-    if asked.rerun:
-        fits = asked.review_version > newest.job.version
-    else:
-        fits = asked.review_version in versions or (
-            asked.review_version > newest.job.version and _may_go_on(found)
-        )
-    if not fits:
+    higher = asked.review_version > newest.job.version
+    if not higher or not (asked.rerun or _may_go_on(found)):
         raise _refused(asked, newest.job.version, newest.id)
 
 
-def _deliveries_of(review: Review) -> list[DeliveryKey]:
+def _version_of(view: JobView) -> int:
+    return view.job.version
+
+
+def _deliveries_of(view: JobView) -> list[DeliveryKey]:
+    if view.removed_at is not None:
+        return []
+    review = review_of(view)
     return [
         DeliveryKey(review.changelist_id, recipient, review.review_version)
         for recipient in review.recipients
@@ -206,5 +207,5 @@ def _refused(asked: Asked, found: int, job_id: str) -> VersionRefused:
             f"{requested} made and everybody told again"
         )
     else:
-        message = f"a rerun needs a version above {found}, and {requested} was asked for"
+        message = f"version {found} of this review is there, and {requested} is below it"
     return VersionRefused(message, requested=requested, found=found, job_id=job_id)

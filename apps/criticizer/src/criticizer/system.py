@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from criticizer import stand_in
-from criticizer.config import CriticizerConfig
+from criticizer.config import SYSTEM_NAME, CriticizerConfig
 from criticizer.mail.open import open_mail
 from criticizer.pipeline import MAIL, Terms, request_pipeline, review_pipeline
 from criticizer.reviewers.open import open_reviewer
@@ -67,9 +67,10 @@ def parts_of(config: CriticizerConfig) -> Parts:
 
 
 SYSTEM: Final = System(
-    name="criticizer",
+    name=SYSTEM_NAME,
     title="Criticizer",
     summary="Reviews a change and tells everyone once.",
     build=build,
+    read_settings=CriticizerConfig.from_environment,
     stand_ins=[StandIn(upstream=MAIL, variable="RESEND_API_URL", answer=stand_in.answer)],
 )

@@ -1,13 +1,21 @@
 """Reviews told by Postmark and by SMTP, judged by what those servers say they have taken."""
 
+import threading
 from collections import Counter
 from email.message import EmailMessage
 
 import pytest
 
 from tests.bridges import fake_postmark
-from tests.bridges.fake_mail_server import PASSWORD, USERNAME, MailLedger, mail_server
+from tests.bridges.fake_mail_server import (
+    PASSWORD,
+    USERNAME,
+    BreakingServer,
+    MailLedger,
+    mail_server,
+)
 from tests.classify.servers import LOOPBACK
+from tests.deployed.process import eventually
 
 ADA, BOB = "ada@example.org", "bob@example.org"
 
@@ -70,6 +78,48 @@ class TestPostmark:
             assert "Fine, but for a loop." in mail["TextBody"]
             assert "Fine, but for a loop." in mail["HtmlBody"]
 
+    def test_a_lost_answer_is_found_within_seconds_and_nothing_is_sent_again(
+        self, by_postmark, postmark
+    ):
+        api, ledger = postmark
+
+        def loses(connection):
+            api.fault = None
+            connection.reset()
+
+        api.fault, api.accepts_first = loses, True
+        review = by_postmark.reviewed(recipients=[ADA])
+
+        assert review["status"] == "succeeded"
+        assert review["deliveries"][0]["notification_id"] in ledger.sent
+        assert [mail["To"] for mail in ledger.sent.values()] == [ADA]
+
+    def test_killed_between_send_and_mark_its_mail_is_found_once_its_lease_is_over(
+        self, site_with, postmark
+    ):
+        api, ledger = postmark
+        site = site_with(
+            MAIL_PROVIDER="postmark",
+            POSTMARK_API_URL=api.url,
+            POSTMARK_SERVER_TOKEN=fake_postmark.KEY,
+            WORKER_LEASE_TTL_SEC="4",
+        )
+        killed = threading.Event()
+
+        def hangs(_connection):
+            api.fault = None
+            killed.wait(60)
+
+        api.fault, api.accepts_first = hangs, True
+        site.ask(recipients=[ADA])
+        eventually(lambda: len(ledger.sent), "the mail is taken")
+        site.restart()
+        review = site.ended()
+        killed.set()
+
+        assert review["status"] == "succeeded"
+        assert [mail["To"] for mail in ledger.sent.values()] == [ADA]
+
     def test_an_address_that_postmark_refuses_fails_alone(self, by_postmark, postmark):
         _, ledger = postmark
         review = by_postmark.reviewed(recipients=[fake_postmark.INACTIVE, ADA])
@@ -80,6 +130,26 @@ class TestPostmark:
 
 
 class TestSmtp:
+    def test_an_answer_that_is_lost_is_a_dead_letter_until_somebody_decides(self, site_with):
+        breaking = BreakingServer("body", lambda connection: connection.reset())
+        with breaking.serving() as server:
+            site = site_with(
+                MAIL_PROVIDER="smtp", SMTP_URL=f"smtp+plain://{LOOPBACK}:{server.port}"
+            )
+            failed = site.reviewed(recipients=[ADA])
+            refused = site.replay(failed)
+            (row,) = failed["deliveries"]
+            said = {"word": "sent", "reason": "in the log of the mail server"}
+            site.http.post(f"/api/deliveries/{row['delivery_id']}/resolve", json=said)
+            replayed = site.act(failed, "replay")
+
+            assert (failed["status"], row["status"]) == ("dead_lettered", "unknown")
+            assert site.letter(failed)["outcome_known"] is False
+            assert (refused.status_code, refused.json()["missing"]) == (409, "deliveries")
+            assert replayed.status_code == 200
+            assert site.ended()["status"] == "succeeded"
+            assert server.connections == 1
+
     def test_everyone_is_told_once_with_the_findings(self, by_smtp, smtp):
         ledger, _ = smtp
         review = by_smtp.reviewed(recipients=[ADA, BOB])

@@ -80,8 +80,9 @@ class TestTheFailureMatrix:
         self, site_with, caplog
     ):
         site = site_with()
-        site.reviewed(recipients=[ADA])
+        review = site.reviewed(recipients=[ADA])
         site.mail.forget()
+        site.mail.hold()
         parts = build(site.variables)
         with Holdfast(
             site.variables["DATABASE_URL"], pipelines=parts.pipelines, providers=parts.providers
@@ -93,8 +94,17 @@ class TestTheFailureMatrix:
             )
 
         assert len(told) == 1
-        eventually(lambda: site.mail.told()[ADA], "the mail is sent again")
+        back = site.review()
+        assert back["status"] in {"retryable_failed", "in_progress"}
+        assert back["deliveries"][0]["notified_at"] is None
+        site.mail.release()
+        assert site.ended()["status"] == "succeeded"
         assert site.mail.told() == {ADA: 1}
+        events = site.http.get(f"/api/jobs/{review['job_id']}/events").json()["items"]
+        assert [each["event"] for each in events][-2:] == [
+            "delivery_taken_back",
+            "delivery_sent_again",
+        ]
         assert "ordering_broken" in {each.__dict__.get("event") for each in caplog.records}
 
 
@@ -125,9 +135,23 @@ class TestRequests:
         assert rerun["review_version"] == 4
         assert site.mail.told() == {ADA: 2}
 
-        refused = site.ask(review_version=4, recipients=[ADA], rerun=True)
-        prior = site.ask(review_version=4, recipients=[ADA])
+        lower = site.ask(review_version=2, recipients=[ADA], rerun=True)
+        prior = [
+            site.ask(review_version=4, recipients=[ADA], rerun=again) for again in (False, True)
+        ]
 
-        assert (refused.status_code, prior.status_code) == (409, 200)
-        assert prior.json()["job_id"] == rerun["job_id"]
+        assert lower.status_code == 409
+        assert {(each.status_code, each.json()["job_id"]) for each in prior} == {
+            (200, rerun["job_id"])
+        }
         assert site.mail.told() == {ADA: 2}
+
+    def test_the_key_of_a_review_makes_no_rerun(self, site_with):
+        site = site_with()
+        first = site.reviewed(review_version=3, recipients=[ADA], idempotency_key="one")
+
+        again = site.ask(review_version=4, recipients=[ADA], idempotency_key="one", rerun=True)
+
+        assert (again.status_code, again.json()["job_id"]) == (200, first["job_id"])
+        assert again.json()["differs"] == ["review_version", "rerun"]
+        assert site.mail.told() == {ADA: 1}

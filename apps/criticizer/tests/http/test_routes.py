@@ -51,9 +51,7 @@ class TestAsking:
         assert prior.json()["status"] == "succeeded"
         assert prior.json()["critique"] == CRITIQUE.model_dump()
 
-    def test_a_rerun_is_201_above_the_version_that_is_there_and_409_otherwise(
-        self, visit, criticizer
-    ):
+    def test_a_rerun_is_201_above_what_is_there_200_at_it_and_409_below(self, visit, criticizer):
         visit().post("/api/reviews", json=BODY)
         criticizer.run()
 
@@ -61,14 +59,36 @@ class TestAsking:
             body = {**BODY, "review_version": version, "idempotency_key": key, "rerun": True}
             return visit().post("/api/reviews", json=body)
 
-        assert rerun(3, "k-3").status_code == 409
-        assert rerun(2, "k-2").status_code == 409
+        prior = rerun(3, "k-3")
+        assert (prior.status_code, prior.json()["status"]) == (200, "succeeded")
         assert rerun(4, "k-4").status_code == 201
-        refused = rerun(4, "k-5")
+        assert rerun(5, "k-4").json()["review_version"] == 4
+        refused = rerun(2, "k-2")
         assert refused.status_code == 409
         assert refused.headers["content-type"] == "application/problem+json"
         assert refused.json()["code"] == "version_conflict"
-        assert (refused.json()["requested"], refused.json()["found"]) == (4, 4)
+        assert (refused.json()["requested"], refused.json()["found"]) == (2, 4)
+
+    def test_what_is_known_of_a_review_is_answered_when_its_data_is_gone(self, visit, criticizer):
+        made = visit().post("/api/reviews", json=BODY).json()
+        criticizer.run()
+        criticizer.clock.advance(400 * 86_400)
+        criticizer.app.purge()
+
+        again = visit().post("/api/reviews", json=BODY)
+        shown = show(visit()).json()["versions"]
+
+        assert (again.status_code, "location" in again.headers) == (200, False)
+        known = again.json()
+        assert (known["job_id"], known["status"], known["review_version"]) == (
+            made["job_id"],
+            "succeeded",
+            3,
+        )
+        assert (known["replayed"], known["critique"], known["deliveries"]) == (True, None, [])
+        assert known["removed_at"] is not None
+        assert [each["job_id"] for each in shown] == [made["job_id"]]
+        assert visit().get("/api/review-diffs?changelist_id=owner/repo%2317").status_code == 404
 
     @pytest.mark.parametrize(
         ("changed", "pointer"),
@@ -141,6 +161,28 @@ class TestShowing:
         assert (failed["status"], failed["stage"]) == ("dead_lettered", "fetch")
         assert failed["error"]["error_class"] == "NOT_FOUND"
 
+    def test_a_mark_that_is_taken_back_takes_the_success_with_it(self, visit, criticizer):
+        made = visit().post("/api/reviews", json=BODY).json()
+        criticizer.run()
+        criticizer.forget_mail()
+        criticizer.clock.advance(3600)
+        assert len(criticizer.app.deliveries.reconcile(rate=1000).sent_again) == 2
+        back = show(visit()).json()["versions"][0]
+        criticizer.run()
+
+        assert back["status"] == "retryable_failed"
+        assert {each["status"] for each in back["deliveries"]} == {"pending"}
+        assert {each["error_class"] for each in back["deliveries"]} == {"EVIDENCE_MISSING"}
+        assert show(visit()).json()["versions"][0]["status"] == "succeeded"
+        events = visit().get(f"/api/jobs/{made['job_id']}/events").json()["items"]
+        assert [each["event"] for each in events][-4:] == [
+            "delivery_taken_back",
+            "delivery_taken_back",
+            "delivery_sent_again",
+            "delivery_sent_again",
+        ]
+        assert criticizer.told() == ["ada@example.org", "bob@example.org"]
+
     def test_the_diff_is_text_and_there_once_it_was_fetched(self, visit, criticizer):
         visit().post("/api/reviews", json=BODY)
         query = {"changelist_id": "owner/repo#17", "version": 3}
@@ -174,7 +216,8 @@ class TestShowing:
         asked = []
         reviews = Reviews(Heard(criticizer.app, asked))
 
-        page = documents_of(reviews.latest(owner=None, before=None, limit=20), reviews)
+        shown = criticizer.app.disclosure(end_user=False)
+        page = documents_of(reviews.latest(owner=None, before=None, limit=20), reviews, shown)
 
         assert [len(each.deliveries) for each in page] == [2, 2, 2, 2]
         assert asked == ["jobs", "results_of", "of_keys"]
@@ -187,6 +230,20 @@ class TestWhoMaySee:
         assert stranger.post("/api/reviews", json=BODY).status_code == 401
         assert stranger.get("/api/reviews").status_code == 401
         assert show(stranger).status_code == 401
+
+    def test_an_owner_reads_of_a_failure_its_class_and_nothing_behind_it(self, visit, criticizer):
+        criticizer.source.plays.extend([ChangeMissing("no /srv/repo on 10.9.8.7")] * 5)
+        _, secret = criticizer.app.tokens.create("ada", role="submitter", owner="ada", by="root")
+        ada = visit(secret)
+        ada.post("/api/reviews", json=BODY)
+        criticizer.run()
+
+        mine, known = show(ada), show(visit())
+
+        assert "/srv/repo" not in mine.text
+        error = mine.json()["versions"][0]["error"]
+        assert error["error_class"] == known.json()["versions"][0]["error"]["error_class"]
+        assert "/srv/repo" in known.json()["versions"][0]["error"]["message"]
 
     def test_an_owner_sees_their_own_reviews_alone(self, visit, criticizer):
         def token(owner):
@@ -228,3 +285,29 @@ class TestWhoMaySee:
         shown = [visit().get(path).text for path in paths] + [show(visit()).text]
 
         assert not any("ada@example.org" in text or "bob@example.org" in text for text in shown)
+
+
+class TestWhatServesEveryPipelineAlike:
+    def test_makes_no_review(self, visit, criticizer):
+        for pipeline in ("review", "review-request"):
+            answer = visit().post("/api/jobs", json={"pipeline": pipeline, "payload": BODY})
+            assert (answer.status_code, answer.json()["code"]) == (403, "pipeline_closed")
+            assert "POST /api/reviews" in answer.json()["detail"]
+        assert criticizer.app.jobs() == []
+
+    def test_sends_no_review_back_whoever_asks(self, visit, criticizer):
+        _, token = criticizer.app.tokens.create("ada", role="submitter", owner="ada", by="root")
+        criticizer.source.plays.append(ChangeMissing("there is no such change"))
+        job_id = visit(token).post("/api/reviews", json=BODY).json()["job_id"]
+        criticizer.run()
+        asked = {"filter": {"pipeline": "review"}, "reason": "again"}
+
+        answers = [
+            visit(token).post(f"/api/jobs/{job_id}/retry"),
+            visit().post(f"/api/jobs/{job_id}/retry"),
+            visit().post("/api/jobs/retry", json=asked),
+        ]
+
+        told = [(each.status_code, each.json()["code"]) for each in answers]
+        assert told == [(409, "retry_not_allowed")] * 3
+        assert criticizer.app.job(job_id).state == "failed"

@@ -49,5 +49,5 @@ def test_what_smtp_may_have_taken_is_sent_once_and_left_to_a_person(reviewed):
         job, told = reviewed(Smtp(LOOPBACK, served.port, security="none", retry=QUICK))
 
     assert told.state is DeliveryState.UNKNOWN
-    assert job.state is JobState.WAITING
+    assert job.state is JobState.FAILED
     assert sum(line.lower().startswith(b"to:") for line in server.messages) == 1

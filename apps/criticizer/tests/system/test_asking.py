@@ -11,6 +11,8 @@ from criticizer.reviews import Reviews
 from holdfast import JobFilter, JobState
 from holdfast.errors import HoldfastError
 
+DAY = 86_400
+
 
 class TestKeys:
     def test_a_new_key_makes_a_review_and_a_known_one_finds_it(self, criticizer):
@@ -86,34 +88,41 @@ class TestVersions:
         assert second.job.rerun_of == first.id
         assert criticizer.told() == ["ada@example.org"] * 2 + ["bob@example.org"] * 2
 
-    def test_the_same_key_may_ask_for_a_rerun_and_may_repeat_that(self, criticizer):
+    def test_a_known_key_makes_no_rerun_and_names_its_own_review(self, criticizer):
         first = criticizer.reviewed()
         rerun = criticizer.ask(review_version=4, rerun=True)
-        again = criticizer.ask(review_version=4, rerun=True)
+        criticizer.run()
 
-        assert rerun.created
-        assert rerun.job.id != first.id
-        assert (again.created, again.job.id) == (False, rerun.job.id)
+        assert (rerun.created, rerun.job.id) == (False, first.id)
+        assert rerun.differs == ("review_version", "rerun")
+        assert criticizer.app.count(JobFilter(pipeline="review")) == 1
+        assert len(criticizer.mail.sent()) == 2
 
-    def test_an_old_rerun_that_is_repeated_finds_its_own_review(self, criticizer):
+    def test_a_rerun_under_a_key_of_its_own_is_found_again_by_it(self, criticizer):
         criticizer.reviewed()
-        fourth = criticizer.reviewed(review_version=4, rerun=True)
-        criticizer.reviewed(review_version=5, rerun=True)
+        fourth = criticizer.reviewed("k-4", review_version=4, rerun=True)
+        criticizer.reviewed("k-5", review_version=5, rerun=True)
 
-        assert criticizer.ask(review_version=4, rerun=True).job.id == fourth.id
+        again = criticizer.ask("k-4", review_version=4, rerun=True)
+        assert (again.created, again.job.id, again.differs) == (False, fourth.id, ())
 
-    @pytest.mark.parametrize("version", [2, 3])
-    @pytest.mark.parametrize("key", ["k-1", "k-2"])
-    def test_a_rerun_with_a_lower_or_equal_version_is_refused_and_tells_nobody(
-        self, criticizer, key, version
-    ):
+    def test_a_rerun_of_a_version_that_succeeded_returns_its_success(self, criticizer):
+        done = criticizer.reviewed()
+        again = criticizer.ask("k-2", review_version=3, rerun=True)
+        criticizer.run()
+
+        assert (again.created, again.job.id) == (False, done.id)
+        assert again.job.state is JobState.COMPLETE
+        assert len(criticizer.mail.sent()) == 2
+
+    def test_a_rerun_with_a_lower_version_is_refused_and_tells_nobody(self, criticizer):
         first = criticizer.reviewed()
 
         with pytest.raises(VersionRefused) as refused:
-            criticizer.ask(key, review_version=version, rerun=True)
+            criticizer.ask("k-2", review_version=2, rerun=True)
 
         criticizer.run()
-        assert (refused.value.requested, refused.value.found) == (version, 3)
+        assert (refused.value.requested, refused.value.found) == (2, 3)
         assert refused.value.job_id == first.id
         assert len(criticizer.mail.sent()) == 2
 
@@ -159,6 +168,78 @@ class TestVersions:
         assert len(criticizer.mail.sent()) == 4
 
 
+class TestAfterTheDataIsGone:
+    """Keys and versions decide for good, however long ago the jobs were removed."""
+
+    @pytest.fixture
+    def done(self, criticizer):
+        done = criticizer.reviewed()
+        criticizer.clock.advance(400 * DAY)
+        assert criticizer.app.purge()["jobs"] == 2
+        return done
+
+    def test_the_same_key_names_the_review_that_it_made(self, criticizer, done):
+        again = criticizer.ask()
+        criticizer.run()
+
+        assert (again.created, again.job.id, again.differs) == (False, done.id, ())
+        assert (again.job.state, again.job.job.version) == (JobState.COMPLETE, 3)
+        assert again.job.removed_at is not None
+        assert criticizer.app.count(JobFilter()) == 0
+        assert criticizer.source.calls == ["cl-17"]
+
+    def test_the_same_key_with_other_words_names_it_as_well(self, criticizer, done):
+        again = criticizer.ask(changelist_id="cl-18", review_version=9, rerun=True)
+
+        assert (again.created, again.job.id) == (False, done.id)
+        assert again.differs == ("changelist_id", "review_version", "rerun")
+        assert criticizer.app.count(JobFilter()) == 0
+
+    def test_another_key_for_the_same_version_finds_its_success(self, criticizer, done):
+        for rerun in (False, True):
+            again = criticizer.ask(f"k-{rerun}", rerun=rerun)
+            assert (again.created, again.job.id) == (False, done.id)
+        criticizer.run()
+
+        assert criticizer.app.count(JobFilter(pipeline="review")) == 0
+        assert len(criticizer.mail.sent()) == 2
+
+    @pytest.mark.parametrize("rerun", [False, True])
+    def test_a_lower_version_is_refused(self, criticizer, done, rerun):
+        with pytest.raises(VersionRefused) as refused:
+            criticizer.ask("k-2", review_version=2, rerun=rerun)
+
+        assert (refused.value.found, refused.value.job_id) == (3, done.id)
+        assert criticizer.app.count(JobFilter()) == 0
+
+    def test_a_higher_version_is_a_rerun(self, criticizer, done):
+        with pytest.raises(VersionRefused, match="rerun: true"):
+            criticizer.ask("k-2", review_version=4)
+        rerun = criticizer.reviewed("k-2", review_version=4, rerun=True)
+
+        assert rerun.state is JobState.COMPLETE
+        assert len(criticizer.mail.sent()) == 4
+
+    def test_nobody_s_address_is_kept_with_a_key(self, criticizer, done):
+        (request,) = criticizer.app.of_key("review-request", "k-1")
+
+        assert request.memo == {"changelist_id": "cl-17", "review_version": 3, "rerun": False}
+
+    def test_a_key_of_which_nothing_is_left_makes_no_review(self, criticizer):
+        criticizer.app.submit(
+            "review-request",
+            {"changelist_id": "cl-9", "review_version": 2, "recipients": ["ada@example.org"]},
+            key="k-9",
+        )
+        criticizer.run()
+        criticizer.clock.advance(400 * DAY)
+        criticizer.app.purge()
+
+        with pytest.raises(VersionRefused, match="used before"):
+            criticizer.ask("k-9", changelist_id="cl-10")
+        assert criticizer.app.count(JobFilter()) == 0
+
+
 @pytest.mark.parametrize("asked", [{}, {"review_version": 4, "rerun": True}])
 def test_the_versions_of_a_change_are_read_once_for_a_new_request(criticizer, asked):
     criticizer.reviewed()
@@ -171,7 +252,7 @@ def test_the_versions_of_a_change_are_read_once_for_a_new_request(criticizer, as
 
     assert made.created is bool(asked)
     # Whether the key is known, and which versions there are.
-    assert heard.count("jobs") == 2
+    assert heard.count("of_key") == 2
 
 
 def test_what_cannot_be_kept_is_refused_and_makes_nothing(criticizer):

@@ -1,5 +1,9 @@
 """What an operator sets, and what is refused by the name of the variable."""
 
+import re
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
 
 from criticizer.config import CriticizerConfig
@@ -7,6 +11,7 @@ from criticizer.mail.open import open_mail
 from holdfast import Retry, Upstream
 from holdfast.errors import InvalidSetting
 from holdfast.presets import FULL_JITTER, HOLD_QUEUE
+from holdfast.variables import Variables
 
 
 def test_without_variables_the_repository_here_is_read_by_rules_and_mail_goes_to_a_file():
@@ -47,6 +52,31 @@ def test_every_knob_turns():
     assert (config.fetch_timeout_s, config.llm_timeout_s) == (1.5, 2.5)
     assert (config.retry.attempts, config.retry.base, config.breaker.over_calls) == (2, 0.01, 7)
     assert "secret-token" not in repr(config)
+
+
+def read_names() -> list[str]:
+    given = Variables({}, system="criticizer")
+    CriticizerConfig.from_environment(given)
+    return sorted(given.readings)
+
+
+def test_every_variable_is_described_and_no_other():
+    text = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    rows = re.findall(r"^\| (`[A-Z].*?) \|", text.partition("\n## Settings")[2], re.MULTILINE)
+
+    assert {name for row in rows for name in re.findall(r"`(\w+)`", row)} == set(read_names())
+
+
+@pytest.mark.parametrize("name", read_names())
+def test_the_systems_name_before_a_variable_sets_it_for_the_criticizer_and_wins(name):
+    usual = Variables({}, system="criticizer")
+    CriticizerConfig.from_environment(usual)
+    own = f"CRITICIZER_{name}"
+    given = Variables({own: usual.readings[name].default or "0"}, system="criticizer")
+    with suppress(InvalidSetting):
+        CriticizerConfig.from_environment(given)
+
+    assert given.readings[name].variable == own
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,10 @@ class TestReplay:
         criticizer.reviewer.plays += [Refused("policy")]
         failed = criticizer.reviewed()
 
-        criticizer.app.retry(failed.id, by="ada")
+        dead = criticizer.app.dead
+        dead.triage(failed.id, cause="data", by="ada")
+        dead.remediate(failed.id, evidence="the policy allows it now", by="ada")
+        dead.replay(failed.id, by="ada")
         criticizer.run()
 
         assert criticizer.app.job(failed.id).state is JobState.COMPLETE

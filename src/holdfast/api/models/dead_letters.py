@@ -7,12 +7,14 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from holdfast.api.models.acting import Action, Request
+from holdfast.api.models.deliveries import Delivery
 from holdfast.api.models.moment import Moment
 from holdfast.api.models.texts import Text
 from holdfast.core.dead_letter import Cause, LetterState, Standing
 from holdfast.core.failure import Category, Severity
 from holdfast.core.instant import to_rfc3339
 from holdfast.core.job import JobState
+from holdfast.disclosure import Disclosure
 from holdfast.store.letters import LetterGroup
 
 
@@ -56,7 +58,12 @@ class DeadLetter(BaseModel):
     stage: str
     queue: str
     owner: str
+    error_code: str
+    """The public code of the failure, or its error class where the pipeline has no codes."""
+    error_message: str | None
+    """The same in one line."""
     error_class: str
+    """End users get the public code here too, and its line in `message`."""
     previous_class: str | None
     category: Category
     severity: Severity
@@ -112,6 +119,8 @@ class DeadLetterReport(DeadLetter):
     """What was done about it, newest first."""
     history: list[LetterHistoryLine]
     """What happened to its job, oldest first."""
+    deliveries: list[Delivery]
+    """The deliveries of the failed stage as they stand now, oldest first."""
 
 
 class DeadLetterPage(BaseModel):
@@ -125,6 +134,7 @@ class DeadLetterGroup(BaseModel):
     """Letters that wait for a person and have the same cause."""
 
     fingerprint: str
+    error_code: str
     error_class: str
     stage: str
     pipelines: list[str]
@@ -138,11 +148,12 @@ class DeadLetterGroup(BaseModel):
     """What that letter says."""
 
     @classmethod
-    def of(cls, group: LetterGroup) -> DeadLetterGroup:
+    def of(cls, group: LetterGroup, shown: Disclosure) -> DeadLetterGroup:
         """Return a group as it is told."""
         return cls(
             **{
-                **group._asdict(),
+                **shown.group(group)._asdict(),
+                "error_code": shown.group_error(group).error_code,
                 "pipelines": list(group.pipelines),
                 "first_failure_at": to_rfc3339(group.first_failure_at),
                 "last_failure_at": to_rfc3339(group.last_failure_at),

@@ -8,6 +8,7 @@ from holdfast.api.models.acting import Action, Reasoned
 from holdfast.api.models.moment import Moment
 from holdfast.core.delivery import DeliveryState
 from holdfast.core.delivery_event import Word
+from holdfast.core.delivery_log import Outcome
 
 
 class Delivery(BaseModel):
@@ -37,10 +38,28 @@ class Delivery(BaseModel):
     error: str | None
 
 
-class DeliveryReport(Delivery):
-    """A delivery and what was done about it, the latest first."""
+class DeliveryLogLine(BaseModel):
+    """What came of one send or one lookup."""
 
+    at: Moment
+    attempt: int
+    """Which send it is about."""
+    outcome: Outcome
+    error_class: str | None
+    http_status: int | None
+    notification_id: str | None
+    """The provider's id, where it gave one."""
+    worker: str | None
+    message: str | None
+
+
+class DeliveryReport(Delivery):
+    """A delivery, and all that happened to it."""
+
+    log: list[DeliveryLogLine]
+    """What came of its sends and lookups, the oldest first."""
     actions: list[Action]
+    """What was done about it, the latest first."""
 
 
 class DeliveryPage(BaseModel):

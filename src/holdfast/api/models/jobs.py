@@ -11,8 +11,8 @@ from holdfast.api.models.moment import Moment, When, instant, told
 from holdfast.api.models.texts import Plain, Text
 from holdfast.api.models.whole import WHOLE
 from holdfast.api.paging import PageQuery
-from holdfast.classify import PublicCodes
 from holdfast.core.job import DEFAULT_PRIORITY, PRIORITIES, JobState
+from holdfast.disclosure import Disclosure
 from holdfast.secrecy import redacted, redacted_value
 from holdfast.store.contract import JobFilter
 from holdfast.submission import MAX_VERSION
@@ -67,13 +67,19 @@ class JobSubmission(Request):
 
 
 class JobSummary(Document):
-    """A job as lists show it: everything but its documents."""
+    """A job as lists show it: everything but its documents.
+
+    What its pipeline adds of its own stands beside these fields.
+    """
+
+    model_config = ConfigDict(extra="allow")
 
     id: str
     pipeline: str
     state: JobState
     label: str
-    """The state, or what time has made of it: due, scheduled, retrying, overdue."""
+    """The state, or what time has made of it: due, scheduled, retrying, overdue; held where its
+    upstream lets none pass."""
     stage: str
     attempt: int
     queue: str
@@ -83,6 +89,8 @@ class JobSummary(Document):
     version: int
     rerun_of: str | None
     created_at: Moment
+    queued_at: Moment
+    """When it was submitted, or last sent back by hand."""
     run_at: Moment | None
     """When it is due; null unless it is queued."""
     deadline_at: Moment | None
@@ -91,19 +99,38 @@ class JobSummary(Document):
     finished_at: Moment | None
     updated_at: Moment
     holder: str | None
-    """The worker that runs it."""
+    """The worker that runs it; end users get a name that gives no machine away."""
     lease_until: Moment | None
     snoozes: int
     interruptions: int
     retries: int
     revision: int
+    error_code: str | None
+    """The public code of the failure, or its error class where the pipeline has no codes."""
+    error_message: str | None
+    """The same in one line; null to operators of a pipeline without public codes."""
     error_class: str | None
-    """Of a job that failed."""
+    """Of a job that failed; end users get the public code here too."""
+    removed_at: Moment | None
+    """When the job was removed, where its key alone is known; else null."""
 
     @classmethod
-    def of(cls, view: JobView) -> JobSummary:
+    def of(cls, view: JobView, shown: Disclosure) -> JobSummary:
         """Return a job as lists show it."""
-        return cls(**_summary(view))
+        return cls(**shown.own_fields(view) | _summary(view, shown))
+
+
+class WaitingDocument(Document):
+    """Why a job waits."""
+
+    reason: str
+    """answer, scheduled, retry, queue_paused, upstream, no_worker, no_handler, workers_busy or
+    worker."""
+    sentence: str
+    until: Moment | None
+    """When that ends by itself, as far as is known."""
+    remedy: str | None
+    """What can be done about it; null where there is nothing to do."""
 
 
 class JobDocument(JobSummary):
@@ -115,32 +142,29 @@ class JobDocument(JobSummary):
     result: Any
     """What the last stage returned; null unless the job is complete."""
     error: dict[str, Any] | None
-    """Why the job failed; null unless it did."""
-    error_code: str | None
-    """What users are told of the failure, where the job's pipeline has public codes."""
-    error_message: str | None
-    """The same in one line."""
+    """Why the job failed, null unless it did; end users get the public code and its line."""
     late_result: Any
     """What came after the deadline; it changes nothing."""
+    waiting: WaitingDocument | None = None
+    """Why it waits, for those who see every owner's jobs; null where it does not."""
 
     @classmethod
-    def of(cls, view: JobView, codes: PublicCodes | None = None) -> JobDocument:
-        """Return a job with its documents; `codes` are the public ones of its pipeline."""
-        public = None if codes is None or view.error is None else codes.of(view.error)
-        return cls(
-            **_summary(view),
-            plan=view.job.plan,
-            trace=None if view.job.trace is None else redacted(view.job.trace),
-            payload=redacted_value(view.payload),
-            result=redacted_value(view.result),
-            error=redacted_value(view.error),
-            error_code=None if public is None else public.code,
-            error_message=None if public is None else public.message,
-            late_result=redacted_value(view.late_result),
-        )
+    def of(cls, view: JobView, shown: Disclosure) -> JobDocument:
+        """Return a job with its documents."""
+        seen = shown.job(view)
+        documents = {
+            "plan": seen.job.plan,
+            "trace": None if seen.job.trace is None else redacted(seen.job.trace),
+            "payload": redacted_value(seen.payload),
+            "result": redacted_value(seen.result),
+            "error": redacted_value(seen.error),
+            "late_result": redacted_value(seen.late_result),
+        }
+        return cls(**shown.own_fields(view) | _summary(view, shown) | documents)
 
 
-def _summary(view: JobView) -> dict[str, Any]:
+def _summary(view: JobView, shown: Disclosure) -> dict[str, Any]:
+    public, view = shown.public_error(view), shown.job(view)
     job = view.job
     error = view.error
     return {
@@ -157,6 +181,7 @@ def _summary(view: JobView) -> dict[str, Any]:
         "version": job.version,
         "rerun_of": job.rerun_of,
         "created_at": told(job.created_at),
+        "queued_at": told(job.created_at if view.sent_back_at is None else view.sent_back_at),
         "run_at": told(job.run_at) if job.state is JobState.QUEUED else None,
         "deadline_at": told(job.deadline_at),
         "started_at": told(job.started_at),
@@ -169,7 +194,10 @@ def _summary(view: JobView) -> dict[str, Any]:
         "interruptions": job.interruptions,
         "retries": job.retries,
         "revision": job.revision,
+        "error_code": None if public is None else public.error_code,
+        "error_message": None if public is None else public.error_message,
         "error_class": None if error is None else error.get("error_class"),
+        "removed_at": told(view.gone_at),
     }
 
 
@@ -213,6 +241,7 @@ class JobAttempt(Document):
     """null while it runs."""
     duration_ms: float | None
     outcome: str
+    error_code: str | None
     error_class: str | None
     http_status: int | None
 
@@ -306,5 +335,8 @@ class BulkOutcome(Document):
     at_least: bool
     """There are more than `matched`; counting stopped there."""
     changed: int
+    refused: dict[str, int]
+    """How many were left alone because their pipeline says so, by the reason; none are counted
+    with `dry_run`."""
     next_cursor: str | None
     """Where to go on; null once all are done."""

@@ -32,6 +32,8 @@ class Upstream(BaseModel):
     successes: int
     recently_fine: int
     recently_failed: int
+    open_seconds: float
+    """For how long its breaker was open in all."""
 
 
 class Upstreams(BaseModel):

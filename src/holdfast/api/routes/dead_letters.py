@@ -8,7 +8,7 @@ from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.api.access import Operator, Reader, guarded_router
+from holdfast.api.access import Operator, Reader, guarded_router, shown_to
 from holdfast.api.models.dead_letters import (
     DeadLetter,
     DeadLetterGroup,
@@ -51,7 +51,9 @@ def list_dead_letters(
     )
     page, cursor = cut(found, limit=query.limit, kind=KIND, position=lambda view: view.id)
     link_next(request, response, cursor)
-    return {"items": [view.to_document() for view in page], "next_cursor": cursor}
+    shown = shown_to(who, engine)
+    items = [shown.letter(view).to_document() for view in page]
+    return {"items": items, "next_cursor": cursor}
 
 
 @ROUTER.get("/groups")
@@ -62,13 +64,15 @@ def list_dead_letter_groups(
 ) -> DeadLetterGroups:
     """List the causes for which letters wait for a person, the one with most letters first."""
     groups = engine.dead.groups(limit=limit, owner=who.owner)
-    return DeadLetterGroups(items=[DeadLetterGroup.of(group) for group in groups])
+    shown = shown_to(who, engine)
+    return DeadLetterGroups(items=[DeadLetterGroup.of(group, shown) for group in groups])
 
 
 @ROUTER.get("/{letter_id}", response_model=DeadLetterReport)
 def get_dead_letter(letter_id: LetterId, who: Reader, engine: Engine) -> dict[str, object]:
     """Tell all that is known of a dead letter, its job's history and the record included."""
-    return engine.dead.show(letter_id, owner=who.owner).to_document()
+    report = engine.dead.show(letter_id, owner=who.owner)
+    return shown_to(who, engine).letter_report(report).to_document()
 
 
 @ROUTER.post("/{letter_id}/triage", response_model=DeadLetter)

@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.api.access import Operator, Reader, guarded_router
+from holdfast.api.access import Operator, Reader, guarded_router, shown_to
 from holdfast.api.models.acting import Action
 from holdfast.api.models.deliveries import (
     Delivery,
@@ -77,15 +77,19 @@ def list_deliveries(
     )
     page, cursor = cut(found, limit=query.limit, kind=KIND, position=lambda view: view.id)
     link_next(request, response, cursor)
-    return {"items": [view.to_document() for view in page], "next_cursor": cursor}
+    shown = shown_to(who, engine)
+    items = [shown.delivery(view).to_document() for view in page]
+    return {"items": items, "next_cursor": cursor}
 
 
 @ROUTER.get("/{delivery_id}", response_model=DeliveryReport)
 def get_delivery(delivery_id: DeliveryId, who: Reader, engine: Engine) -> dict[str, object]:
-    """Tell how far a recipient has been told, and what was done about it."""
-    report = engine.deliveries.show(delivery_id, owner=who.owner)
+    """Return a delivery, what came of its sends and lookups, and what was done about it."""
+    report = shown_to(who, engine).delivery_report(
+        engine.deliveries.show(delivery_id, owner=who.owner)
+    )
     actions = [Action.of(entry) for entry in report.actions]
-    return {**report.view.to_document(), "actions": actions}
+    return {**report.to_document(), "actions": actions}
 
 
 @ROUTER.post("/{delivery_id}/resolve", response_model=Delivery)

@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.api.access import Reader, ReaderOfAll, guarded_router
+from holdfast.api.access import Reader, ReaderOfAll, guarded_router, shown_to
 from holdfast.api.csv_text import MEDIA_TYPE, csv_of
 from holdfast.api.models.audit import AuditLine
 from holdfast.api.models.jobs import JobQuery, JobSummary
@@ -47,6 +47,7 @@ _OF_JOBS: Final = [
     "started_at",
     "finished_at",
     "retries",
+    "error_code",
     "error_class",
 ]
 _OF_LETTERS: Final = [
@@ -58,6 +59,7 @@ _OF_LETTERS: Final = [
     "stage",
     "queue",
     "owner",
+    "error_code",
     "error_class",
     "category",
     "severity",
@@ -130,7 +132,8 @@ def export_jobs(
     before = id_position(kind, query.cursor)
     found = engine.jobs(jobs.scoped(query.filter(), who), before=before, limit=query.limit + 1)
     page, cursor = cut(found, limit=query.limit, kind=kind, position=lambda view: view.id)
-    rows = [JobSummary.of(view).model_dump() for view in page]
+    shown = shown_to(who, engine)
+    rows = [JobSummary.of(view, shown).model_dump() for view in page]
     return _table(request, "jobs", csv_of(_OF_JOBS, rows), cursor)
 
 
@@ -147,7 +150,8 @@ def export_dead_letters(
         owner=owner_for(who, query.owner),
     )
     page, cursor = cut(found, limit=query.limit, kind=kind, position=lambda view: view.id)
-    rows = [view.to_document() for view in page]
+    shown = shown_to(who, engine)
+    rows = [shown.letter(view).to_document() for view in page]
     return _table(request, "dead-letters", csv_of(_OF_LETTERS, rows), cursor)
 
 
@@ -164,7 +168,8 @@ def export_deliveries(
         owner=who.owner,
     )
     page, cursor = cut(found, limit=query.limit, kind=kind, position=lambda view: view.id)
-    rows = [view.to_document() for view in page]
+    shown = shown_to(who, engine)
+    rows = [shown.delivery(view).to_document() for view in page]
     return _table(request, "deliveries", csv_of(_OF_DELIVERIES, rows), cursor)
 
 

@@ -12,6 +12,7 @@ from holdfast.api.problems import Flaw, Problem
 from holdfast.api.routes.jobs import scoped
 from holdfast.api.serving import Engine
 from holdfast.bulk import Chunk
+from holdfast.core.access import RetryBy
 from holdfast.core.job import ACTIVE, JobState
 from holdfast.engine import Holdfast
 from holdfast.errors import UnknownJob
@@ -53,6 +54,8 @@ def retry_jobs(body: BulkRetry, who: Operator, engine: Engine) -> BulkOutcome:
         )
 
     matching = scoped(_checked(body, "retry", (JobState.FAILED,)), who)
+    if matching.pipeline is not None:
+        engine.access.check_retry(matching.pipeline, RetryBy.OPERATOR)
     return _done(engine, body, matching, action="retry", part=part)
 
 
@@ -87,6 +90,7 @@ def _done(
             matched=count,
             at_least=count == MOST_COUNTED,
             changed=0,
+            refused={},
             next_cursor=None,
         )
     try:
@@ -101,5 +105,6 @@ def _done(
         matched=chunk.matched,
         at_least=cursor is not None,
         changed=chunk.changed,
+        refused=dict(chunk.refused),
         next_cursor=cursor,
     )

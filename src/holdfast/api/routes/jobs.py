@@ -15,6 +15,7 @@ from holdfast.api.access import (
     ReaderOrWalkIn,
     Submitter,
     guarded_router,
+    shown_to,
 )
 from holdfast.api.models.acting import Reasoned
 from holdfast.api.models.jobs import (
@@ -29,13 +30,14 @@ from holdfast.api.models.jobs import (
     JobSubmission,
     JobSummary,
     RetryRequest,
+    WaitingDocument,
 )
 from holdfast.api.owners import owner_for
 from holdfast.api.paging import bad_cursor, cursor_of, link_next, text_position
 from holdfast.api.principal import Principal
-from holdfast.api.problems import Kind, Problem
-from holdfast.api.serving import Engine, serving_of
+from holdfast.api.serving import Engine
 from holdfast.core.job import DEFAULT_OWNER
+from holdfast.core.role import Role
 from holdfast.engine import Holdfast
 from holdfast.errors import UnknownJob
 from holdfast.secrecy import redacted_value
@@ -86,11 +88,11 @@ def submit_job(
     engine: Engine,
     key: Key = None,
 ) -> JobDocument:
-    """Make a job, or find the one that the key already names."""
+    """Make a job, or find the one that the key already names, also one that was removed."""
     handle = engine.submit(
-        body.pipeline,
+        engine.access.open_pipeline(body.pipeline),
         body.payload,
-        key=_plain_key(key),
+        key=plain_key(key),
         key_alone=body.key_alone,
         owner=owner_for(who, body.owner) or DEFAULT_OWNER,
         version=body.version,
@@ -102,11 +104,13 @@ def submit_job(
         deadline=body.deadline_at if body.deadline is None else body.deadline,
         trace=tracing.received(request.headers),
     )
-    response.headers["Location"] = f"{request.scope.get('root_path', '')}/api/jobs/{handle.id}"
+    view = handle.get()
+    if view.removed_at is None:
+        response.headers["Location"] = f"{request.scope.get('root_path', '')}/api/jobs/{handle.id}"
     if not handle.created:
         response.status_code = 200
         response.headers[REPLAYED] = "true"
-    return _document(handle.get(), engine)
+    return _document(view, engine, who)
 
 
 @ROUTER.get("")
@@ -124,26 +128,34 @@ def list_jobs(
     )
     cursor = cursor_of(CURSOR, page[-1].id) if len(page) == wanted.limit else None
     link_next(request, response, cursor)
-    return JobPage(items=[JobSummary.of(view) for view in page], next_cursor=cursor)
+    shown = shown_to(who, engine)
+    items = [JobSummary.of(view, shown) for view in engine.labelled(page)]
+    return JobPage(items=items, next_cursor=cursor)
 
 
 @ROUTER.get("/{job_id}")
 def get_job(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobDocument:
     """Read a job with its payload, and its result or its error."""
-    return _document(engine.job(job_id, owner=who.owner), engine)
+    (view,) = engine.labelled([engine.job(job_id, owner=who.owner)])
+    document = _document(view, engine, who)
+    # Queues, upstreams and workers are no business of those whose jobs they carry.
+    waiting = engine.waits.of(view, recent=True) if who.owner is None else []
+    if waiting:
+        document.waiting = WaitingDocument(**waiting[0].to_document())
+    return document
 
 
 @ROUTER.get("/{job_id}/events")
 def list_job_events(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobEvents:
     """Tell all that happened to a job, oldest first."""
-    lines = engine.history(job_id, owner=who.owner)
+    lines = shown_to(who, engine).history(engine.history(job_id, owner=who.owner))
     return JobEvents(items=[JobEvent.of(line) for line in lines])
 
 
 @ROUTER.get("/{job_id}/attempts")
 def list_job_attempts(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobAttempts:
     """Tell every attempt at a job's stages, oldest first, also the one under way."""
-    lines = engine.attempts(job_id, owner=who.owner)
+    lines = shown_to(who, engine).attempts(engine.attempts(job_id, owner=who.owner))
     return JobAttempts(items=[JobAttempt.of(line) for line in lines])
 
 
@@ -155,25 +167,19 @@ def get_job_results(job_id: str, who: Reader, engine: Engine) -> JobResults:
 
 @ROUTER.post("/{job_id}/retry")
 def retry_job(
-    request: Request,
-    job_id: str,
-    who: OwnerOrOperator,
-    engine: Engine,
-    body: RetryRequest | None = None,
+    job_id: str, who: OwnerOrOperator, engine: Engine, body: RetryRequest | None = None
 ) -> JobDocument:
     """Send a failed job back to the stage that failed, or to the start, with a new budget."""
     asked = body or RetryRequest()
-    try:
-        view = engine.retry(
-            job_id, by=who.name, reason=asked.reason, from_start=asked.from_start, owner=who.owner
-        )
-    except UnknownJob:
-        told = serving_of(request).options.not_yours
-        if told is None or who.owner is None:
-            raise
-        kind = Kind(told.http_status, "It is not yours")
-        raise Problem(told.code, told.message, kind=kind) from None
-    return _document(view, engine)
+    view = engine.retry(
+        job_id,
+        by=who.name,
+        reason=asked.reason,
+        from_start=asked.from_start,
+        owner=who.owner,
+        operator=who.role.may(Role.OPERATOR),
+    )
+    return _document(view, engine, who)
 
 
 @ROUTER.post("/{job_id}/cancel")
@@ -183,7 +189,7 @@ def cancel_job(
     """End a job that has not ended; what its handler may still return is refused."""
     reason = None if body is None else body.reason
     view = engine.cancel(job_id, by=who.name, reason=reason, owner=who.owner)
-    return _document(view, engine)
+    return _document(view, engine, who)
 
 
 def scoped(matching: JobFilter, who: Principal) -> JobFilter:
@@ -201,12 +207,11 @@ def page_of(
         raise bad_cursor() from None
 
 
-def _document(view: JobView, engine: Holdfast) -> JobDocument:
-    pipeline = engine.pipelines.get(view.job.pipeline)
-    return JobDocument.of(view, None if pipeline is None else pipeline.public_codes)
+def _document(view: JobView, engine: Holdfast, who: Principal) -> JobDocument:
+    return JobDocument.of(view, shown_to(who, engine))
 
 
-def _plain_key(given: str | None) -> str | None:
+def plain_key(given: str | None) -> str | None:
     """Return the key, which may stand in quotes as structured headers have it."""
     if given is not None and len(given) > _LEAST_QUOTED and given[0] == given[-1] == '"':
         return given[1:-1]

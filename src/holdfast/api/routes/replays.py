@@ -8,7 +8,7 @@ from fastapi import Path, Query
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from holdfast.api.access import Operator, Reader, guarded_router
+from holdfast.api.access import Operator, Reader, guarded_router, shown_to
 from holdfast.api.models.acting import NO_REASON, Reasoned
 from holdfast.api.models.replays import (
     NewReplay,
@@ -49,7 +49,9 @@ def list_replays(
     )
     page, cursor = cut(found, limit=query.limit, kind=KIND, position=lambda view: view.id)
     link_next(request, response, cursor)
-    return {"items": [view.to_document() for view in page], "next_cursor": cursor}
+    shown = shown_to(who, engine)
+    items = [shown.replay(view).to_document() for view in page]
+    return {"items": items, "next_cursor": cursor}
 
 
 @ROUTER.post(
@@ -102,7 +104,7 @@ def get_replay(
     """Tell how far a replay has come."""
     view = engine.replays.show(replay_id, owner=who.owner)
     background_of(request.app).ensure()
-    return _told(view)
+    return _told(shown_to(who, engine).replay(view))
 
 
 @ROUTER.get("/{replay_id}/letters")
@@ -120,7 +122,7 @@ def list_replayed_letters(
     found = engine.replays.items(replay_id, after=after, limit=query.limit + 1, owner=who.owner)
     page, cursor = cut(found, limit=query.limit, kind=LETTERS, position=lambda item: item.position)
     link_next(request, response, cursor)
-    items = [ReplayedLetter.of(item) for item in page]
+    items = [ReplayedLetter.of(item) for item in shown_to(who, engine).replayed(page)]
     return ReplayedLetterPage(items=items, next_cursor=cursor)
 
 

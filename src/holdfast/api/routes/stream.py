@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import Header, Query
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from holdfast.api import sse
-from holdfast.api.access import ReaderOrWalkIn, guarded_router, principal_of
+from holdfast.api.access import Reader, ReaderOrWalkIn, guarded_router, principal_of
 from holdfast.api.hub import Hub, hub_of
 from holdfast.api.models.texts import Plain
 from holdfast.api.principal import Principal
@@ -68,17 +68,15 @@ class EventStream(StreamingResponse):
             self._hub.leave(self._stream)
 
 
-@ROUTER.get(
-    "",
-    status_code=200,
-    response_class=EventStream,
-    responses={
-        200: {
-            "description": "Events until either side ends the stream.",
-            "content": {sse.MEDIA_TYPE: {"schema": {"type": "string"}}},
-        }
-    },
-)
+_ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
+    200: {
+        "description": "Events until either side ends the stream.",
+        "content": {sse.MEDIA_TYPE: {"schema": {"type": "string"}}},
+    }
+}
+
+
+@ROUTER.get("", status_code=200, response_class=EventStream, responses=_ANSWERS)
 async def stream_events(
     query: Annotated[StreamQuery, Query()],
     who: ReaderOrWalkIn,
@@ -89,6 +87,26 @@ async def stream_events(
 
     A token for one owner hears of that owner's jobs alone, and of no breakers or queues.
     """
+    return await _stream(query, who, request, last_event_id)
+
+
+@ROUTER.get("/all", status_code=200, response_class=EventStream, responses=_ANSWERS)
+async def stream_all_events(
+    query: Annotated[StreamQuery, Query()],
+    who: Reader,
+    request: Request,
+    last_event_id: LastEventId = None,
+) -> EventStream:
+    """Tell the same to those with credentials alone, whatever else they are known by.
+
+    On a machine that needs none this is the stream of its operator.
+    """
+    return await _stream(query, who, request, last_event_id)
+
+
+async def _stream(
+    query: StreamQuery, who: Principal, request: Request, last_event_id: str | None
+) -> EventStream:
     hub = hub_of(request.app)
     key = (who.name, who.owner)
     hub.admit(key)
@@ -98,7 +116,13 @@ async def stream_events(
 
     stream = Stream(
         hub,
-        wanted=Wanted(who.owner, query.job, query.pipeline, frozenset(query.event)),
+        wanted=Wanted(
+            who.owner,
+            query.job,
+            query.pipeline,
+            frozenset(query.event),
+            hub.shown_to_end_users if who.is_end_user else None,
+        ),
         since=last_event_id or query.since,
         who=key,
         welcome=welcome,

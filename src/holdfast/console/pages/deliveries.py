@@ -37,10 +37,10 @@ _WORDS: Final = {
     Word.FAIL: ("Do not send", "The recipient is not to be told, and never will be.", True),
 }
 _OFFERED: Final = {
-    DeliveryState.INTENT: (Word.SENT, Word.FAIL),
+    DeliveryState.INTENT: (Word.SENT, Word.RESEND, Word.FAIL),
     DeliveryState.SENDING: (),
-    DeliveryState.SENT: (Word.RESEND,),
-    DeliveryState.FAILED: (Word.SENT, Word.RESEND),
+    DeliveryState.SENT: (),
+    DeliveryState.FAILED: (Word.FAIL, Word.SENT, Word.RESEND),
     DeliveryState.UNKNOWN: (Word.FAIL, Word.RESEND, Word.SENT),
 }
 
@@ -64,7 +64,7 @@ def deliveries(console: Console, visit: Visit) -> Response:
         )
     except UsageError as error:
         trouble = str(error)
-    shown = found[:PAGE]
+    shown = [console.shown_to(visit).delivery(view) for view in found[:PAGE]]
     return console.render(
         visit,
         "deliveries.html",
@@ -81,8 +81,9 @@ def deliveries(console: Console, visit: Visit) -> Response:
 
 
 def delivery_page(console: Console, visit: Visit) -> Response:
-    """Return a delivery with the record of what was done about it."""
-    report = console.engine.deliveries.show(visit.part("delivery_id"), owner=visit.owner)
+    """Return a delivery with its log and the record of what was done about it."""
+    found = console.engine.deliveries.show(visit.part("delivery_id"), owner=visit.owner)
+    report = console.shown_to(visit).delivery_report(found)
     view, row = report.view, report.view.delivery
     return console.render(
         visit,
@@ -103,6 +104,7 @@ def delivery_page(console: Console, visit: Visit) -> Response:
             ("Accepted", row.notified_at),
             ("Last confirmed", row.checked_at),
         ],
+        log=report.log,
         actions=report.actions,
     )
 

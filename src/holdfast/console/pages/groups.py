@@ -12,6 +12,7 @@ from holdfast.console.ask import Ask, Done, Field
 from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
 from holdfast.core.dead_letter import Cause
+from holdfast.disclosure import Disclosure
 from holdfast.errors import UnknownLetter
 from holdfast.replay_terms import DEFAULT_CANARY, DEFAULT_RATE, DEFAULT_STOP_AFTER
 from holdfast.replay_view import Preview
@@ -30,22 +31,26 @@ def add_to(console: Console) -> None:
 
 def groups(console: Console, visit: Visit) -> Response:
     """Return the causes for which letters wait, the one with most letters first."""
-    engine = console.engine
+    engine, shown = console.engine, console.shown_to(visit)
     return console.render(
         visit,
         "groups.html",
         screen="groups",
-        groups=group_lines(engine.dead.groups(limit=MOST, owner=visit.owner)),
-        replays=engine.replays.latest(limit=SHOWN_REPLAYS, owner=visit.owner),
+        groups=group_lines(engine.dead.groups(limit=MOST, owner=visit.owner), shown),
+        replays=[
+            shown.replay(view)
+            for view in engine.replays.latest(limit=SHOWN_REPLAYS, owner=visit.owner)
+        ],
     )
 
 
-def group_lines(found: list[LetterGroup]) -> list[dict[str, Any]]:
+def group_lines(found: list[LetterGroup], shown: Disclosure) -> list[dict[str, Any]]:
     """Return groups as rows show them, drawn to one scale."""
     most = max((group.letters for group in found), default=0)
     return [
         {
-            **group._asdict(),
+            **shown.group(group)._asdict(),
+            "error_code": shown.group_error(group).error_code,
             "bar": charts.share([charts.Part("letters", "bad", group.letters)], whole=most),
         }
         for group in found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any, Final, Literal, NamedTuple
 
 from starlette.responses import Response
@@ -13,16 +12,15 @@ from holdfast.console.ask import REASON, Ask, Done, Field
 from holdfast.console.filters import short_id, shown, whole
 from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
-from holdfast.core.job import ENDED, Job, JobState
+from holdfast.core.job import Job, JobState
 from holdfast.core.plan import Plan
-from holdfast.errors import UnknownLetter, UnknownUpstream
+from holdfast.disclosure import PublicError
+from holdfast.errors import UnknownLetter
 from holdfast.secrecy import redacted_value
 from holdfast.spoken import span
-from holdfast.store.contract import QueueCounts
-from holdfast.upstreams import UpstreamView
 from holdfast.view import HistoryLine, JobView
 
-_FACTS: Final = ("category", "http_status", "exception_type", "retryable", "code", "public_code")
+_FACTS: Final = ("category", "http_status", "exception_type", "retryable")
 _MOST_LINES: Final = 200
 
 
@@ -39,6 +37,7 @@ class Line(NamedTuple):
 
     at: int
     event: str
+    word: str
     stage: str
     attempt: int
     error: str
@@ -57,14 +56,14 @@ def add_to(console: Console) -> None:
 
 def job_page(console: Console, visit: Visit) -> Response:
     """Return all that is known of a job."""
-    engine = console.engine
-    view = engine.job(visit.part("job_id"), owner=visit.owner)
+    engine, disclosed = console.engine, console.shown_to(visit)
+    (found,) = engine.labelled([engine.job(visit.part("job_id"), owner=visit.owner)])
+    view = disclosed.job(found)
     job = view.job
-    history = engine.history(job.id, owner=visit.owner)
+    history = disclosed.history(engine.history(job.id, owner=visit.owner))
     plan = engine.store.load_plan(job.pipeline, job.plan)
-    upstream = _upstream(console, job, plan)
-    queue = _queue(console, job)
-    workers = engine.workers() if job.state not in ENDED else []
+    waiting = engine.waiting(view, history=history)
+    stage = None if plan is None else plan.stage(job.stage)
     results = engine.results(job.id, owner=visit.owner)
     return console.render(
         visit,
@@ -72,20 +71,20 @@ def job_page(console: Console, visit: Visit) -> Response:
         screen="jobs",
         view=view,
         job=job,
-        held=_is_held(job, upstream, view),
-        upstream=None if upstream is None else upstream.name,
-        situation=words.situation(
-            view, history=history, plan=plan, queue=queue, workers=workers, upstream=upstream
-        ),
+        upstream=None if stage is None else stage.upstream,
+        situation=words.situation(view, history=history, plan=plan, waiting=waiting),
         stages=_stages(job, plan, results),
         history=[_line(line) for line in history[-_MOST_LINES:]],
-        attempts=engine.attempts(job.id, owner=visit.owner)[-_MOST_LINES:],
-        error=_error(view),
+        attempts=disclosed.attempts(engine.attempts(job.id, owner=visit.owner))[-_MOST_LINES:],
+        error=_error(view, disclosed.public_error(found)),
         payload=shown(view.payload),
         results=[(name, shown(value)) for name, value in results.items()],
         late_result=None if view.late_result is None else shown(view.late_result),
-        deliveries=engine.deliveries.of_job(job.id, owner=visit.owner),
+        deliveries=[
+            disclosed.delivery(each) for each in engine.deliveries.of_job(job.id, owner=visit.owner)
+        ],
         letter=_has_letter(console, visit, job),
+        retry_obstacle=_retry_obstacle(console, visit, view),
         trace=console.traces.of(job.trace),
     )
 
@@ -115,12 +114,13 @@ class JobAction(NamedTuple):
         view = self.console.engine.job(visit.part("job_id"), owner=visit.owner)
         retry = self.word == "retry"
         job = view.job
+        obstacle = _retry_obstacle(self.console, visit, view) if retry else ""
         state = job.state.value
         return Ask(
             title=f"{self.word.capitalize()} job {short_id(view.id)}?",
             sentences=[
                 f"It is {state} in stage {job.stage} of pipeline {job.pipeline}.",
-                "It goes on with the stage that failed, with a new budget of attempts."
+                obstacle or "It goes on with the stage that failed, with a new budget of attempts."
                 if retry
                 else "It ends now. A handler that runs is stopped, and its result refused.",
             ],
@@ -129,6 +129,7 @@ class JobAction(NamedTuple):
             back=f"/jobs/{view.id}",
             fields=[REASON, *([_FROM_START] if retry else [])],
             dangerous=not retry,
+            blocked=bool(obstacle),
         )
 
     def do(self, visit: Visit) -> Done:
@@ -144,6 +145,7 @@ class JobAction(NamedTuple):
             reason=reason,
             from_start=visit.ticked("from_start"),
             owner=visit.owner,
+            operator=True,
         )
         return Done(f"/jobs/{view.id}", "job-retried")
 
@@ -156,31 +158,16 @@ _FROM_START: Final = Field(
 )
 
 
+def _retry_obstacle(console: Console, visit: Visit, view: JobView) -> str:
+    """Return why a failed job cannot be retried here, as a sentence; empty where it can."""
+    found = console.engine.retry_obstacle(view, owner=visit.owner, operator=visit.operator)
+    return "" if found is None else words.sentence(str(found))
+
+
 def _download(text: str, name: str) -> Response:
     # Never shown by the browser itself: what a job holds may be anything.
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, headers=headers, media_type="application/json")
-
-
-def _upstream(console: Console, job: Job, plan: Plan | None) -> UpstreamView | None:
-    stage = None if plan is None else plan.stage(job.stage)
-    if stage is None or stage.upstream is None or job.state is not JobState.QUEUED:
-        return None
-    with suppress(UnknownUpstream):
-        return console.engine.upstreams.show(stage.upstream).view
-    return None
-
-
-def _queue(console: Console, job: Job) -> QueueCounts | None:
-    if job.state is not JobState.QUEUED:
-        return None
-    return next((each for each in console.engine.queues() if each.queue == job.queue), None)
-
-
-def _is_held(job: Job, upstream: UpstreamView | None, view: JobView) -> bool:
-    if upstream is None or job.run_at > view.read_at:
-        return False
-    return upstream.admission.admits.value != "all"
 
 
 def _stages(job: Job, plan: Plan | None, results: dict[str, Any]) -> list[Stage]:
@@ -213,9 +200,13 @@ def _attempts(job: Job, allowed: int) -> str:
 def _line(line: HistoryLine) -> Line:
     meta = dict(redacted_value(line.meta))
     error = str(meta.pop("error_code", "") or "")
+    error_class = meta.pop("error_class", error)
+    if error_class != error:
+        error += f" ({error_class})"
     if status := meta.pop("gateway_http_status", None):
         error += f", HTTP {status}"
-    message = str(meta.pop("message", "") or "")
+    line_for_users = meta.pop("error_message", None)
+    message = str(meta.pop("message", None) or line_for_users or "")
     told = []
     if (took := meta.pop("duration_ms", None)) is not None:
         told.append(f"took {span(int(took * 1000))}")
@@ -227,7 +218,16 @@ def _line(line: HistoryLine) -> Line:
         told.append(f"because: {reason}")
     meta.pop("state", None)
     told += [_fact(name, value) for name, value in meta.items() if value is not None]
-    return Line(line.at, line.event, line.stage, line.attempt, error, ", ".join(told), message)
+    return Line(
+        line.at,
+        line.event,
+        line.word or line.event,
+        line.stage,
+        line.attempt,
+        error,
+        ", ".join(told),
+        message,
+    )
 
 
 def _fact(name: str, value: object) -> str:
@@ -236,15 +236,19 @@ def _fact(name: str, value: object) -> str:
     return f"{words.spoken(name)} {value}"
 
 
-def _error(view: JobView) -> dict[str, Any] | None:
-    if view.error is None:
+def _error(view: JobView, public: PublicError | None) -> dict[str, Any] | None:
+    if view.error is None or public is None:
         return None
     error = dict(redacted_value(view.error))
+    error_class = str(error.get("error_class", "UNKNOWN"))
+    facts = [(name, _said(error[name])) for name in _FACTS if error.get(name) is not None]
+    if error_class != public.error_code:
+        facts = [("error_class", error_class), ("users_read", public.error_message), *facts]
     return {
-        "error_class": str(error.get("error_class", "UNKNOWN")),
+        "error_code": public.error_code,
         "message": str(error.get("message", "")),
         "stack": str(error.get("stack") or ""),
-        "facts": [(name, _said(error[name])) for name in _FACTS if error.get(name) is not None],
+        "facts": facts,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final, Literal, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -10,7 +11,7 @@ from starlette.datastructures import QueryParams
 from holdfast.bulk import Chunk
 from holdfast.console.ask import REASON, Ask, Done, Field
 from holdfast.console.counting import Counted, counted
-from holdfast.console.job_query import INPUTS, JobQuery, job_query
+from holdfast.console.job_query import INPUTS, JobQuery, job_query, retry_obstacle
 from holdfast.console.rendering import ACT, Console
 from holdfast.console.visit import Visit, whole_number
 from holdfast.console.words import plural
@@ -43,16 +44,20 @@ class Bulk(NamedTuple):
         if not query.matches_nothing and (wanted := self._narrowed(query)) is not None:
             total = counted(self.console.engine, wanted)
         which = "failed" if self.word == "retry" else "active"
+        obstacle = retry_obstacle(self.console.engine, query) if self.word == "retry" else ""
         return Ask(
             title=f"{self.word.capitalize()} {which} jobs that match",
-            sentences=[_described(query)],
+            sentences=[_described(query), *([obstacle] if obstacle else [])],
             touches=_touched(total, which),
             notes=[
                 "Jobs that come to match later are left alone.",
                 *(
                     ["A handler that runs is stopped, and its result refused."]
                     if self.word == "cancel"
-                    else ["Each goes on with the stage that failed, with a new budget."]
+                    else [
+                        "Each goes on with the stage that failed, with a new budget.",
+                        "Those that their pipeline does not let be retried are left alone.",
+                    ]
                 ),
             ],
             verb=f"{self.word.capitalize()} {'them' if total.more else total}",
@@ -60,7 +65,7 @@ class Bulk(NamedTuple):
             fields=[REASON, *([_FROM_START] if self.word == "retry" else [])],
             hidden={"filter": query.pairs(), "until": str(until)},
             dangerous=self.word == "cancel",
-            blocked=total == Counted(0),
+            blocked=total == Counted(0) or bool(obstacle),
         )
 
     def do(self, visit: Visit) -> Done:
@@ -72,14 +77,20 @@ class Bulk(NamedTuple):
             raise ConflictError("no job matches any more; look at the list again")
         wanted = wanted._replace(created_until=Instant(until + 1))
         changed, touched, before = 0, 0, None
+        refused: Counter[str] = Counter()
         while touched < MOST:
             chunk = self._part(visit, wanted, reason, before)
             changed += chunk.changed
             touched += chunk.matched
+            refused.update(chunk.refused)
             before = chunk.before
             if before is None:
                 break
-        word = "jobs-retried" if self.word == "retry" else "jobs-cancelled"
+        if refused and not changed:
+            raise ConflictError(f"no job was retried: {refused.most_common(1)[0][0]}")
+        word = "jobs-cancelled"
+        if self.word == "retry":
+            word = "some-jobs-retried" if refused else "jobs-retried"
         return Done("/jobs?" + query.pairs(), word, changed)
 
     def _part(self, visit: Visit, wanted: JobFilter, reason: str, before: str | None) -> Chunk:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from starlette.responses import Response
 
 from holdfast.console.counting import Counted, counted
-from holdfast.console.job_query import INPUTS, SPANS, JobQuery, job_query
+from holdfast.console.job_query import INPUTS, SPANS, JobQuery, job_query, retry_obstacle
 from holdfast.console.rendering import LOOK, Console
 from holdfast.console.tabs import tabs
 from holdfast.console.visit import Visit
@@ -38,13 +39,13 @@ def jobs(console: Console, visit: Visit) -> Response:
             total = _total(console, visit, query, found)
     except UsageError as error:
         trouble = str(error)
-    shown = found[:PAGE]
+    shown = engine.labelled(found[:PAGE])
     return console.render(
         visit,
         "jobs.html",
         screen="jobs",
         status=200 if trouble is None else 422,
-        jobs=shown,
+        **job_rows(console, visit, shown),
         total=str(total),
         filtered=query.filtered,
         states=[state.value for state in query.wanted.states],
@@ -60,7 +61,18 @@ def jobs(console: Console, visit: Visit) -> Response:
         next_href=visit.href(before=shown[-1].id) if len(found) > PAGE else None,
         first_href=visit.href(before=None) if visit.asked("before") else None,
         trouble=trouble,
+        retry_obstacle=retry_obstacle(engine, query),
     )
+
+
+def job_rows(console: Console, visit: Visit, found: Sequence[JobView]) -> dict[str, Any]:
+    """Return what rows of jobs are made of: the jobs, and the codes of those that failed."""
+    shown = console.shown_to(visit)
+    errors = {view.id: shown.public_error(view) for view in found}
+    return {
+        "jobs": [shown.job(view) for view in found],
+        "codes": {job_id: each.error_code for job_id, each in errors.items() if each is not None},
+    }
 
 
 def _total(console: Console, visit: Visit, query: JobQuery, found: list[JobView]) -> Counted:

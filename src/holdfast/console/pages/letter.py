@@ -59,7 +59,8 @@ def add_to(console: Console) -> None:
 
 def letter_page(console: Console, visit: Visit) -> Response:
     """Return all that is known of a letter, and what comes next."""
-    report = console.engine.dead.show(visit.part("letter_id"), owner=visit.owner)
+    found = console.engine.dead.show(visit.part("letter_id"), owner=visit.owner)
+    report = console.shown_to(visit).letter_report(found)
     view = report.view
     at = _AT[view.standing]
     trace = None if view.job is None else console.traces.of(view.job.trace)
@@ -84,6 +85,7 @@ def letter_page(console: Console, visit: Visit) -> Response:
         ],
         trace=trace,
         attempts_allowed=report.attempts_allowed,
+        deliveries=report.deliveries,
         actions=report.actions,
     )
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from holdfast.console.pages.groups import group_of
+from holdfast.console.pages.groups import group_lines, group_of
 from holdfast.console.rendering import LOOK, Console
 from holdfast.console.tabs import Tab
 from holdfast.console.visit import Visit
@@ -52,14 +52,14 @@ def letters(console: Console, visit: Visit) -> Response:
     except UsageError as error:
         trouble = str(error)
     fingerprint = visit.asked("fingerprint")
-    shown = found[:PAGE]
+    shown = [console.shown_to(visit).letter(view) for view in found[:PAGE]]
     return console.render(
         visit,
         "letters.html",
         screen="letters",
         status=200 if trouble is None else 422,
         letters=shown,
-        group=None if fingerprint is None else group_of(console, fingerprint, visit.owner),
+        group=None if fingerprint is None else _group(console, visit, fingerprint),
         filtered=state is not None or any(visit.asked(name) for name, _ in INPUTS),
         states=[] if state is None else [state],
         inputs=[
@@ -75,6 +75,11 @@ def letters(console: Console, visit: Visit) -> Response:
         first_href=visit.href(before=None) if visit.asked("before") else None,
         trouble=trouble,
     )
+
+
+def _group(console: Console, visit: Visit, fingerprint: str) -> dict[str, Any] | None:
+    group = group_of(console, fingerprint, visit.owner)
+    return None if group is None else group_lines([group], console.shown_to(visit))[0]
 
 
 def _wanted(visit: Visit, state: str | None) -> LetterFilter:

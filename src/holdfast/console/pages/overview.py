@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from markupsafe import Markup
@@ -14,6 +14,7 @@ from holdfast.console import charts, words
 from holdfast.console.counting import Counted, counted
 from holdfast.console.depth import depth
 from holdfast.console.pages.groups import group_lines
+from holdfast.console.pages.jobs import job_rows
 from holdfast.console.pages.queues import DEPTH, VERY_OLD_US, age_tone, queue_lines
 from holdfast.console.pages.upstreams import UpstreamLine, upstream_lines
 from holdfast.console.rendering import LOOK, Console
@@ -21,8 +22,10 @@ from holdfast.console.visit import Visit
 from holdfast.core.instant import Instant, to_datetime
 from holdfast.core.job import JobState
 from holdfast.liveness import standing
+from holdfast.pipeline import Pipeline
 from holdfast.spoken import span
 from holdfast.store.contract import JobFilter, QueueCounts
+from holdfast.store.deliveries import DeliveryStanding
 from holdfast.store.letters import LetterGroup
 
 MINUTES: Final = 60
@@ -72,8 +75,8 @@ def overview(console: Console, visit: Visit) -> Response:
     engine = console.engine
     groups = engine.dead.groups(limit=100, owner=visit.owner)
     common: dict[str, Any] = {
-        "groups": group_lines(groups[:MOST_GROUPS]),
-        "jobs": engine.jobs(JobFilter(owner=visit.owner), limit=LATEST),
+        "groups": group_lines(groups[:MOST_GROUPS], console.shown_to(visit)),
+        **job_rows(console, visit, engine.jobs(JobFilter(owner=visit.owner), limit=LATEST)),
         "fleet": visit.owner is None,
     }
     if visit.owner is None:
@@ -85,7 +88,7 @@ def overview(console: Console, visit: Visit) -> Response:
         "overview.html",
         screen="overview",
         **common,
-        verdict=_verdict(groups, [], [], alive=1, now=engine.clock.now()),
+        verdict=_verdict(groups, [], [], [], alive=1, now=engine.clock.now()),
         figures=_figures_of(console, visit.owner),
     )
 
@@ -99,15 +102,17 @@ def _of_all(console: Console, groups: Sequence[LetterGroup]) -> dict[str, Any]:
     alive = sum(standing(row, now) == "running" for row in engine.workers())
     columns = _columns(activity, now)
     return {
-        "verdict": _verdict(groups, upstreams, queues, alive=alive, now=now),
+        "verdict": _verdict(
+            groups, engine.deliveries.unattended(), upstreams, queues, alive=alive, now=now
+        ),
         "figures": _figures(columns, queues, groups, alive=alive, now=now),
         "throughput": _throughput(columns),
         "series": SERIES,
-        "failures": _failures(activity),
+        "failures": _failures(activity, engine.pipelines),
         "breakers": upstreams,
         "queues": queue_lines(queues, now),
         "depth_key": DEPTH,
-        "depth": depth(queues, activity, _minutes(now)),
+        "depth": depth(queues, activity, _minutes(now), counted_since=engine.counted_since()),
     }
 
 
@@ -138,24 +143,32 @@ def _throughput(columns: Sequence[charts.Column]) -> Markup:
     return charts.bars(columns, SERIES, label=f"In the last hour: {said}")
 
 
-def _failures(activity: Sequence[ActivityRow]) -> list[dict[str, Any]]:
-    counts: Counter[str] = Counter()
+def _failures(
+    activity: Sequence[ActivityRow], pipelines: Mapping[str, Pipeline]
+) -> list[dict[str, Any]]:
+    """Return how often attempts failed, by public code and by error class."""
+    counts: Counter[tuple[str, str]] = Counter()
     for row in activity:
         if row.error_class:
-            counts[row.error_class] += row.count
+            pipeline = pipelines.get(row.pipeline)
+            codes = None if pipeline is None else pipeline.public_codes
+            code = row.error_class if codes is None else codes.of(row.error_class).code
+            counts[code, row.error_class] += row.count
     most = max(counts.values(), default=0)
     return [
         {
-            "name": name,
+            "code": code,
+            "error_class": error_class,
             "count": count,
             "bar": charts.share([charts.Part("failed", "bad", count)], whole=most),
         }
-        for name, count in counts.most_common(MOST_CLASSES)
+        for (code, error_class), count in counts.most_common(MOST_CLASSES)
     ]
 
 
 def _verdict(
     groups: Sequence[LetterGroup],
+    unattended: Sequence[DeliveryStanding],
     upstreams: Sequence[UpstreamLine],
     queues: Sequence[QueueCounts],
     *,
@@ -176,6 +189,8 @@ def _verdict(
         title = f"{waiting} {'waits' if letters == 1 else 'wait'} for you."
         others = f" Held back: {', '.join(shut)}." if shut else ""
         return Verdict("needs you", words.BAD, title, others.strip(), "/groups", "Failure groups")
+    if unattended:
+        return _verdict_on_deliveries(unattended)
     if shut:
         title = f"{', '.join(shut)} {'is' if len(shut) == 1 else 'are'} held back."
         detail = "Jobs wait, and lose no attempt."
@@ -189,6 +204,16 @@ def _verdict(
         title = f"Jobs wait for more than {span(VERY_OLD_US)}."
         return Verdict("behind", words.WARN, title, "Workers do not keep up.", "/queues", "Queues")
     return Verdict("well", words.GOOD, "Everything is well.", "Nothing waits for you.")
+
+
+def _verdict_on_deliveries(unattended: Sequence[DeliveryStanding]) -> Verdict:
+    count = sum(each.deliveries for each in unattended)
+    waits = "1 delivery waits" if count == 1 else f"{count} deliveries wait"
+    states = sorted({each.state for each in unattended}, reverse=True)
+    said = " and ".join(words.spoken(state) for state in states)
+    detail = f"No dead letter speaks for them: {said}."
+    href = f"/deliveries?state={states[0]}"
+    return Verdict("needs you", words.BAD, f"{waits} for you.", detail, href, "Deliveries")
 
 
 def _figures(

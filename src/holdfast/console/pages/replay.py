@@ -46,17 +46,20 @@ def replays(console: Console, visit: Visit) -> Response:
         visit,
         "replays.html",
         screen="replays",
-        replays=console.engine.replays.latest(limit=MOST, owner=visit.owner),
+        replays=[
+            console.shown_to(visit).replay(view)
+            for view in console.engine.replays.latest(limit=MOST, owner=visit.owner)
+        ],
     )
 
 
 def replay_page(console: Console, visit: Visit) -> Response:
     """Return how far a replay has come."""
-    engine = console.engine
-    view = engine.replays.show(visit.part("replay_id"), owner=visit.owner)
+    engine, seen = console.engine, console.shown_to(visit)
+    view = seen.replay(engine.replays.show(visit.part("replay_id"), owner=visit.owner))
     replay = view.replay
     after = visit.position("after") or 0
-    items = engine.replays.items(replay.id, after=after, limit=PAGE + 1)
+    items = seen.replayed(engine.replays.items(replay.id, after=after, limit=PAGE + 1))
     headline, tone = _headline(view)
     shown = items[:PAGE]
     return console.render(

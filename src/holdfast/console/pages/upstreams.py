@@ -18,6 +18,7 @@ from holdfast.core.instant import SECOND_US
 from holdfast.core.upstream import Gate, Sample
 from holdfast.spoken import span
 from holdfast.upstreams import UpstreamView
+from holdfast.waiting import holds
 
 MOST_SAMPLES: Final = 60
 _CALLS: Final = (charts.Series("fine", "good"), charts.Series("failed", "bad"))
@@ -85,11 +86,7 @@ def upstream_page(console: Console, visit: Visit) -> Response:
 def held_by_upstream(console: Console) -> dict[str, int]:
     """Return how many due jobs wait for a stage that calls each upstream which lets none pass."""
     engine = console.engine
-    closed = {
-        view.name
-        for view in engine.upstreams.list()
-        if view.admission.admits.value != "all" or view.paused_until is not None
-    }
+    closed = {view.name for view in engine.upstreams.list() if holds(view)}
     if not closed:
         return {}
     calls = {

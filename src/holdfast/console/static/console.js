@@ -4,7 +4,8 @@
 const base = document.documentElement.dataset.base ?? "";
 const EVENTS = [
   "queued", "processing", "advanced", "complete", "retry", "failed", "expired", "cancelled",
-  "waiting", "snoozed", "interrupted", "held", "late", "revived", "breaker", "queue", "gap",
+  "waiting", "snoozed", "interrupted", "held", "late", "revived",
+  "result_removed", "breaker", "queue", "gap", "progress",
 ];
 const SOON_MS = 250;
 const SHORTEST_MS = 900;
@@ -28,7 +29,7 @@ class Follower {
 
   start() {
     if (this.#source || !document.querySelector("[data-live]")) return;
-    this.#source = new EventSource(`${base}/api/stream`);
+    this.#source = new EventSource(`${base}/api/stream/all`);
     this.#source.addEventListener("open", () => {
       this.#say("live");
       // What happened before the stream was open is not told by it.

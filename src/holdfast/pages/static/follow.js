@@ -2,7 +2,8 @@
 
 const EVENTS = [
   "queued", "processing", "advanced", "complete", "retry", "failed", "expired", "cancelled",
-  "waiting", "snoozed", "interrupted", "held", "late", "revived", "breaker", "queue", "gap",
+  "waiting", "snoozed", "interrupted", "held", "late", "revived",
+  "result_removed", "breaker", "queue", "gap",
 ];
 const SHORTEST_MS = 500;
 const POLL_MS = 5_000;

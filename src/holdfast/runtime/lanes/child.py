@@ -22,7 +22,7 @@ from typing import Any, Final
 from holdfast import tracing
 from holdfast.classify import classify
 from holdfast.core.delivery import Asked, AskedOf
-from holdfast.core.event import Done, Event, Failed, Interrupted, Snoozed, Suspended
+from holdfast.core.event import Done, Event, Failed, Snoozed, Suspended
 from holdfast.core.failure import Failure
 from holdfast.core.instant import Instant
 from holdfast.core.job import Job, JobState
@@ -66,15 +66,15 @@ def event_from(frame: bytes) -> Event:
     reply = json.loads(frame)
     match reply["kind"]:
         case "done":
-            return Done(reply["result"], None, _messages(reply))
+            return Done(reply["result"], None, _messages(reply), reply["http_status"])
         case "failed":
             return Failed(Failure.from_document(_without_secrets(reply["failure"])))
         case "snoozed":
             return Snoozed(reply["after_us"], reply["reason"] and redacted(reply["reason"]))
         case "suspended":
             return Suspended(reply["until"], _messages(reply), _asked(reply))
-        case _:
-            return Interrupted(reply["after_us"])
+        case kind:
+            raise AssertionError(f"no child replies {kind!r}")
 
 
 def _messages(reply: dict[str, Any]) -> tuple[NewMessage, ...]:
@@ -96,7 +96,12 @@ def _without_secrets(failure: dict[str, Any]) -> dict[str, Any]:
 def _reply_of(event: Event | None) -> dict[str, Any]:
     match event:
         case Done():
-            return {"kind": "done", "result": event.result, "messages": event.messages}
+            return {
+                "kind": "done",
+                "result": event.result,
+                "messages": event.messages,
+                "http_status": event.http_status,
+            }
         case Failed():
             return {"kind": "failed", "failure": event.failure.to_document()}
         case Snoozed():
@@ -108,8 +113,6 @@ def _reply_of(event: Event | None) -> dict[str, Any]:
                 "messages": event.messages,
                 "asked": event.asked,
             }
-        case Interrupted():
-            return {"kind": "interrupted", "after_us": event.after_us}
         case _:
             raise AssertionError(f"no handler ends with {event!r}")
 

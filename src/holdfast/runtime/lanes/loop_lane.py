@@ -26,6 +26,10 @@ TURN_S: Final = 0.002
 """For how long handlers that do not wait may follow each other before those are seen to that do."""
 
 
+MAX_BLOCKED_S: Final = 90.0
+"""How long the loop may be blocked where no running stage has a timeout."""
+
+
 class AbandonedTask(TimeoutError):
     """The attempt was stopped and did not end: its task runs on, unheard."""
 
@@ -40,18 +44,31 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
 
 
 class LoopLane:
-    """Runs coroutines; a handler that blocks the loop holds up its neighbours, not the leases."""
+    """Runs coroutines; a handler that blocks the loop holds up its neighbours, not the leases.
+
+    Past its timeout and a margin such a handler ends the worker, as nothing else can end it: it
+    has failed, and its neighbours are handed back.
+    """
 
     name = "loop-lane"
 
     def __init__(
-        self, *, limit: int, clock: Clock, report: Report, report_late: ReportLate
+        self,
+        *,
+        limit: int,
+        clock: Clock,
+        report: Report,
+        report_late: ReportLate,
+        on_fatal: Callable[[str], None],
+        max_blocked_s: float = MAX_BLOCKED_S,
     ) -> None:
         self.wake = threading.Event()
         self.limit = limit
         self._clock = clock
         self._report = report
         self._report_late = report_late
+        self._on_fatal = on_fatal
+        self._max_blocked_s = max_blocked_s
         self._pending: deque[Attempt] = deque()
         self._lock = threading.Lock()
         self._load = 0
@@ -62,6 +79,7 @@ class LoopLane:
         """Which begins what waits for a place; a runner that has to wait is no longer it."""
         self._answered_s = monotonic_s()
         self._warned = False
+        self._ends_worker = False
         self._loop = _loop_factory()()
         self._thread = threading.Thread(target=self._serve, name="holdfast-loop", daemon=True)
         self._thread.start()
@@ -97,7 +115,7 @@ class LoopLane:
         self._loop.call_soon_threadsafe(self._release_pending)
 
     def tick(self, now: Instant) -> Instant:
-        """Give up attempts that outlived their time, and say when the loop is blocked."""
+        """Give up attempts that outlived their time; end the worker of a loop that is blocked."""
         clock_s = monotonic_s()
         for attempt in list(self._running):
             ends_at_s = attempt.ends_at_s
@@ -110,7 +128,13 @@ class LoopLane:
                 return later(now, TICK_US)
             self._loop.call_soon_threadsafe(self._answer)
         blocked_s = clock_s - self._answered_s
-        if blocked_s > BLOCKED_S and not self._warned:
+        if blocked_s > BLOCKED_S:
+            self._look_at_blocked(blocked_s)
+        return later(now, TICK_US)
+
+    def _look_at_blocked(self, blocked_s: float) -> None:
+        """Warn at first: after a pause of the whole process the loop may be about to answer."""
+        if not self._warned:
             self._warned = True
             LOGGER.warning(
                 "the event loop has been blocked for %.0f s: an async handler calls code that "
@@ -118,7 +142,29 @@ class LoopLane:
                 blocked_s,
                 extra={"event": "loop_blocked", "running": len(self._running)},
             )
-        return later(now, TICK_US)
+            return
+        past_their_time = [
+            attempt
+            for attempt in list(self._abandoned)
+            if attempt.ends_at_s is not None and self._answered_s < attempt.ends_at_s + ABANDON_S
+        ]
+        is_over = past_their_time or blocked_s > self._max_blocked_s
+        if is_over and not self._ends_worker:
+            self._ends_worker = True
+            self._end_worker(blocked_s, past_their_time or list(self._running))
+
+    def _end_worker(self, blocked_s: float, suspects: Sequence[Attempt]) -> None:
+        """Hand back what the blocked loop holds, and have the worker end."""
+        stages = sorted({f"{each.job.pipeline}.{each.job.stage}" for each in suspects})
+        waiting, self._pending = self._pending, deque()
+        for attempt in [*self._running, *waiting]:
+            attempt.fate = attempt.fate or Fate.SHUT_DOWN
+            self._give_up(attempt)
+        self._on_fatal(
+            f"an async handler has blocked the event loop for {blocked_s:.0f} s, and cannot be "
+            f"stopped ({', '.join(stages)}); make it a plain function, or await what blocks in a "
+            "thread"
+        )
 
     def close(self) -> int:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -137,6 +183,8 @@ class LoopLane:
 
     async def _cancel_all(self) -> None:
         """End what handlers left behind, as far as it lets itself be ended."""
+        for attempt in self._running:
+            attempt.fate = attempt.fate or Fate.SHUT_DOWN
         left = asyncio.all_tasks() - {asyncio.current_task()}
         for task in left:
             task.cancel()

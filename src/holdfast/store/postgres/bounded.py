@@ -15,6 +15,9 @@ from typing import Any, NoReturn, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
+from psycopg.generators import fetch, send
+from psycopg.pq import ConnStatus, ExecStatus, PipelineStatus
+from psycopg.pq.abc import PGresult
 
 _T = TypeVar("_T")
 
@@ -29,6 +32,10 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
     """How many of the next answers that are read past the driver are waited for asleep."""
     misses: int = 0
     """How many of them in a row were looked for in vain."""
+    pooled: bool = False
+    """Whether a pooler is in between, so that nothing of the session lasts."""
+    answer_left: bool = False
+    """Whether the server's answer to what was sent last has not been read; see `collected`."""
 
     @cached_property
     def answers(self) -> select.poll:
@@ -47,6 +54,46 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
         if self.answer_timeout_s is None:
             return super().wait(gen, *args, **options)
         return super().wait(self._in_time(gen, self.answer_timeout_s), *args, **options)
+
+    def leave(self, query: bytes) -> None:
+        """Send a statement without waiting for the answer; `collected` before the next one."""
+        self.answer_left = True
+        self.pgconn.send_query(query)
+        self.pgconn.flush()
+
+    def collected(self) -> bool:
+        """Read the answer that was left, whatever it says; False when the connection is lost."""
+        if self.answer_left:
+            self.answer_left = False
+            try:
+                self._collect()
+            except psycopg.Error:
+                self.close()
+        return not self.closed
+
+    def _collect(self) -> None:
+        pgconn = self.pgconn
+        if pgconn.flush():
+            self.wait(send(pgconn))
+        pgconn.consume_input()
+        while True:
+            # It is mostly there already, and to be ready to wait takes longer than to read it.
+            result = self.wait(fetch(pgconn)) if pgconn.is_busy() else pgconn.get_result()
+            if self.is_end(result):
+                break
+        if pgconn.pipeline_status != PipelineStatus.OFF:
+            pgconn.exit_pipeline_mode()
+
+    def is_end(self, result: PGresult | None) -> bool:
+        """Return whether the answer to a statement ends here, and what the statement did is kept.
+
+        Of several statements that were sent together, each ends with a result of its own.
+        """
+        pgconn = self.pgconn
+        if result is None:
+            alone = pgconn.pipeline_status == PipelineStatus.OFF
+            return alone or pgconn.status != ConnStatus.OK
+        return result.status == ExecStatus.PIPELINE_SYNC
 
     def give_up(self, timeout_s: float) -> NoReturn:
         """Close the connection to a server that has been silent for too long."""

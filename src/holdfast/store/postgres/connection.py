@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeAlias, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import errors as pg_errors
@@ -16,12 +15,12 @@ from psycopg.pq import TransactionStatus
 from holdfast.errors import ForkedProcess, ReadTooSlow, StoreUnavailable, UsageError
 from holdfast.store.patience import longest_read_s
 from holdfast.store.postgres.bounded import BoundedConnection
+from holdfast.store.postgres.endpoint import Endpoint, Settings, first_line, for_transaction
 from holdfast.store.processes import this_process
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 _T = TypeVar("_T")
 
-CONNECT_TIMEOUT_S: Final = 5
 STATEMENT_TIMEOUT_S: Final = 30.0
 SILENCE_S: Final = 2.0
 """How much longer than a statement may take the server's silence is borne."""
@@ -41,10 +40,13 @@ _KEEPALIVE: Final = {
 # The services' statements are few, and each leans on one index, whatever the statistics say:
 # they are planned once, and the plan is the one that reads by that index. Two sets without one
 # would be compared row by row.
-_PLANNED_ONCE: Final = (
-    " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c enable_bitmapscan=off"
-    " -c enable_hashjoin=off -c enable_mergejoin=off"
-)
+_PLANNED_ONCE: Final = {
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "enable_bitmapscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+}
 
 RETRIED_AT_ONCE: Final = (pg_errors.SerializationFailure, pg_errors.DeadlockDetected)
 """Whole transactions that PostgreSQL rolled back and that may be run again unchanged."""
@@ -58,16 +60,6 @@ _OUTAGES: Final = (
 _NO_SCHEMA: Final = (pg_errors.UndefinedTable, pg_errors.InvalidSchemaName)
 
 
-def without_credentials(url: str) -> str:
-    """Return the URL as it may be shown: no user, no password, no options."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if ":" in host:
-        host = f"[{host}]"
-    port = f":{parts.port}" if parts.port else ""
-    return urlunsplit((parts.scheme, host + port, parts.path, "", ""))
-
-
 class Connections:
     """The connections of one store: opened when used, kept for the next use, the last one first.
 
@@ -77,18 +69,21 @@ class Connections:
 
     def __init__(
         self,
-        url: str,
+        url: str | Endpoint,
         *,
         name: str,
         size: int,
         statement_timeout_s: float = STATEMENT_TIMEOUT_S,
         generic_plans: bool = False,
     ) -> None:
-        self.location = without_credentials(url)
-        self.url = url
-        self._name = name
+        self.endpoint = url if isinstance(url, Endpoint) else Endpoint(url)
+        self.location = self.endpoint.location
+        self._parameters = {
+            "application_name": f"holdfast {name}",
+            **_KEEPALIVE,
+        }
         self._statement_timeout_s = statement_timeout_s
-        self._planning = _PLANNED_ONCE if generic_plans else ""
+        self._planning = _PLANNED_ONCE if generic_plans else {}
         self._opened_in: int | None = None
         self._places: SimpleQueue[None] = SimpleQueue()
         for _ in range(size):
@@ -99,26 +94,97 @@ class Connections:
 
     def connect(self) -> BoundedConnection:
         """Open a connection in autocommit; the caller closes it."""
+        return self._opened(self.endpoint.connect)
+
+    def connect_direct(self) -> BoundedConnection:
+        """Open a connection past a pooler, where a URL is known for that; the caller closes it."""
+        return self._opened(self.endpoint.connect_direct)
+
+    def _opened(self, connect: Callable[..., BoundedConnection]) -> BoundedConnection:
         self._refuse_fork()
         with self.outage_named():
-            connection = BoundedConnection.connect(self.url, autocommit=True, **self._options())
+            connection = connect(self.settings(self._statement_timeout_s), **self._parameters)
         connection.answer_timeout_s = self._statement_timeout_s + SILENCE_S
         connection.statement_timeout_s = self._statement_timeout_s
         return connection
 
+    def settings(self, statement_timeout_s: float) -> Settings:
+        """Return what sessions are set to, or transactions where sessions do not last."""
+        return {
+            "statement_timeout": max(int(statement_timeout_s * 1000), 1),
+            "lock_timeout": LOCK_TIMEOUT_MS,
+            "idle_in_transaction_session_timeout": 60_000,
+            "jit": "off",
+            **self._planning,
+        }
+
     def lent_to(self, operation: Callable[[BoundedConnection], _T]) -> _T:
         """Return what `operation` makes of a connection in autocommit, which is lent to it.
 
-        One that failed is not lent again.
+        One that failed is not lent again. Through a pooler it is in a transaction, because the
+        settings would not last for longer.
         """
         connection = self._lend()
         try:
-            result = operation(connection)
+            if connection.pooled:
+                result = self._in_transaction(operation, connection)
+            else:
+                result = operation(connection)
         except BaseException as error:
             self._take_back(connection, error)
             raise
         self._keep(connection)
         return result
+
+    def _in_transaction(
+        self, operation: Callable[[BoundedConnection], _T], connection: BoundedConnection
+    ) -> _T:
+        settings = self.settings(connection.statement_timeout_s or self._statement_timeout_s)
+        connection.execute(f"begin; {for_transaction(settings)}".encode())
+        try:
+            result = operation(connection)
+        except BaseException:
+            if not connection.closed:
+                with suppress(psycopg.Error):
+                    connection.execute("rollback")
+            raise
+        connection.execute("commit")
+        return result
+
+    def bound_transaction(self, connection: BoundedConnection) -> None:
+        """Set what sessions are set to for the transaction that is open on a connection."""
+        settings = self.settings(connection.statement_timeout_s or self._statement_timeout_s)
+        connection.execute(for_transaction(settings).encode())
+
+    def check_direct(self) -> None:
+        """Raise `UsageError` when the direct URL leads to another database."""
+        with self.outage_named():
+            self.endpoint.check_direct()
+
+    def left_with_idle(self, query: bytes) -> bool:
+        """Send a statement on a connection that lies idle, and wait for neither.
+
+        False when none lies idle, or the one that does is lost.
+        """
+        if self._opened_in != this_process():
+            return False
+        try:
+            self._places.get_nowait()
+        except Empty:
+            return False
+        connection = self._idle_one()
+        try:
+            if connection is None or not connection.collected():
+                return False
+            connection.leave(query)
+            self._idle[connection.statement_timeout_s].append(connection)
+        except psycopg.Error:
+            if connection is not None:
+                connection.close()
+            return False
+        finally:
+            self._places.put(None)
+        return True
 
     @contextmanager
     def borrowed(self) -> Iterator[BoundedConnection]:
@@ -141,7 +207,9 @@ class Connections:
             raise StoreUnavailable(self.location, reason="all its connections are in use") from None
         try:
             seconds = longest_read_s() or self._statement_timeout_s
-            connection = self._idle_one(bound_s=seconds) or self.connect()
+            connection = self._idle_one(bound_s=seconds)
+            if connection is None or not connection.collected():
+                connection = self.connect()
         except BaseException:
             self._places.put(None)
             raise
@@ -154,15 +222,18 @@ class Connections:
         return connection
 
     def _bound(self, connection: BoundedConnection, seconds: float) -> None:
-        connection.execute(
-            "select set_config('statement_timeout', %s, false)", [f"{max(int(seconds * 1000), 1)}"]
-        )
+        if not connection.pooled:
+            connection.execute(
+                "select set_config('statement_timeout', %s, false)",
+                [f"{max(int(seconds * 1000), 1)}"],
+            )
         connection.statement_timeout_s = seconds
 
     def _keep(self, connection: BoundedConnection) -> None:
         """Keep a connection for the next use, unless a transaction was left open on it."""
         try:
-            if connection.pgconn.transaction_status != TransactionStatus.IDLE:
+            idle = connection.pgconn.transaction_status == TransactionStatus.IDLE
+            if not idle and not connection.answer_left:
                 connection.close()
                 return
             self._idle[connection.statement_timeout_s].append(connection)
@@ -217,7 +288,7 @@ class Connections:
         if limit_s is not None and isinstance(error, pg_errors.QueryCanceled):
             raise ReadTooSlow(limit_s=limit_s) from error
         if isinstance(error, _OUTAGES):
-            raise StoreUnavailable(self.location, reason=_reason(error)) from error
+            raise StoreUnavailable(self.location, reason=first_line(error)) from error
         # A caller's transaction may miss a table of its own: that is his to hear, as it is.
         if isinstance(error, _NO_SCHEMA) and '"holdfast' in str(error):
             raise UsageError(
@@ -230,27 +301,9 @@ class Connections:
             self._opened_in = None
             self.close_idle()
 
-    def _options(self) -> dict[str, Any]:
-        return {
-            "connect_timeout": CONNECT_TIMEOUT_S,
-            "application_name": f"holdfast {self._name}",
-            "options": (
-                f"-c statement_timeout={int(self._statement_timeout_s * 1000)}"
-                f" -c lock_timeout={LOCK_TIMEOUT_MS}"
-                " -c idle_in_transaction_session_timeout=60000 -c jit=off"
-                f"{self._planning}"
-            ),
-            **_KEEPALIVE,
-        }
-
     def _refuse_fork(self) -> None:
         process = this_process()
         if self._opened_in is None:
             self._opened_in = process
         if process != self._opened_in:
             raise ForkedProcess(opened_in=self._opened_in, used_in=process)
-
-
-def _reason(error: BaseException) -> str:
-    """Return the first line of what the driver says, which holds no password."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter, itemgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 from holdfast.core.ids import JobId
 from holdfast.store.contract import NewJob, Twin
@@ -22,7 +22,22 @@ _differing = attrgetter(*_DIFFERING)
 _extras = attrgetter("key", "rerun_of", "trace", "deadline_at")
 _NO_EXTRAS: Final = (None, None, None, None)
 _plain_values = attrgetter(*fields_of("insert_plain"))
+_ANY_VERSION: Final = 0
+"""Whatever version of a key is kept, a plain submission makes no job of it."""
 _alike_values = itemgetter(*fields_of("insert_alike"))
+
+
+class Stored(NamedTuple):
+    """For each job the one that has its key, or None when it is new; and where any is due."""
+
+    twins: list[Twin | None]
+    due_in: int | None
+    """The number of the transaction that stored a job which is due; None when none is."""
+
+
+def any_due(jobs: Iterable[NewJob]) -> bool:
+    """Return whether a job is due as soon as it is stored."""
+    return any(job.run_at <= job.created_at for job in jobs)
 
 
 def are_plain(jobs: Sequence[NewJob]) -> bool:
@@ -32,27 +47,34 @@ def are_plain(jobs: Sequence[NewJob]) -> bool:
     return set(map(_extras, jobs)) == {_NO_EXTRAS} and len(set(map(_shared, jobs))) == 1
 
 
-def insert_plain(connection: BoundedConnection, jobs: Sequence[NewJob]) -> None:
-    """Store plain jobs; `UniqueViolation` when they are stored already."""
+def insert_plain(
+    connection: BoundedConnection, jobs: Sequence[NewJob], *, then: str | None = None
+) -> None:
+    """Store plain jobs; `UniqueViolation` when they are stored already.
+
+    The server runs `then` after the commit; see `run_lean`.
+    """
     if len(jobs) == 1:
-        run_lean(connection, "insert_plain", _plain_values(jobs[0]))
+        run_lean(connection, "insert_plain", _plain_values(jobs[0]), then=then)
         return
     columns = zip(*map(_differing, jobs), strict=True)
     shared = dict(zip(_SHARED, _shared(jobs[0]), strict=True))
     values = shared | arrays(dict(zip(_DIFFERING, columns, strict=True)))
-    run_lean(connection, "insert_alike", _alike_values(values))
+    run_lean(connection, "insert_alike", _alike_values(values), then=then)
 
 
-def insert(connection: Connection, jobs: Sequence[NewJob]) -> list[Twin | None]:
-    """Store jobs, and return for each the one that has its key, or None when it is new."""
+def insert(connection: Connection, jobs: Sequence[NewJob]) -> Stored:
+    """Store jobs, and return what has become of each."""
     if len(jobs) == 1:
-        rows = fetch(connection, "insert_one", jobs[0]._asdict())
+        values = {**jobs[0]._asdict(), "from_version": _ANY_VERSION}
+        rows = fetch(connection, "insert_one", values)
     else:
         columns = dict(zip(NewJob._fields, zip(*jobs, strict=True), strict=True))
         rows = fetch(connection, "insert", arrays(columns))
     stored = {row[0] for row in rows}
+    due_in = next((row[1] for row in rows if row[1] is not None), None)
     if len(stored) == len(jobs):
-        return [None] * len(jobs)
+        return Stored([None] * len(jobs), due_in)
     missing = [job for job in jobs if job.id not in stored]
     stored.update(
         row[0]
@@ -63,8 +85,25 @@ def insert(connection: Connection, jobs: Sequence[NewJob]) -> list[Twin | None]:
     freed = [job for job in refused if job.id not in twins]
     if freed:
         # The jobs that had their keys were removed between the two statements.
-        twins.update(zip((job.id for job in freed), insert(connection, freed), strict=True))
-    return [None if job.id in stored else twins[job.id] for job in jobs]
+        again = insert(connection, freed)
+        twins.update(zip((job.id for job in freed), again.twins, strict=True))
+        due_in = due_in or again.due_in
+    return Stored([None if job.id in stored else twins[job.id] for job in jobs], due_in)
+
+
+def insert_anew(connection: Connection, job: NewJob) -> Stored:
+    """Store the first job of a key of which nothing but the key is left, in lower versions."""
+    rows = fetch(connection, "insert_one", {**job._asdict(), "from_version": job.version})
+    if rows:
+        return Stored([None], rows[0][1])
+    if _is_stored(connection, job):
+        return Stored([None], None)
+    values = {"owner": job.owner, "pipeline": job.pipeline, "key": job.key}
+    return Stored([twin_from_row(fetch(connection, "twins", values)[-1])], None)
+
+
+def _is_stored(connection: Connection, job: NewJob) -> bool:
+    return bool(fetch(connection, "present", {"ids": plain_array([job.id])}))
 
 
 def _twins_of(connection: Connection, jobs: Sequence[NewJob]) -> dict[JobId, Twin]:

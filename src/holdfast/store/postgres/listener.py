@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import select
 from collections.abc import Callable
@@ -11,18 +12,23 @@ import psycopg
 
 from holdfast.errors import StoreUnavailable
 from holdfast.store.contract import Topic
-from holdfast.store.postgres.connection import Connection
+from holdfast.store.postgres.bounded import BoundedConnection
 
+LOGGER: Final = logging.getLogger("holdfast.store")
 CHANNEL: Final = "holdfast_{topic}"
 
 
 class PostgresListener:
-    """Hears announcements; a connection that broke is opened again by the next `wait`."""
+    """Hears announcements; a connection that broke is opened again by the next `wait`.
 
-    def __init__(self, connect: Callable[[], Connection], topic: Topic) -> None:
+    Through a pooler nothing is announced, and its user is left to poll.
+    """
+
+    def __init__(self, connect: Callable[[], BoundedConnection], topic: Topic) -> None:
         self._connect = connect
         self._channel = CHANNEL.format(topic=topic)
-        self._connection: Connection | None = None
+        self._connection: BoundedConnection | None = None
+        self._pooled = False
         self._closing, self._close_now = os.pipe()
         self._released = False
 
@@ -37,12 +43,15 @@ class PostgresListener:
             return False
         try:
             connection = self._connection
-            if connection is None or connection.closed:
+            if (connection is None or connection.closed) and not self._pooled:
                 self._listen()
                 return True
-            readable, _, _ = select.select([connection.fileno(), self._closing], [], [], timeout_s)
+            sources = [] if connection is None else [connection.fileno()]
+            readable, _, _ = select.select([*sources, self._closing], [], [], timeout_s)
             if self._closing in readable:
                 self._release()
+                return False
+            if connection is None:
                 return False
             if not readable:
                 connection.execute("select 1")
@@ -58,6 +67,16 @@ class PostgresListener:
 
     def _listen(self) -> None:
         self._connection = self._connect()
+        if self._connection.pooled:
+            self._drop()
+            self._pooled = True
+            LOGGER.warning(
+                "the database is reached through a pooler, where nobody can listen; due jobs and "
+                "messages are found by polling. A direct URL would have them start at once: "
+                "HOLDFAST_DATABASE_DIRECT_URL, or Holdfast(direct_url=…)",
+                extra={"event": "polling"},
+            )
+            return
         self._connection.execute(f"listen {self._channel}")
 
     def _drop(self) -> None:

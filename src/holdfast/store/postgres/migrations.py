@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from typing import Final, TypeAlias
 
 from psycopg import errors as pg_errors
+from psycopg import sql
 
-from holdfast.errors import StoreUnavailable
+from holdfast.errors import StoreUnavailable, UsageError
 from holdfast.store import migrate as runner
-from holdfast.store.postgres.bounded import unbounded
+from holdfast.store.postgres.bounded import BoundedConnection, unbounded
 from holdfast.store.postgres.connection import Connection
 
 MIGRATIONS: Final = tuple(runner.load(__package__ or ""))
@@ -43,13 +44,30 @@ insert into holdfast.migration (version, name, checksum, applied_at)
 values (%s, %s, %s, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
 """
 
-ConnectionFactory: TypeAlias = Callable[[], Connection]
+_RULE_OF: Final = """
+select pg_get_expr(conbin, conrelid)
+  from pg_constraint
+ where connamespace = 'holdfast'::regnamespace and conrelid = %s::regclass and conname = %s
+"""
+_SAMPLE: Final = 5
+
+ConnectionFactory: TypeAlias = Callable[[], BoundedConnection]
 
 
 def migrate(connect: ConnectionFactory) -> list[str]:
     """Bring the schema up to date and return the names of the migrations applied now."""
     with connect() as connection:
-        return runner.migrate(PostgresDialect(connection), MIGRATIONS)
+        dialect = PostgresDialect(connection)
+        if not connection.pooled:
+            return runner.migrate(dialect, MIGRATIONS)
+        missing = runner.pending(dialect, MIGRATIONS)
+    if missing:
+        raise UsageError(
+            f"{missing[0].name} is to be applied, and not through a pooler: the lock by which "
+            "migrations take turns would not last. Migrate on a connection past it: holdfast "
+            "migrate --database-url …, or set HOLDFAST_DATABASE_DIRECT_URL or direct_url="
+        )
+    return []
 
 
 def pending(connect: ConnectionFactory) -> list[tuple[str, str]]:
@@ -144,6 +162,8 @@ class PostgresDialect:
                 for statement in migration.statements:
                     self._connection.execute(statement)
             self._record(migration)
+        except pg_errors.CheckViolation as error:
+            raise self._broken_rows(migration, error) from error
         except pg_errors.LockNotAvailable as error:
             raise StoreUnavailable(
                 "the schema",
@@ -153,6 +173,26 @@ class PostgresDialect:
         finally:
             if not self._connection.closed:
                 self._connection.execute("reset lock_timeout; reset statement_timeout")
+
+    def _broken_rows(
+        self, migration: runner.Migration, error: pg_errors.CheckViolation
+    ) -> UsageError:
+        """Return the error that names rows which a new constraint does not allow."""
+        table, constraint = error.diag.table_name or "", error.diag.constraint_name or ""
+        relation = sql.Identifier("holdfast", table)
+        rule = self._connection.execute(_RULE_OF, [f"holdfast.{table}", constraint]).fetchone()
+        where = sql.SQL(str(rule[0])) if rule else sql.SQL("true")
+        found = self._connection.execute(
+            sql.SQL("select id::text from {} where not ({}) limit {}").format(
+                relation, where, sql.Literal(_SAMPLE)
+            )
+        )
+        sample = ", ".join(str(row[0]) for row in found)
+        return UsageError(
+            f"{migration.name} stops: rows of holdfast.{table} were changed by something else than "
+            f"holdfast and break {constraint}, such as {sample}; correct or remove them, then run: "
+            "holdfast migrate"
+        )
 
     def _record(self, migration: runner.Migration) -> None:
         self._connection.execute(_RECORD, [migration.version, migration.name, migration.checksum])

@@ -35,6 +35,7 @@ _PLAIN_COLUMNS: Final = frozenset(
         "expected",
         "at",
         "attempts",
+        "first_at",
         "entry_at",
         "entry_attempt",
         "entry_started_at",

@@ -25,6 +25,7 @@ from holdfast.store.contract import (
     LedgerEntry,
     Listener,
     NewJob,
+    PausedQueue,
     Position,
     QueueCounts,
     Topic,
@@ -43,12 +44,15 @@ from holdfast.store.postgres.connection import (
     Connection,
     Connections,
 )
+from holdfast.store.postgres.endpoint import Endpoint
+from holdfast.store.postgres.inserts import Stored
 from holdfast.store.postgres.lanes import HEADS_FROM, Lanes
 from holdfast.store.postgres.listener import PostgresListener
+from holdfast.store.postgres.notifier import Notifier
 from holdfast.store.postgres.rows import plain_array, text_array
 from holdfast.store.postgres.statements import SQL, borrowed, fetch, text
 from holdfast.store.postgres.steps import PostgresSql
-from holdfast.store.postgres.writes import is_atomic, write, write_unlocked
+from holdfast.store.postgres.writes import Written, is_atomic, write, write_unlocked
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
@@ -76,15 +80,18 @@ class PostgresStore(Parts):
 
     def __init__(
         self,
-        url: str,
+        url: str | Endpoint,
         *,
+        direct_url: str | None = None,
         name: str = "client",
         size: int = CONNECTIONS,
         statement_timeout_s: float = STATEMENT_TIMEOUT_S,
         generic_plans: bool = False,
+        notifier: Notifier | None = None,
     ) -> None:
+        endpoint = url if isinstance(url, Endpoint) else Endpoint(url, direct_url=direct_url)
         self._connections = Connections(
-            url,
+            endpoint,
             name=name,
             size=size,
             statement_timeout_s=statement_timeout_s,
@@ -94,11 +101,15 @@ class PostgresStore(Parts):
         self._locked_until = 0.0
         # A worker claims all the time, and its clock does not go back.
         self._lanes = Lanes(spares=generic_plans)
+        self._owns_notifier = notifier is None
+        self._notifier = notifier or Notifier(self._connections)
         self._sql = sql = PostgresSql(self._run)
-        self._make_parts(sql)
+        self._make_parts(sql, messages_added=self._messages_added)
 
     def migrate(self) -> list[str]:
-        return migrations.migrate(self._connections.connect)
+        if self._connections.endpoint.direct_url is not None:
+            self._connections.check_direct()
+        return migrations.migrate(self._connections.connect_direct)
 
     def pending_migrations(self) -> list[tuple[str, str]]:
         return migrations.pending(self._connections.connect)
@@ -108,58 +119,86 @@ class PostgresStore(Parts):
 
     def reserve(self, name: str) -> PostgresStore:
         return PostgresStore(
-            self._connections.url,
+            self._connections.endpoint,
             name=name,
             size=1,
             statement_timeout_s=SERVICE_TIMEOUT_S,
             generic_plans=True,
+            notifier=self._notifier,
         )
 
     def close(self) -> None:
+        if self._owns_notifier:
+            self._notifier.close()
         self._connections.close()
 
     def read_clock(self) -> Instant:
         return Instant(self._rows("read_clock", {})[0][0])
 
     def listen(self, topic: Topic = "due") -> Listener:
-        return PostgresListener(self._connections.connect, topic)
+        return PostgresListener(self._connections.connect_direct, topic)
 
     def announce_due(self) -> None:
-        self._rows("announce_due", {})
+        self._notifier.notify("due")
+
+    def _messages_added(self, rows: Sequence[tuple[Any, ...]], connection: object) -> None:
+        """Wake relays, where rows of `outbox_insert` say that there are new messages."""
+        if rows and connection is None:
+            self._notifier.notify("outbox")
+        elif rows:
+            self._notifier.watch("outbox", rows[0][1])
 
     @timed
     def insert(self, jobs: Sequence[NewJob], *, connection: object = None) -> list[Twin | None]:
         if not jobs:
             return []
         if connection is not None:
-            return inserts.insert(borrowed(connection), jobs)
+            stored = inserts.insert(borrowed(connection), jobs)
+            self._notifier.watch("due", stored.due_in)
+            return stored.twins
         # Ids are chosen by the caller, so an insert whose reply was lost may simply be repeated;
         # the plain one then finds the ids taken, and the general one knows what to make of that.
         if inserts.are_plain(jobs):
+            due = inserts.any_due(jobs)
+            then = None
+            if due and self._connections.endpoint.pooled is False:
+                then = self._notifier.statement_now("due")
             try:
-                self._run(partial(inserts.insert_plain, jobs=jobs))
+                self._run(partial(inserts.insert_plain, jobs=jobs, then=then))
             except pg_errors.UniqueViolation:
                 pass
             else:
+                if due and then is None:
+                    self._notifier.notify("due")
                 return [None] * len(jobs)
-        return self._run(lambda own: inserts.insert(own, jobs), atomic=len(jobs) > 1)
+        stored = self._run(lambda own: inserts.insert(own, jobs), atomic=len(jobs) > 1)
+        if stored.due_in is not None:
+            self._notifier.notify("due")
+        return stored.twins
 
     def insert_rerun(self, job: NewJob, *, connection: object = None) -> Twin | None:
         if connection is not None:
-            return self._insert_rerun(borrowed(connection), job)
-        return self._run(lambda own: self._insert_rerun(own, job), atomic=True)
+            stored = self._insert_rerun(borrowed(connection), job)
+            self._notifier.watch("due", stored.due_in)
+        else:
+            stored = self._run(lambda own: self._insert_rerun(own, job), atomic=True)
+            if stored.due_in is not None:
+                self._notifier.notify("due")
+        return stored.twins[0]
 
-    def _insert_rerun(self, connection: Connection, job: NewJob) -> Twin | None:
+    def _insert_rerun(self, connection: Connection, job: NewJob) -> Stored:
+        if job.rerun_of is None:
+            return inserts.insert_anew(connection, job)
         # The first job's row serves as the lock of its key, so that versions only rise.
         if not fetch(connection, "lock_job", {"id": job.rerun_of}):
             raise UnknownJob(str(job.rerun_of))
         rows = fetch(connection, "reruns", {"first": job.rerun_of})
         twins = [twin_from_row(row) for row in rows]
         if any(twin.job_id == job.id for twin in twins):
-            return None
+            return Stored([None], None)
         if job.version <= twins[-1].version:
-            return twins[-1]
-        return inserts.insert(connection, [job])[0]
+            return Stored([twins[-1]], None)
+        return inserts.insert(connection, [job])
 
     def twins(
         self, *, owner: str, pipeline: str, key: str, connection: object = None
@@ -227,7 +266,14 @@ class PostgresStore(Parts):
         # Rows are locked in the order of their ids, so that two writers do not wait in a circle.
         ordered = sorted(decisions)
         if connection is not None:
-            return write(borrowed(connection), ordered)
+            written = write(borrowed(connection), ordered)
+        else:
+            written = self._write(ordered)
+        if written.messages:
+            self._messages_added(written.messages, connection)
+        return written.applied
+
+    def _write(self, ordered: Sequence[Decision]) -> Written:
         atomic = is_atomic(ordered)
         if time.monotonic() >= self._locked_until:
             try:
@@ -285,6 +331,9 @@ class PostgresStore(Parts):
         rows = self._rows("ledger", {"job_id": job_id})
         return [ledger_entry_from_row(job_id, row) for row in rows]
 
+    def sent_back_at(self, job_ids: Collection[JobId]) -> dict[JobId, Instant]:
+        return dict(self._rows("sent_back", {"ids": json.dumps(list(job_ids))}))
+
     def save_plan(self, plan: Plan, *, now: Instant, connection: object = None) -> None:
         values = {
             "pipeline": plan.pipeline,
@@ -301,6 +350,10 @@ class PostgresStore(Parts):
         rows = self._rows("load_plan", {"pipeline": pipeline, "digest": digest})
         return Plan.from_document(json.loads(rows[0][0])) if rows else None
 
+    def newest_plan(self, pipeline: str) -> Plan | None:
+        rows = self._rows("newest_plan", {"pipeline": pipeline})
+        return Plan.from_document(json.loads(rows[0][0])) if rows else None
+
     def pause_queue(
         self, queue: str, *, by: str, now: Instant, audit: AuditEntry | None = None
     ) -> bool:
@@ -311,6 +364,12 @@ class PostgresStore(Parts):
         resumed = done_and_recorded(self._sql, "resume_queue", {"queue": queue}, audit)
         self.announce_due()
         return resumed
+
+    def paused_queues(self) -> list[PausedQueue]:
+        return [PausedQueue._make(row) for row in self._rows("paused_queues", {})]
+
+    def leased(self) -> dict[str, int]:
+        return dict(self._rows("leased", {}))
 
     def queued(self, queue: str, *, limit: int) -> int:
         return cast("int", self._rows("queued", {"queue": queue, "limit": limit})[0][0])
@@ -348,11 +407,15 @@ class PostgresStore(Parts):
             rows = [*fetch(connection, "facts", {}), *fetch(connection, "facts_of_vacuum", {})]
             return {"product": "PostgreSQL", **dict(rows)}
 
-        return self._run(read)
+        found = self._run(read)
+        with self._connections.outage_named():
+            return {**found, **self._connections.endpoint.facts()}
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
         with self._connections.borrowed() as connection, connection.transaction():
+            if connection.pooled:
+                self._connections.bound_transaction(connection)
             yield connection
 
     def _run(
@@ -394,6 +457,8 @@ class PostgresStore(Parts):
 def _in_transaction(
     operation: Callable[[BoundedConnection], _T], connection: BoundedConnection
 ) -> _T:
+    if connection.pooled:
+        return operation(connection)  # which is in one already
     with connection.transaction():
         return operation(connection)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from holdfast.core.decision import Change, Decision, Entry, Kind
 from holdfast.core.ids import JobId
@@ -19,8 +19,15 @@ _PLAIN: Final = frozenset({Kind.COMPLETED, Kind.RETRIED})
 _ENTRY_COLUMNS: Final = [f"entry_{name}" for name in Entry._fields]
 
 
-def write(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
-    """Write decisions; return the ids whose revision still matched."""
+class Written(NamedTuple):
+    """The ids whose revision still matched, and the rows of new messages."""
+
+    applied: set[JobId]
+    messages: Sequence[tuple[Any, ...]] = ()
+
+
+def write(connection: Connection, decisions: Sequence[Decision]) -> Written:
+    """Write decisions, and return what was written."""
     kinds = {item.entry.kind for item in decisions}
     plain, other = decisions, []
     if not kinds <= _PLAIN:
@@ -28,17 +35,18 @@ def write(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
         other = [item for item in decisions if item.entry.kind not in _PLAIN]
     applied: set[JobId] = set()
     if plain:
-        applied = _write_plain(connection, plain, retried=Kind.RETRIED in kinds)
+        wide = Kind.RETRIED in kinds or any(item.entry.http_status for item in plain)
+        applied = _write_plain(connection, plain, wide=wide)
     if other:
         applied.update(_apply(connection, other))
         _move_letters(connection, [item for item in other if item.job_id in applied])
     if any_publishes(decisions):
         published = messages_of(item for item in decisions if item.job_id in applied)
-        fetch(connection, "outbox_insert", published)
-    return applied
+        return Written(applied, fetch(connection, "outbox_insert", published))
+    return Written(applied)
 
 
-def write_unlocked(connection: Connection, decisions: Sequence[Decision]) -> set[JobId]:
+def write_unlocked(connection: Connection, decisions: Sequence[Decision]) -> Written:
     """Write those decisions whose rows nobody else has locked."""
     ids = plain_array(decision.job_id for decision in decisions)
     free = {row[0] for row in fetch(connection, "lock_free", {"ids": ids})}
@@ -73,12 +81,13 @@ def _move_letters(connection: Connection, applied: Sequence[Decision]) -> None:
 
 
 def _write_plain(
-    connection: Connection, decisions: Sequence[Decision], *, retried: bool
+    connection: Connection, decisions: Sequence[Decision], *, wide: bool
 ) -> set[JobId]:
+    """Write completions and retries; `wide` where there is more to say than of a completion."""
     values = _plain_values(decisions)
-    if retried:
+    if wide:
         values.update(_retry_values(decisions))
-    [(applied,)] = fetch(connection, "retry" if retried else "complete", values)
+    [(applied,)] = fetch(connection, "retry" if wide else "complete", values)
     # The ids are told only when some are missing: to send and read them takes as long as the rest.
     return {decision.job_id for decision in decisions} if applied is None else set(applied)
 
@@ -87,6 +96,7 @@ def _retry_values(decisions: Sequence[Decision]) -> dict[str, str]:
     entries = [decision.entry for decision in decisions]
     return {
         "kind": text_array(entry.kind for entry in entries),
+        "attempts": plain_array(decision.change.attempt for decision in decisions),
         "run_at": plain_array(decision.change.run_at for decision in decisions),
         "error_class": text_array(entry.error_class for entry in entries),
         "http_status": plain_array(entry.http_status for entry in entries),

@@ -22,7 +22,8 @@ def complete_values(decision: Decision) -> tuple[Any, ...]:
 
 def retry_values(decision: Decision) -> tuple[Any, ...]:
     """Return what `retry` binds."""
-    return decision.change.run_at, decision.entry.at, decision.job_id, decision.expected
+    change = decision.change
+    return change.attempt, change.run_at, decision.entry.at, decision.job_id, decision.expected
 
 
 def apply_values(decision: Decision) -> tuple[Any, ...]:

@@ -24,6 +24,7 @@ from holdfast.store.contract import (
     LedgerEntry,
     Listener,
     NewJob,
+    PausedQueue,
     Position,
     QueueCounts,
     Topic,
@@ -70,7 +71,7 @@ class SqliteStore(Parts):
         self._database = database
         self._owned = owned
         self._sql = sql = SqliteSql(database)
-        self._make_parts(sql, message_added=database.wake)
+        self._make_parts(sql, messages_added=self._messages_added)
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""
@@ -113,6 +114,11 @@ class SqliteStore(Parts):
     def announce_due(self) -> None:
         """Wake the listeners of this process; those of others see the commit itself."""
         self._database.wake()
+
+    def _messages_added(self, rows: Sequence[tuple[Any, ...]], connection: object) -> None:
+        """Wake the relays of this process, unless the messages are yet to be committed."""
+        if rows and connection is None:
+            self._database.wake()
 
     @timed
     def insert(self, jobs: Sequence[NewJob], *, connection: object = None) -> list[Twin | None]:
@@ -262,6 +268,10 @@ class SqliteStore(Parts):
         rows = self._rows("ledger", {"job_id": job_id})
         return [ledger_entry_from_row(job_id, row) for row in rows]
 
+    def sent_back_at(self, job_ids: Collection[JobId]) -> dict[JobId, Instant]:
+        """Return when each of these jobs was last sent back after it had failed, if it was."""
+        return dict(self._rows("sent_back", {"ids": json.dumps(list(job_ids))}))
+
     def save_plan(self, plan: Plan, *, now: Instant, connection: object = None) -> None:
         """Store a plan; one that is there already stays as it is."""
         body = json.dumps(plan.to_document(), separators=(",", ":"))
@@ -282,6 +292,11 @@ class SqliteStore(Parts):
         rows = self._rows("load_plan", {"pipeline": pipeline, "digest": digest})
         return Plan.from_document(json.loads(rows[0][0])) if rows else None
 
+    def newest_plan(self, pipeline: str) -> Plan | None:
+        """Return the plan of a pipeline that was asked for last."""
+        rows = self._rows("newest_plan", {"pipeline": pipeline})
+        return Plan.from_document(json.loads(rows[0][0])) if rows else None
+
     def pause_queue(
         self, queue: str, *, by: str, now: Instant, audit: AuditEntry | None = None
     ) -> bool:
@@ -294,6 +309,14 @@ class SqliteStore(Parts):
         resumed = done_and_recorded(self._sql, "resume_queue", {"queue": queue}, audit)
         self._database.wake()
         return resumed
+
+    def paused_queues(self) -> list[PausedQueue]:
+        """Return the queues that are paused, by name."""
+        return [PausedQueue._make(row) for row in self._rows("paused_queues", {})]
+
+    def leased(self) -> dict[str, int]:
+        """Return how many jobs each worker has leased, by its id."""
+        return dict(self._rows("leased", {}))
 
     def queued(self, queue: str, *, limit: int) -> int:
         """Return how many jobs of a queue are queued; at most `limit` are counted."""

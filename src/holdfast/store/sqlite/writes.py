@@ -27,6 +27,8 @@ from holdfast.store.sqlite.statements import SQL
 _COMPLETE: Final = SQL["complete"]
 _RETRY: Final = SQL["retry"]
 _APPLY: Final = SQL["apply"]
+_ANY_VERSION: Final = 0
+"""Whatever version of a key is kept, a plain submission makes no job of it."""
 
 
 def lanes(
@@ -62,7 +64,7 @@ def claim(
 
 def insert(cursor: sqlite3.Cursor, jobs: Sequence[NewJob]) -> list[Twin | None]:
     """Store what is new; per job None, or the twin that already holds its key."""
-    cursor.executemany(SQL["insert_one"], [(*job, job.created_at) for job in jobs])
+    cursor.executemany(SQL["insert_one"], [(*job, _ANY_VERSION) for job in jobs])
     if cursor.rowcount == len(jobs):
         return [None] * len(jobs)
     return [_twin_of(cursor, job) for job in jobs]
@@ -76,7 +78,9 @@ def _twin_of(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
 
 
 def insert_rerun(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
-    """Store a rerun unless one with its version or a higher is there."""
+    """Store a rerun unless one with its version or a higher is there, or was."""
+    if job.rerun_of is None:
+        return _insert_anew(cursor, job)
     family = cursor.execute(SQL["reruns"], {"first": job.rerun_of}).fetchall()
     if not family:
         raise UnknownJob(str(job.rerun_of))
@@ -86,6 +90,16 @@ def insert_rerun(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
     if job.version <= twins[-1].version:
         return twins[-1]
     return insert(cursor, [job])[0]
+
+
+def _insert_anew(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
+    """Store the first job of a key of which nothing but the key is left."""
+    if cursor.execute(SQL["insert_one"], (*job, job.version)).rowcount == 1:
+        return None
+    if cursor.execute(SQL["present"], (job.id,)).fetchone() is not None:
+        return None
+    values = {"owner": job.owner, "pipeline": job.pipeline, "key": job.key}
+    return twin_from_row(cursor.execute(SQL["twins"], values).fetchall()[-1])
 
 
 def apply(cursor: sqlite3.Cursor, decisions: Sequence[Decision]) -> set[JobId]:

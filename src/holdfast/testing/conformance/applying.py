@@ -14,6 +14,7 @@ from holdfast.core.event import (
     Failed,
     Interrupted,
     LeaseExpired,
+    ResultRemoved,
     RetryRequested,
     Snoozed,
     Suspended,
@@ -65,6 +66,7 @@ class ApplyConformance:
         [
             Done('{"drafted":true}'),
             Done('{"drafted":true}', lease_until=after(99)),
+            Done('{"drafted":true}', http_status=200),
             Failed(PASSING_FAILURE),
             Failed(LASTING_FAILURE),
             LeaseExpired(),
@@ -99,6 +101,45 @@ class ApplyConformance:
 
         assert read(store, job.id) == done
         assert (done.state, done.result) == (JobState.COMPLETE, '{"id":1}')
+
+    def test_a_job_that_ends_well_keeps_what_its_upstream_answered(self, store: Store) -> None:
+        jobs = [started(store, stage="send") for _ in range(3)]
+        statuses = [201, None, 204]
+        decisions = [
+            decided(job, Done('"sent"', http_status=status), now=after(3))
+            for job, status in zip(jobs, statuses, strict=True)
+        ]
+
+        assert store.apply(decisions) == {job.id for job in jobs}
+
+        for job, decision in zip(jobs, decisions, strict=True):
+            assert read(store, job.id) == evolve(job, decision)
+            assert [line.entry for line in store.ledger(job.id)] == [decision.entry]
+
+    def test_it_is_known_when_jobs_were_last_sent_back(self, store: Store) -> None:
+        again, once, never = (started(store) for _ in range(3))
+        for job, at in ((again, 5), (once, 7)):
+            failed = after_event(store, job, Failed(LASTING_FAILURE), now=after(at - 1))
+            after_event(store, failed, RetryRequested("ada"), now=after(at))
+        (leased, _) = claim(store, now=after(8))
+        assert leased.id == again.id
+        failed = after_event(store, leased, Failed(LASTING_FAILURE), now=after(8))
+        after_event(store, failed, RetryRequested("ada"), now=after(9))
+
+        ids = [again.id, once.id, never.id]
+
+        assert store.sent_back_at(ids) == {again.id: after(9), once.id: after(7)}
+        assert store.sent_back_at([never.id]) == {}
+
+    def test_that_a_result_was_removed_is_written_beside_it(self, store: Store) -> None:
+        complete = after_event(store, started(store, stage="send"), Done('"sent"'), now=after(3))
+
+        noted = after_event(store, complete, ResultRemoved("retention"), now=after(4))
+
+        assert read(store, complete.id) == noted
+        assert (noted.state, noted.result) == (JobState.COMPLETE, '"sent"')
+        kinds = [line.entry.kind for line in store.ledger(complete.id)]
+        assert kinds == [Kind.COMPLETED, Kind.RESULT_REMOVED]
 
     def test_a_decision_from_an_old_revision_changes_nothing(self, store: Store) -> None:
         job = started(store)
@@ -264,6 +305,17 @@ class ApplyConformance:
         assert read(store, jobs[0].id).state is JobState.CANCELLED
         kinds = [line.entry.kind for line in store.ledger(jobs[0].id)]
         assert kinds == [Kind.RETRIED, Kind.CANCELLED]
+
+    def test_a_failure_that_spends_no_attempt_gives_it_back(self, store: Store) -> None:
+        submitted(store, 2, stage="send")
+        jobs = claim(store, limit=2)
+        kept = PASSING_FAILURE._replace(spends_attempt=False)
+        decisions = [decided(jobs[0], Failed(kept)), decided(jobs[1], Failed(PASSING_FAILURE))]
+
+        assert store.apply(decisions) == {job.id for job in jobs}
+
+        assert [read(store, job.id).attempt for job in jobs] == [0, 1]
+        assert read(store, jobs[0].id) == evolve(jobs[0], decisions[0])
 
     def test_the_ledger_tells_the_whole_story_in_order(self, store: Store) -> None:
         job = started(store)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.core.delivery import Delivery, DeliveryKey, DeliveryState, intent
+from holdfast.core.delivery_log import DeliveryAttempt, Outcome
 from holdfast.core.instant import Instant
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
@@ -68,7 +69,25 @@ EVERYTHING: dict[str, Any] = {
     "checked_at": after(7),
     "job_told": True,
     "updated_at": after(8),
+    "doubted_at": after(9),
 }
+
+
+def logged(delivery: Delivery, **changes: Any) -> DeliveryAttempt:
+    """A line in the log of a delivery, for its next revision."""
+    line = DeliveryAttempt(
+        delivery_id=delivery.id,
+        revision=delivery.revision + 1,
+        at=NOW,
+        attempt=1,
+        outcome=Outcome.IN_DOUBT,
+        error_class="UPSTREAM_5XX",
+        http_status=503,
+        notification_id="<m-1@mail>",
+        holder="courier-1",
+        message="it's % odd 🚧",
+    )
+    return line._replace(**changes)
 
 
 class DeliveryConformance:
@@ -111,6 +130,28 @@ class DeliveryConformance:
         found = at_once([make] * _THREADS)
 
         assert len({delivery.id for (delivery,) in found}) == 1
+
+    def test_the_log_is_written_with_the_delivery_and_read_in_its_order(
+        self, store: Store, other_store: Store
+    ) -> None:
+        first, other = stored(store), stored(store)
+        lines = []
+        for outcome in (Outcome.IN_DOUBT, Outcome.FOUND):
+            lines.append(logged(first, outcome=outcome))
+            first = store.deliveries.apply([first], log=[lines[-1], None])[first.id]
+
+        found = other_store.deliveries.attempts([other.id, first.id])
+        assert found == {first.id: lines, other.id: []}
+        assert store.deliveries.attempts([]) == {}
+
+    def test_the_log_says_nothing_of_a_delivery_that_has_moved_on(self, store: Store) -> None:
+        stale, fresh = stored(store), stored(store)
+        store.deliveries.apply([stale])
+        written = store.deliveries.apply([stale, fresh], log=[logged(stale), logged(fresh)])
+
+        assert set(written) == {fresh.id}
+        found = store.deliveries.attempts([stale.id, fresh.id])
+        assert found == {stale.id: [], fresh.id: [logged(fresh)]}
 
     def test_deliveries_are_made_in_a_transaction_or_not_at_all(self, store: Store) -> None:
         kept, dropped = new_delivery(), new_delivery()
@@ -258,8 +299,8 @@ class DeliveryConformance:
     def test_a_job_is_untold_until_it_was_looked_at_since_its_deliveries_ended(
         self, store: Store
     ) -> None:
-        open_, sent, failed, nobodys = store.deliveries.ensure(
-            [new_delivery(job_id=job) for job in ("job-1", "job-1", "job-2", None)]
+        open_, sent, failed, nobodys, unknown = store.deliveries.ensure(
+            [new_delivery(job_id=job) for job in ("job-1", "job-1", "job-2", None, "job-3")]
         )
         sent = written(store, sent._replace(state=DeliveryState.SENT))
         failed = written(store, failed._replace(state=DeliveryState.FAILED))
@@ -274,6 +315,10 @@ class DeliveryConformance:
         written(store, open_._replace(state=DeliveryState.FAILED))
         assert store.deliveries.untold(after="", limit=10) == ["job-1", "job-2"]
         assert store.deliveries.get(sent.id) == sent._replace(job_told=True)
+        unknown = written(store, unknown._replace(state=DeliveryState.UNKNOWN, began_at=NOW))
+        assert store.deliveries.untold(after="job-2", limit=10) == ["job-3"]
+        store.deliveries.told("job-3", [unknown])
+        assert store.deliveries.untold(after="job-2", limit=10) == []
 
     def test_marks_that_nobody_has_confirmed_are_found_the_oldest_first(self, store: Store) -> None:
         later_, first = (

@@ -5,11 +5,12 @@ import pytest
 from holdfast.core.event import Done
 from holdfast.core.job import JobState
 from holdfast.errors import UnknownJob
-from holdfast.store.contract import Store, Twin
+from holdfast.store.contract import Store
 from holdfast.store.rows import as_stored
 from holdfast.testing.conformance.samples import (
     NOW,
     PLAN,
+    a_twin,
     after,
     after_event,
     claim,
@@ -56,7 +57,7 @@ class InsertConformance:
 
         second = new_job(key="k", owner="ada", fingerprint="two")
 
-        assert store.insert([second]) == [Twin(first.id, 1, "one", JobState.QUEUED)]
+        assert store.insert([second]) == [a_twin(first.id, 1, "one", JobState.QUEUED)]
         assert store.get([second.id]) == {}
 
     def test_a_twin_is_reported_as_it_stands_now(self, store: Store) -> None:
@@ -65,10 +66,12 @@ class InsertConformance:
 
         (twin,) = store.insert([new_job(key="k")])
 
-        assert twin == Twin(job.id, 1, None, JobState.QUEUED)
+        assert twin == a_twin(job.id, 1, None, JobState.QUEUED)
         (advanced,) = claim(store)
         after_event(store, advanced, Done('"sent"'))
-        assert store.insert([new_job(key="k")]) == [Twin(job.id, 1, None, JobState.COMPLETE)]
+        assert store.insert([new_job(key="k")]) == [
+            a_twin(job.id, 1, None, JobState.COMPLETE, finished_at=NOW)
+        ]
 
     def test_a_key_belongs_to_an_owner_and_a_pipeline(self, store: Store) -> None:
         jobs = [
@@ -89,7 +92,7 @@ class InsertConformance:
 
         answers = store.insert([first, second, other])
 
-        assert answers == [None, Twin(first.id, 1, None, JobState.QUEUED), None]
+        assert answers == [None, a_twin(first.id, 1, None, JobState.QUEUED), None]
         assert set(store.get([first.id, second.id, other.id])) == {first.id, other.id}
 
     def test_an_insert_may_be_repeated_because_ids_are_known(self, store: Store) -> None:
@@ -99,7 +102,7 @@ class InsertConformance:
         answers = store.insert(batch)
 
         assert store.insert(batch) == answers
-        assert answers[1] == Twin(taken.id, 1, None, JobState.QUEUED)
+        assert answers[1] == a_twin(taken.id, 1, None, JobState.QUEUED)
 
     def test_a_repeated_insert_leaves_a_job_that_moved_on_alone(self, store: Store) -> None:
         new = new_job(key="k")
@@ -152,7 +155,7 @@ class InsertConformance:
         with store.transaction() as connection:
             answers = store.insert([new_job(key="k"), new_job()], connection=connection)
 
-        assert answers == [Twin(first, 1, None, JobState.QUEUED), None]
+        assert answers == [a_twin(first, 1, None, JobState.QUEUED), None]
 
     def test_a_transaction_sees_the_jobs_and_plans_it_stored(self, store: Store) -> None:
         new = new_job(key="k")
@@ -162,7 +165,7 @@ class InsertConformance:
             store.insert([new], connection=connection)
             found = store.twins(owner="", pipeline="letters", key="k", connection=connection)
 
-        assert found == [Twin(new.id, 1, None, JobState.QUEUED)]
+        assert found == [a_twin(new.id, 1, None, JobState.QUEUED)]
         assert store.load_plan("letters", PLAN.digest) == PLAN
 
     def test_every_job_of_a_key_is_found_lowest_version_first(self, store: Store) -> None:
@@ -174,9 +177,9 @@ class InsertConformance:
         assert store.insert_rerun(seventh) is None
 
         assert store.twins(owner="ada", pipeline="letters", key="k") == [
-            Twin(first.id, 1, "one", JobState.QUEUED),
-            Twin(third.id, 3, None, JobState.QUEUED),
-            Twin(seventh.id, 7, None, JobState.QUEUED),
+            a_twin(first.id, 1, "one", JobState.QUEUED),
+            a_twin(third.id, 3, None, JobState.QUEUED),
+            a_twin(seventh.id, 7, None, JobState.QUEUED),
         ]
         assert store.twins(owner="ada", pipeline="letters", key="unknown") == []
 
@@ -189,7 +192,7 @@ class InsertConformance:
 
         rerun = new_job(key="k", version=version, rerun_of=first.id)
 
-        assert store.insert_rerun(rerun) == Twin(third.id, 3, None, JobState.QUEUED)
+        assert store.insert_rerun(rerun) == a_twin(third.id, 3, None, JobState.QUEUED)
         assert store.get([rerun.id]) == {}
 
     def test_a_rerun_may_be_repeated_even_after_a_later_one(self, store: Store) -> None:
@@ -207,7 +210,7 @@ class InsertConformance:
         second = new_job(version=2, rerun_of=first)
 
         assert store.insert_rerun(second) is None
-        assert store.insert_rerun(new_job(version=2, rerun_of=first)) == Twin(
+        assert store.insert_rerun(new_job(version=2, rerun_of=first)) == a_twin(
             second.id, 2, None, JobState.QUEUED
         )
 

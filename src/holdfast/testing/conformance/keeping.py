@@ -1,9 +1,11 @@
 """Plans, queues, workers, and what a store says about itself."""
 
+from holdfast.core.access import Access, RetryBy, SubmitBy
 from holdfast.core.event import Done, Failed
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import PlanDigest, WorkerId
 from holdfast.core.plan import Plan, StagePlan
+from holdfast.core.retention import DAY_S
 from holdfast.core.retry import Retry
 from holdfast.store.contract import Store, WorkerRow
 from holdfast.testing.conformance.samples import (
@@ -55,15 +57,46 @@ class KeepConformance:
         assert store.load_plan("letters", PlanDigest("0000")) is None
         assert store.load_plan("parcels", PLAN.digest) is None
 
+    def test_the_newest_plan_of_a_pipeline_is_the_one_asked_for_last(self, store: Store) -> None:
+        rules = Access(SubmitBy.SYSTEM, "/upload", RetryBy.WORKFLOW, refuses_retries=True)
+        closed = Plan(PLAN.pipeline, PLAN.stages, PLAN.deadline_us, rules)
+
+        store.save_plan(closed, now=NOW)
+        store.save_plan(PLAN, now=after(1))
+        assert store.newest_plan("letters") == PLAN
+
+        store.save_plan(closed, now=after(2 * DAY_S))
+        found = store.newest_plan("letters")
+        assert found is not None
+        assert (found, found.access) == (closed, rules)
+        assert store.newest_plan("parcels") is None
+
     def test_a_queue_is_paused_once_and_resumed_once(self, store: Store) -> None:
         assert store.pause_queue("default", by="ada", now=NOW) is True
         assert store.pause_queue("default", by="bob", now=after(1)) is False
 
         (counts,) = store.queues(now=NOW)
         assert (counts.paused_at, counts.paused_by) == (NOW, "ada")
+        assert store.paused_queues() == [("default", NOW, "ada")]
 
         assert store.resume_queue("default") is True
         assert store.resume_queue("default") is False
+        assert store.paused_queues() == []
+
+    def test_leases_are_counted_by_worker(self, store: Store) -> None:
+        assert store.leased() == {}
+        submitted(store, 3)
+        claim(store, limit=2, holder=WorkerId("a"))
+        claim(store, holder=WorkerId("b"))
+
+        assert store.leased() == {"a": 2, "b": 1}
+
+    def test_a_worker_says_which_stages_it_runs(self, store: Store) -> None:
+        stages = '["letters/draft"]'
+        store.record_worker(_worker("a")._replace(stages=stages))
+        store.record_worker(_worker("a", seen_at=4)._replace(stages=stages))
+
+        assert [worker.stages for worker in store.workers()] == [stages]
 
     def test_workers_are_listed_latest_seen_first(self, store: Store) -> None:
         store.record_worker(_worker("a", seen_at=1))

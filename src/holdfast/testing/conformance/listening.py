@@ -3,7 +3,7 @@
 import threading
 
 from holdfast.store.contract import Store
-from holdfast.testing.conformance.samples import submitted
+from holdfast.testing.conformance.samples import NOW, after, new_job, submitted
 
 SOON_S = 10.0
 
@@ -29,6 +29,54 @@ class ListenConformance:
         submitted(store)
 
         assert listener.wait(SOON_S) is True
+        listener.close()
+
+    def test_many_new_jobs_wake_the_listeners_of_other_stores(
+        self, store: Store, other_store: Store
+    ) -> None:
+        listener = other_store.listen()
+        listener.wait(0)
+
+        store.insert([new_job(key=f"k{number}") for number in range(3)])
+
+        assert listener.wait(SOON_S) is True
+        listener.close()
+
+    def test_a_rerun_wakes_the_listeners_of_other_stores(
+        self, store: Store, other_store: Store
+    ) -> None:
+        first = new_job(key="k")
+        store.insert([first._replace(run_at=after(60))])
+        listener = other_store.listen()
+        listener.wait(0)
+
+        store.insert_rerun(new_job(key="k", version=2)._replace(rerun_of=first.id))
+
+        assert listener.wait(SOON_S) is True
+        listener.close()
+
+    def test_a_job_of_a_transaction_wakes_listeners_once_that_has_committed(
+        self, store: Store, other_store: Store
+    ) -> None:
+        listener = other_store.listen()
+        listener.wait(0)
+
+        with store.transaction() as connection:
+            store.insert([new_job()], connection=connection)
+
+        assert listener.wait(SOON_S) is True
+        listener.close()
+
+    def test_the_last_of_many_wake_ups_comes_after_the_last_job(
+        self, store: Store, other_store: Store
+    ) -> None:
+        listener = other_store.listen()
+        listener.wait(0)
+        for _ in range(50):
+            submitted(store)
+
+        while other_store.queues(now=NOW)[0].due < 50:
+            assert listener.wait(SOON_S) is True
         listener.close()
 
     def test_every_listener_is_woken(self, store: Store) -> None:

@@ -11,12 +11,13 @@ from holdfast.core.job import JobState, PlanDigest, WorkerId
 from holdfast.core.lease import lease_of
 from holdfast.core.lifecycle import evolve
 from holdfast.core.plan import Plan, Route, StagePlan
-from holdfast.store.contract import Checkpoint, JobFilter, LedgerEntry, Store, Twin, WorkerRow
+from holdfast.store.contract import Checkpoint, JobFilter, LedgerEntry, Store, WorkerRow
 from holdfast.store.rows import as_stored
 from holdfast.testing.conformance.samples import (
     LEASE_US,
     NOW,
     RETRY,
+    a_twin,
     after,
     after_event,
     claim,
@@ -72,7 +73,7 @@ class OddityConformance:
         assert store.insert([new]) == [None]
         assert store.insert([plain, new_job(owner=text, pipeline=text, key=text)]) == [
             None,
-            Twin(new.id, 1, text, JobState.QUEUED),
+            a_twin(new.id, 1, text, JobState.QUEUED),
         ]
         many = [new_job(queue=text, pipeline=text, stage=text, payload=text) for _ in range(3)]
         store.insert(many)
@@ -80,7 +81,7 @@ class OddityConformance:
         assert read(store, new.id) == as_stored(new)
         assert read(store, many[1].id) == as_stored(many[1])
         assert store.twins(owner=text, pipeline=text, key=text) == [
-            Twin(new.id, 1, text, JobState.QUEUED)
+            a_twin(new.id, 1, text, JobState.QUEUED)
         ]
 
     @odd_text

@@ -80,9 +80,10 @@ def cancelled(store: Store) -> Job:
     return after_event(store, started(store, id=id_made_now()), CancelRequested("ada"))
 
 
-def failed(store: Store) -> Job:
+def failed(store: Store, **changes: Any) -> Job:
     """A job that failed for good at `NOW`."""
-    return after_event(store, started(store, id=id_made_now()), Failed(LASTING_FAILURE))
+    job = started(store, id=id_made_now(), **changes)
+    return after_event(store, job, Failed(LASTING_FAILURE))
 
 
 def refused(store: Store) -> Job:

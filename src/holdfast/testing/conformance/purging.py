@@ -1,6 +1,6 @@
 """What goes when it has been kept long enough, what stays, and that nothing is left behind."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,7 +13,7 @@ from holdfast.core.job import JobState
 from holdfast.core.replay import ReplayState
 from holdfast.core.retention import DAY_S, PLAN_S, Retention
 from holdfast.errors import UnknownJob
-from holdfast.store.contract import NewJob, Store, Twin
+from holdfast.store.contract import NewJob, Store
 from holdfast.store.retention import Place, Section
 from holdfast.testing.conformance.purge_samples import (
     KEEP,
@@ -166,16 +166,6 @@ class PurgeConformance:
         assert purged(store, now=after(10 * KEEP_S)) == {}
         assert left_of(store, first.id) == ["job", "ledger", "letter"]
 
-    def test_the_key_of_a_job_that_went_is_free(self, store: Store) -> None:
-        complete(store, key="k", fingerprint="f")
-        again = new_job(id=id_made_now(), key="k", fingerprint="other")
-        assert store.insert([again]) != [None]
-
-        purged(store, now=after(KEEP_S))
-
-        assert store.insert([again]) == [None]
-        assert store.checkpoints([again.id]) == []
-
     def test_a_batch_looks_at_so_many_rows_and_says_where_to_go_on(self, store: Store) -> None:
         jobs = [complete(store) for _ in range(7)]
 
@@ -252,31 +242,6 @@ class PurgeConformance:
             at_once(both)
 
             assert ("job" in left_of(store, first.id)) == ("job" in left_of(store, rerun.id))
-
-    def test_a_key_that_is_freed_meanwhile_is_taken_or_leads_to_its_job(
-        self, store: Store, other_store: Store
-    ) -> None:
-        for number in range(20):
-            first = complete(store, key=f"k-{number}", fingerprint="f")
-            wanted = [
-                new_job(id=id_made_now(), key=first.key, fingerprint="f"),
-                new_job(id=id_made_now()),
-            ]
-            twins: list[Twin | None] = []
-            both: list[Callable[[], object]] = [
-                partial(purged, store, now=after(KEEP_S)),
-                partial(_insert, other_store, wanted, twins),
-            ]
-            at_once(both)
-
-            twin, other = twins
-            assert other is None
-            assert (twin is None) == ("job" in left_of(store, wanted[0].id))
-            assert twin is None or twin.job_id == first.id
-
-
-def _insert(store: Store, jobs: Sequence[NewJob], twins: list[Twin | None]) -> None:
-    twins += store.insert(jobs)
 
 
 def _attempt_rerun(store: Store, rerun: NewJob) -> None:

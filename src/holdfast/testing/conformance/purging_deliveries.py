@@ -13,7 +13,7 @@ from holdfast.core.instant import Instant
 from holdfast.core.retention import Retention
 from holdfast.store.contract import Store
 from holdfast.store.retention import Section
-from holdfast.testing.conformance.delivering import new_delivery, written
+from holdfast.testing.conformance.delivering import logged, new_delivery, written
 from holdfast.testing.conformance.purge_samples import batches, id_made_now, purged
 from holdfast.testing.conformance.racing import at_once
 from holdfast.testing.conformance.samples import NOW, after, after_event, started
@@ -72,6 +72,15 @@ class DeliveryPurgeConformance:
 
         assert purged(store, now=_LONG_AFTER, keep=_KEEP) == {}
         assert store.deliveries.get(delivery.id) == delivery
+
+    def test_the_log_of_a_delivery_goes_with_it(self, store: Store) -> None:
+        old, kept = ended(store, how=SENT), ended(store, how={})
+        for delivery in (old, kept):
+            store.deliveries.apply([delivery], log=[logged(delivery)])
+
+        assert purged(store, now=after(_KEEP_S), keep=_KEEP) == {"deliveries": 1}
+        found = store.deliveries.attempts([old.id, kept.id])
+        assert [len(found[each.id]) for each in (old, kept)] == [0, 1]
 
     def test_what_is_kept_for_ever_never_goes(self, store: Store) -> None:
         ended(store, how=SENT)

@@ -10,12 +10,12 @@ from holdfast.core.event import Event
 from holdfast.core.failure import Category, Failure
 from holdfast.core.ids import IdSequence, JobId
 from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import MOST_URGENT, Job, WorkerId
+from holdfast.core.job import MOST_URGENT, Job, JobState, WorkerId
 from holdfast.core.lifecycle import decide, evolve
 from holdfast.core.plan import Plan, Route, StagePlan
 from holdfast.core.retry import Retry
 from holdfast.store.audit import AuditEntry
-from holdfast.store.contract import NewJob, Store
+from holdfast.store.contract import NewJob, Store, Twin
 
 NOW = Instant(1_700_000_000 * SECOND_US)
 LEASE_US = 60 * SECOND_US
@@ -103,6 +103,18 @@ def decided(job: Job, event: Event, *, now: Instant = NOW, roll: float = 0.5) ->
     decision = decide(job, event, PLAN, now, roll)
     assert isinstance(decision, Decision)
     return decision
+
+
+def a_twin(
+    job_id: str,
+    version: int,
+    fingerprint: str | None,
+    state: JobState,
+    *,
+    finished_at: Instant | None = None,
+) -> Twin:
+    """What is told of a job of these samples that has the key of another."""
+    return Twin(JobId(job_id), version, fingerprint, state, NOW, finished_at)
 
 
 def after_event(store: Store, job: Job, event: Event, *, now: Instant = NOW) -> Job:

@@ -14,6 +14,7 @@ from holdfast.testing.conformance.due import DueConformance
 from holdfast.testing.conformance.finding import FindConformance
 from holdfast.testing.conformance.inserting import InsertConformance
 from holdfast.testing.conformance.keeping import KeepConformance
+from holdfast.testing.conformance.keeping_keys import KeyConformance
 from holdfast.testing.conformance.listening import ListenConformance
 from holdfast.testing.conformance.messages import DeadMessageConformance
 from holdfast.testing.conformance.oddities import OddityConformance
@@ -44,6 +45,7 @@ class StoreConformance(
     ReadConformance,
     FindConformance,
     KeepConformance,
+    KeyConformance,
     PurgeConformance,
     RecordPurgeConformance,
     ListenConformance,

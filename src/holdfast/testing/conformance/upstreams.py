@@ -212,7 +212,12 @@ class UpstreamConformance:
             *[Gate.CLOSED] * 4,
         ]
         assert store.upstreams.get("gateway") == UpstreamState(
-            "gateway", revision=8, generation=7, since=now
+            "gateway",
+            revision=8,
+            generation=7,
+            since=now,
+            # From 0 to 30, from 31 to 91 and from 94 to 95 seconds.
+            open_us=after(91) - NOW,
         )
 
     def test_a_store_that_is_opened_changes_nothing(self, store: Store) -> None:

@@ -4,9 +4,30 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import Final
 
 from converter.gateway.conversion import Engine
 from converter.gateway.limits import Limits
+
+PREFIX: Final = "CONVERTER_GATEWAY"
+VARIABLES: Final = frozenset(
+    f"{PREFIX}_{option}"
+    for option in (
+        "HOST",
+        "PORT",
+        "ENGINE",
+        "CONCURRENCY",
+        "WAITING",
+        "BODY_S",
+        "MAX_PDF_BYTES",
+        "MAX_PAGES",
+        "MAX_XML_BYTES",
+        "CPU_S",
+        "WALL_S",
+        "MEMORY_MIB",
+    )
+)
+"""What the command of the gateway reads from the environment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

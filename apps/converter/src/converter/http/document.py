@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
 from converter.codes import CODES, EXPIRED, told_of
 from converter.conversions import upload_of
 from converter.kept_files import KeptFiles
+from converter.presentation import status_of
 from holdfast import JobState, JobView
 
 _SAYS: Final = {
@@ -32,20 +33,37 @@ class Conversion(BaseModel):
     size: int
     """In bytes."""
     mapping: str
+    status: str
+    """`queued`, `processing`, `complete`, `failed` or `cancelled`."""
     state: str
-    """`queued`, `processing`, `complete`, `failed`, `cancelled`; of one that was complete and whose
-    files are gone `expired`, or `removed` when that was before their time."""
+    """The same; of one that was complete and whose files are gone `expired`, or `removed` when that
+    was before their time."""
     says: str
     """The same in plain words."""
     attempt: int
     attempts: int
     """How many attempts it gets; one more after a result that could not be kept."""
+    attempt_count: int
+    """How many attempts were begun since it was last queued by hand."""
+    last_attempt_at: datetime | None
+    retry_after: datetime | None
+    """Until when it waits to be tried again."""
+    manual_retry_count: int
     created_at: datetime
+    queued_at: datetime
+    """When it was sent, or last retried by hand."""
+    started_at: datetime | None
+    failed_at: datetime | None
     finished_at: datetime | None
+    leased_by: str | None
+    """The worker that converts it; end users get a name that gives no machine away."""
+    lease_expires_at: datetime | None
     error_code: str | None
     error_message: str | None
     can_retry: bool
     """It failed, and its file is still there."""
+    result_path: str | None
+    """What the XML of a complete conversion is kept as, in the storage of results."""
     download: str | None
     """Where the XML is, while there is any."""
 
@@ -64,20 +82,25 @@ class ConversionList(BaseModel):
 
 
 def document_of(
-    view: JobView, kept: KeptFiles, *, attempts: int, root: str, kept_since: datetime
+    view: JobView,
+    kept: KeptFiles,
+    *,
+    fields: dict[str, Any],
+    attempts: int,
+    root: str,
+    kept_since: datetime,
 ) -> Conversion:
     """Return a conversion as it stands; `root` is where the API is mounted.
 
-    What was finished before `kept_since` is not kept any more.
+    `fields` are those that every document of it has. What was finished before `kept_since` is not
+    kept any more.
     """
     upload = upload_of(view)
     job = view.job
-    state, says = view.state.value, _SAYS.get(view.state, "")
+    state, says = status_of(view), _SAYS.get(view.state, "")
     has_result = kept.has_result(view)
     code = message = None
-    if view.state is JobState.WAITING:
-        state = JobState.PROCESSING.value
-    elif view.state is JobState.QUEUED and view.label == "retrying":
+    if view.state is JobState.QUEUED and view.label == "retrying":
         says = f"Attempt {job.attempt} failed; it is tried again by itself."
     elif view.state is JobState.FAILED:
         told = told_of(view.error or {})
@@ -86,6 +109,7 @@ def document_of(
         is_old = view.finished_at is not None and view.finished_at < kept_since
         state, says = ("expired", _EXPIRED) if is_old else ("removed", "Removed.")
     return Conversion(
+        **fields,
         id=view.id,
         filename=upload.filename,
         size=upload.size,

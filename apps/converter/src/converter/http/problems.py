@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
 from converter.codes import GW_4XX, NOT_PDF, TOO_LARGE
 from converter.http.upload_form import BadForm
-from converter.refusals import NotTaken, QuotaReached, Refusal
+from converter.refusals import (
+    CallbackRefused,
+    NotTaken,
+    PriorityRefused,
+    QuotaReached,
+    Refusal,
+    TooManyUploads,
+)
 from holdfast.api.problems import Kind, Problem
 
 QUOTA_REACHED: Final = "QUOTA_REACHED"
+TOO_MANY_UPLOADS: Final = "TOO_MANY_UPLOADS"
+CALLBACK_REFUSED: Final = "CALLBACK_REFUSED"
+PRIORITY_REFUSED: Final = "PRIORITY_REFUSED"
 _CLOSE: Final = {"Connection": "close"}
 """The rest of a file that is not taken is not read."""
 _TITLES: Final = {
@@ -40,6 +51,18 @@ def told_as_problems() -> Generator[None]:
     except QuotaReached as error:
         kind = Kind(429, "Too much of yours is under way")
         raise Problem(QUOTA_REACHED, str(error), kind=kind, limit=error.limit) from None
+    except TooManyUploads as error:
+        kind = Kind(429, "Too many files in a minute")
+        headers = {**_CLOSE, "Retry-After": f"{math.ceil(error.wait_s)}"}
+        raise Problem(
+            TOO_MANY_UPLOADS, str(error), kind=kind, headers=headers, limit=error.limit
+        ) from None
+    except CallbackRefused as error:
+        kind = Kind(400, "No callback may go there")
+        raise Problem(CALLBACK_REFUSED, str(error), kind=kind, headers=_CLOSE) from None
+    except PriorityRefused as error:
+        kind = Kind(403, "That priority is not yours to use")
+        raise Problem(PRIORITY_REFUSED, str(error), kind=kind, headers=_CLOSE) from None
     except BadForm as error:
         raise Problem("malformed_request", str(error), headers=_CLOSE) from None
 

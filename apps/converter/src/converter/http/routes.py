@@ -19,16 +19,20 @@ from converter.http.problems import told_as_problems
 from converter.http.upload_form import UploadForm
 from converter.payload import xml_filename
 from converter.pipeline import GATEWAY, PIPELINE
+from converter.presentation import fields_of
+from converter.sending import PRIORITIES, HighPriority
 from holdfast import Holdfast, JobFilter, JobView
 from holdfast.api.access import (
     OwnerOrOperator,
     ReaderOrWalkIn,
     SubmitterOrWalkIn,
     guarded_router,
+    shown_to,
 )
 
 MOST_LISTED: Final = 100
 XML: Final = "application/xml"
+OPERATOR: Final = "operator"
 _SENT: Final = {
     "requestBody": {
         "required": True,
@@ -39,6 +43,8 @@ _SENT: Final = {
                     "required": ["file", "mapping"],
                     "properties": {
                         "mapping": {"type": "string"},
+                        "callback_url": {"type": "string", "format": "uri"},
+                        "priority": {"type": "string", "enum": list(PRIORITIES)},
                         "file": {"type": "string", "format": "binary"},
                     },
                 }
@@ -63,14 +69,25 @@ class Served(NamedTuple):
     max_bytes: int
     kept_since: Callable[[], datetime]
     """What was finished before that instant is not kept any more."""
+    high_priority: HighPriority = HighPriority.TOKENS
 
-    def documents(self, views: Sequence[JobView], request: Request) -> list[Conversion]:
-        """Return conversions as they are told."""
+    def documents(
+        self, views: Sequence[JobView], request: Request, who: ReaderOrWalkIn
+    ) -> list[Conversion]:
+        """Return conversions as this principal may see them."""
         root = str(request.scope.get("root_path", ""))
         kept = self.conversions.kept(views)
         since = self.kept_since()
+        shown = shown_to(who, self.app)
         return [
-            document_of(view, kept, attempts=self.attempts, root=root, kept_since=since)
+            document_of(
+                view,
+                kept,
+                fields=fields_of(shown.job(view)),
+                attempts=self.attempts,
+                root=root,
+                kept_since=since,
+            )
             for view in views
         ]
 
@@ -96,20 +113,31 @@ def _sending(served: Served) -> APIRouter:
     async def upload_file(
         request: Request, response: Response, who: SubmitterOrWalkIn
     ) -> Conversion:
-        """Send a PDF to be converted: a form with the field `mapping` and the part `file`."""
+        """Send a PDF to be converted: a form with the field `mapping` and the part `file`.
+
+        The field `callback_url`, or the header `X-Callback-Url`, asks for a webhook when the
+        conversion has ended; the field `priority` is `high`, `normal` or `low`.
+        """
         with told_as_problems():
-            form = UploadForm(request.stream(), request.headers.get("content-type", ""))
+            form = UploadForm(
+                request.stream(),
+                request.headers.get("content-type", ""),
+                callback_url=request.headers.get("x-callback-url", ""),
+            )
             await form.begin()
-            taken = await run_in_threadpool(_take, form, who.owner or "")
+            may_hurry = served.high_priority.allows(
+                walks_in=who.walks_in, is_operator=who.role.value == OPERATOR
+            )
+            taken = await run_in_threadpool(_take, form, who.owner or "", may_hurry)
         if not taken.created:
             response.status_code = 200
         root = str(request.scope.get("root_path", ""))
         response.headers["Location"] = f"{root}/api/jobs/{taken.job.id}"
-        (document,) = await run_in_threadpool(served.documents, [taken.job], request)
+        (document,) = await run_in_threadpool(served.documents, [taken.job], request, who)
         return document
 
-    def _take(form: UploadForm, owner: str) -> Taken:
-        return served.conversions.take(form, owner=owner)
+    def _take(form: UploadForm, owner: str, may_hurry: bool) -> Taken:  # noqa: FBT001 - by a pool
+        return served.conversions.take(form, owner=owner, may_hurry=may_hurry)
 
     return routes
 
@@ -126,7 +154,7 @@ def _listing(served: Served) -> APIRouter:
         """List conversions, newest first, and tell whether the gateway is called."""
         found = served.app.jobs(JobFilter(pipeline=PIPELINE, owner=who.owner), limit=limit)
         return ConversionList(
-            items=served.documents(found, request),
+            items=served.documents(found, request, who),
             paused=_is_paused(served.app),
             mappings=list(served.mappings),
             max_bytes=served.max_bytes,
@@ -142,7 +170,7 @@ def _fetching(served: Served) -> APIRouter:
     def download_result(job_id: str, who: ReaderOrWalkIn) -> StreamingResponse:
         """Fetch the XML of a conversion."""
         with ExitStack() as opened, told_as_problems():
-            view = served.conversions.job(job_id, owner=who.owner)
+            view = served.conversions.asked_for(job_id, owner=who.owner)
             reading = opened.enter_context(served.conversions.result(job_id, owner=who.owner))
             closing = opened.pop_all()
 

@@ -10,6 +10,8 @@ from anyio.from_thread import run as run_in_loop
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
+from converter.sending import PRIORITIES
+
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
@@ -26,15 +28,20 @@ class BadForm(Exception):
 class UploadForm:
     """A form with a field `mapping` and a file `file`, in any order.
 
-    It is made in the event loop, where `begin` reads as far as the file; a thread takes the rest.
+    It may have the fields `callback_url` and `priority`; a `callback_url` may also be given beside
+    it. It is made in the event loop, where `begin` reads as far as the file; a thread takes the
+    rest.
     """
 
-    def __init__(self, body: AsyncIterator[bytes], content_type: str) -> None:
+    def __init__(
+        self, body: AsyncIterator[bytes], content_type: str, *, callback_url: str = ""
+    ) -> None:
         kind, options = parse_options_header(content_type)
         boundary = options.get(b"boundary")
         if kind != _FORM or not boundary:
             raise BadForm("send the file as multipart/form-data, with a boundary")
         self.filename = ""
+        self._callback_url = callback_url.strip()
         self._body = body
         self._events = _Events()
         self._parser = MultipartParser(
@@ -45,7 +52,26 @@ class UploadForm:
     @property
     def mapping(self) -> str:
         """What the file is to become, once all chunks were taken; empty when nobody said."""
-        return self._events.fields.get("mapping", b"").decode("utf-8", "replace")
+        return self._field("mapping")
+
+    @property
+    def callback_url(self) -> str:
+        """Where a webhook goes to when the conversion has ended, or raise `BadForm` for two."""
+        named = self._field("callback_url").strip()
+        if named and self._callback_url not in ("", named):
+            raise BadForm("the form and the header X-Callback-Url name different callbacks")
+        return named or self._callback_url
+
+    @property
+    def priority(self) -> str:
+        """How soon it is to be converted, or raise `BadForm` for what is no priority."""
+        named = self._field("priority").strip().lower()
+        if named and named not in PRIORITIES:
+            raise BadForm(f"priority has to be one of {', '.join(PRIORITIES)}")
+        return named
+
+    def _field(self, name: str) -> str:
+        return self._events.fields.get(name, b"").decode("utf-8", "replace")
 
     async def begin(self) -> None:
         """Read as far as the file, or raise `BadForm` when there is none."""

@@ -12,6 +12,16 @@ from converter.storage.disk import DEFAULT_MIN_FREE_BYTES, DiskStorage
 from holdfast.errors import InvalidSetting, UsageError
 
 S3_SCHEME: Final = "s3://"
+S3_VARIABLES: Final = (
+    "AWS_ENDPOINT_URL_S3",
+    "AWS_ENDPOINT_URL",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+)
+"""Where S3 is and as whom, for places that begin so."""
 _LOCATION: Final = re.compile(
     r"s3://(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<prefix>[A-Za-z0-9_./-]{0,200}))?"
 )

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from criticizer.critique import Critique
 from criticizer.payload import MAX_NAME, MAX_RECIPIENTS, MAX_VERSION
 from criticizer.pipeline import FETCH_STAGE, LLM_STAGE
-from criticizer.reviews import Made, Reviews, review_of
+from criticizer.reviews import Made, Reviews
 from criticizer.statuses import delivery_status_of, status_of
-from holdfast import DeliveryView, JobView
+from holdfast import DeliveryView, Disclosure, JobView
 
 Name = Annotated[
     str, StringConstraints(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f]+$")
@@ -46,6 +46,8 @@ class Told(BaseModel):
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
+    delivery_id: str
+    """Under which `/api/deliveries` has its log."""
     recipient: str
     """As it may be shown."""
     status: str
@@ -89,6 +91,8 @@ class ReviewDocument(BaseModel):
     critique: Critique | None
     deliveries: list[Told]
     error: Failed | None
+    removed_at: datetime | None
+    """When its data was removed: then only its version, status and times are known."""
 
 
 class ReviewAnswer(ReviewDocument):
@@ -117,27 +121,38 @@ class ReviewList(BaseModel):
     """What `before` has to be for those after them."""
 
 
-def documents_of(views: Sequence[JobView], reviews: Reviews) -> list[ReviewDocument]:
-    """Return reviews as they stand."""
+def documents_of(
+    views: Sequence[JobView], reviews: Reviews, shown: Disclosure
+) -> list[ReviewDocument]:
+    """Return reviews as they stand, with what may be seen of their failures."""
     results, told = reviews.results_of(views), reviews.told(views)
-    return [ReviewDocument(**_values(view, results[view.id], told[view.id])) for view in views]
+    return [
+        ReviewDocument(
+            **_values(
+                shown.job(view),
+                results[view.id],
+                [shown.delivery(each) for each in told[view.id]],
+            )
+        )
+        for view in views
+    ]
 
 
-def answer_of(made: Made, reviews: Reviews) -> ReviewAnswer:
+def answer_of(made: Made, reviews: Reviews, shown: Disclosure) -> ReviewAnswer:
     """Return what a request is answered with."""
-    (document,) = documents_of([made.job], reviews)
+    (document,) = documents_of([made.job], reviews, shown)
     return ReviewAnswer(**dict(document), replayed=not made.created, differs=list(made.differs))
 
 
 def _values(view: JobView, results: dict[str, Any], told: Sequence[DeliveryView]) -> dict[str, Any]:
     fetched: dict[str, Any] = results.get(FETCH_STAGE) or {}
     reviewed: dict[str, Any] = results.get(LLM_STAGE) or {}
-    review, error = review_of(view), view.error
+    error = view.error
     return {
         "job_id": view.id,
-        "changelist_id": review.changelist_id,
-        "review_version": review.review_version,
-        "status": status_of(view),
+        "changelist_id": view.job.key,
+        "review_version": view.job.version,
+        "status": status_of(view, told),
         "stage": view.job.stage,
         "attempt": view.job.attempt,
         "title": fetched.get("title", ""),
@@ -154,12 +169,14 @@ def _values(view: JobView, results: dict[str, Any], told: Sequence[DeliveryView]
         "error": None
         if error is None
         else Failed(error_class=error["error_class"], message=error["message"]),
+        "removed_at": view.removed_at,
     }
 
 
 def _told(view: DeliveryView) -> Told:
     row = view.to_document()
     return Told(
+        delivery_id=view.id,
         recipient=view.recipient,
         status=delivery_status_of(view.state),
         notification_id=row["notification_id"],

@@ -21,7 +21,7 @@ from criticizer.http.documents import (
 from criticizer.payload import MAX_NAME, MAX_VERSION, Asked
 from criticizer.refusals import ReviewMissing, VersionRefused
 from criticizer.reviews import Reviews
-from holdfast.api.access import Reader, Submitter, guarded_router
+from holdfast.api.access import Reader, Submitter, guarded_router, shown_to
 from holdfast.api.problems import Kind, Problem
 
 MOST_LISTED: Final = 100
@@ -64,12 +64,13 @@ def _asking(reviews: Reviews) -> APIRouter:
         )
         with told_as_problems():
             made = reviews.ask(wanted, key=asked.idempotency_key, owner=who.owner or "")
-        root = str(request.scope.get("root_path", ""))
-        response.headers["Location"] = f"{root}/api/jobs/{made.job.id}"
+        if made.job.removed_at is None:
+            root = str(request.scope.get("root_path", ""))
+            response.headers["Location"] = f"{root}/api/jobs/{made.job.id}"
         if not made.created:
             response.status_code = 200
             response.headers[_REPLAYED] = "true"
-        return answer_of(made, reviews)
+        return answer_of(made, reviews, shown_to(who, reviews.app))
 
     @routes.get("")
     def list_reviews(
@@ -80,7 +81,7 @@ def _asking(reviews: Reviews) -> APIRouter:
         """List reviews, newest first."""
         found = reviews.latest(owner=who.owner, before=before, limit=limit)
         return ReviewList(
-            items=documents_of(found, reviews),
+            items=documents_of(found, reviews, shown_to(who, reviews.app)),
             next=found[-1].id if len(found) == limit else None,
         )
 
@@ -89,7 +90,8 @@ def _asking(reviews: Reviews) -> APIRouter:
         """Show the reviews of a change: every version, its critique, and who was told when."""
         with told_as_problems():
             found = reviews.versions(changelist_id, owner=who.owner)
-        return ReviewVersions(changelist_id=changelist_id, versions=documents_of(found, reviews))
+        versions = documents_of(found, reviews, shown_to(who, reviews.app))
+        return ReviewVersions(changelist_id=changelist_id, versions=versions)
 
     return routes
 

@@ -18,6 +18,14 @@ PROVIDERS: Final = ("resend", "postmark", "smtp", "file")
 DEFAULT_SENDER: Final = "Criticizer <criticizer@localhost.localdomain>"
 RESEND_URL: Final = "https://api.resend.com"
 POSTMARK_URL: Final = "https://api.postmarkapp.com"
+_OF_PROVIDERS: Final = (
+    "RESEND_API_KEY",
+    "RESEND_API_URL",
+    "POSTMARK_SERVER_TOKEN",
+    "POSTMARK_API_URL",
+    "SMTP_URL",
+)
+"""What some of the providers take, and others do not."""
 _SECURITY: Final[dict[str, Literal["starttls", "tls", "none"]]] = {
     "smtp": "starttls",
     "smtps": "tls",
@@ -40,6 +48,7 @@ class MailConfig:
     @classmethod
     def read(cls, given: Variables) -> MailConfig:
         """Return what the variables say; a provider without its key is refused by name."""
+        given.knows(*_OF_PROVIDERS)
         wanted = given.one_of("MAIL_PROVIDER", PROVIDERS, default=_usual(given))
         usual = cls()
         common = cls(
@@ -83,14 +92,14 @@ def _with_key(
     stands_in = urlsplit(url).hostname in {"127.0.0.1", "localhost", "::1"}
     key = given.maybe(key_name) or ("stand-in" if stands_in else None)
     if key is None:
-        raise invalid(key_name, "", f"set, because MAIL_PROVIDER is {common.provider}")
+        raise given.invalid(key_name, "", f"set, because MAIL_PROVIDER is {common.provider}")
     return replace(common, url=url, key=key)
 
 
 def _needed(given: Variables, name: str, limit: str) -> str:
     found = given.maybe(name)
     if found is None:
-        raise invalid(name, "", f"set, {limit}")
+        raise given.invalid(name, "", f"set, {limit}")
     return found
 
 

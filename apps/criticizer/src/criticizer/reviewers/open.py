@@ -13,7 +13,7 @@ from criticizer.reviewers.contract import Reviewer
 from criticizer.reviewers.model import Limits, Model, ModelReviewer, Prices
 from criticizer.reviewers.offline import OfflineReviewer
 from criticizer.web_address import is_web_address
-from holdfast.variables import Variables, invalid
+from holdfast.variables import Variables
 
 Provider = Literal["openai", "anthropic", "offline"]
 PROVIDERS: Final[tuple[Provider, ...]] = ("openai", "anthropic", "offline")
@@ -45,11 +45,11 @@ class ReviewerConfig:
         """Return what the variables say: a model where there is a key or an address for one."""
         url, key = given.text("LLM_BASE_URL", ""), given.maybe("LLM_API_KEY")
         if url and not is_web_address(url):
-            raise invalid("LLM_BASE_URL", "…", "like https://models.example.org/v1")
+            raise given.invalid("LLM_BASE_URL", "…", "like https://models.example.org/v1")
         provider = given.one_of("LLM_PROVIDER", PROVIDERS, default=_usual_provider(url, key))
         wanted = cast("Provider", provider)
         if wanted != "offline" and not url and key is None:
-            raise invalid("LLM_API_KEY", "", f"set, because LLM_PROVIDER is {wanted}")
+            raise given.invalid("LLM_API_KEY", "", f"set, because LLM_PROVIDER is {wanted}")
         usual = Limits()
         most_tokens = given.whole("LLM_MAX_OUTPUT_TOKENS", 0, most=1_000_000)
         return cls(
@@ -123,5 +123,5 @@ def _price(given: Variables, name: str) -> Decimal | None:
     except InvalidOperation:
         price = Decimal(-1)
     if not (price.is_finite() and 0 <= price <= _MAX_PRICE):
-        raise invalid(name, text, f"dollars from 0 to {_MAX_PRICE}")
+        raise given.invalid(name, text, f"dollars from 0 to {_MAX_PRICE}")
     return price

@@ -17,7 +17,7 @@ from criticizer.sources.gitlab import GitLabSource
 from criticizer.sources.url import UrlSource
 from criticizer.web_address import is_web_address
 from criticizer.wire import MEBIBYTE
-from holdfast.variables import Variables, invalid
+from holdfast.variables import Variables
 
 SourceKind = Literal["git", "github", "gitlab", "url"]
 KINDS: Final[tuple[SourceKind, ...]] = ("git", "github", "gitlab", "url")
@@ -57,7 +57,7 @@ class SourceConfig:
         location = url or _DEFAULT_LOCATIONS[kind]
         if not _can_be(kind, location):
             # Credentials may be in it, and do not belong into an error.
-            raise invalid("CHANGES_URL", location.rpartition("@")[2], _LIMITS[kind])
+            raise given.invalid("CHANGES_URL", location.rpartition("@")[2], _LIMITS[kind])
         cache = given.maybe("CHANGES_CACHE_DIR")
         return cls(
             kind=kind,

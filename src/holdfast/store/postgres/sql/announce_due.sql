@@ -1,2 +1,2 @@
--- announce_due: wake the workers that listen.
+-- announce_due: wake the workers that listen; in a transaction that writes nothing.
 select pg_notify('holdfast_due', '')

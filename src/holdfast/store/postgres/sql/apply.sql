@@ -43,7 +43,7 @@ with decided as (
            error_class = decided.error_class,
            late_result = decided.late_result
       from decided
-     where job.id = decided.job_id and job.revision = decided.expected
+     where job.id = any(array[decided.job_id]) and job.revision = decided.expected
     returning job.id, job.run, job.state, decided.expected, decided.entry_kind, decided.entry_at,
               decided.entry_stage, decided.entry_attempt, decided.entry_holder,
               decided.entry_started_at, decided.entry_error_class, decided.entry_http_status,

@@ -7,7 +7,7 @@ insert into holdfast.dead_letter as buried (
 select job.id::text, 'job', job.pipeline, dead.stage, job.queue, job.owner, dead.error_class,
        dead.category, dead.severity, dead.retryable, dead.outcome_known, dead.http_status,
        dead.attempts,
-       (
+       least(dead.first_at, (
         select min(entry.at)
           from holdfast.ledger as entry
          where entry.job_id = job.id
@@ -19,20 +19,20 @@ select job.id::text, 'job', job.pipeline, dead.stage, job.queue, job.owner, dead
                    from holdfast.ledger as sent_back
                   where sent_back.job_id = job.id and sent_back.kind = 'revived'
                 ), 0)
-       ),
+       )),
        dead.at, dead.holder, dead.message, dead.exception_type, dead.stack, dead.fingerprint,
        dead.at
   from unnest(
         %(job_id)s::uuid[], %(stage)s::text[], %(error_class)s::text[], %(category)s::text[],
         %(severity)s::text[], %(retryable)s::smallint[], %(outcome_known)s::smallint[],
-        %(http_status)s::smallint[], %(attempts)s::integer[], %(at)s::bigint[],
-        %(holder)s::text[], %(message)s::text[], %(exception_type)s::text[], %(stack)s::text[],
-        %(fingerprint)s::text[]
+        %(http_status)s::smallint[], %(attempts)s::integer[], %(first_at)s::bigint[],
+        %(at)s::bigint[], %(holder)s::text[], %(message)s::text[], %(exception_type)s::text[],
+        %(stack)s::text[], %(fingerprint)s::text[]
        ) as dead (
         job_id, stage, error_class, category, severity, retryable, outcome_known, http_status,
-        attempts, at, holder, message, exception_type, stack, fingerprint
+        attempts, first_at, at, holder, message, exception_type, stack, fingerprint
        )
-  join holdfast.job on job.id = dead.job_id
+  join holdfast.job on job.id = any(array[dead.job_id])
 on conflict (id) do update
    set stage = excluded.stage,
        error_class = excluded.error_class,

@@ -39,7 +39,7 @@ update holdfast.job
        attempt_at = %(now)s,
        updated_at = %(now)s
   from due
- where job.id = due.id
+ where job.id = any(array[due.id])
 returning job.id::text, job.pipeline, job.plan, job.queue, job.priority, job.owner, job.key,
           job.version, job.rerun_of::text, job.payload, job.trace, job.created_at, job.stage,
           job.run, job.attempt, job.token, job.revision, job.run_at, job.deadline_at,

@@ -15,7 +15,7 @@ with decided as (
            updated_at = decided.at,
            result = decided.result
       from decided
-     where job.id = decided.job_id and job.revision = decided.expected
+     where job.id = any(array[decided.job_id]) and job.revision = decided.expected
     returning job.id, decided.expected, decided.at, decided.stage, decided.attempt,
               decided.holder as worker, decided.started_at as began_at
 ), entered as (

@@ -16,5 +16,5 @@ update holdfast.delivery
        lease_until = %(lease_until)s,
        run_at = %(lease_until)s
   from due
- where delivery.id = due.id
+ where delivery.id = any(array[due.id])
 returning @delivery_columns@

@@ -15,6 +15,7 @@ update holdfast.delivery
        notified_at = %(notified_at)s,
        error_class = %(error_class)s,
        error = %(error)s,
+       doubted_at = %(doubted_at)s,
        checked_at = %(checked_at)s,
        job_told = %(job_told)s,
        updated_at = %(updated_at)s

@@ -90,5 +90,5 @@ update holdfast.outbox as message
        holder = %(holder)s,
        lease_until = %(lease_until)s
   from taken
- where message.position = taken.position
+ where message.position = any(array[taken.position])
 returning @outbox_columns@

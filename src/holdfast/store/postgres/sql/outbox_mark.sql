@@ -10,7 +10,7 @@ update holdfast.outbox as message
   from json_to_recordset(%(marks)s::json)
        as marked (position bigint, status text, processed_at bigint, retry_count integer,
                   error_message text, run_at bigint)
- where message.position = marked.position
+ where message.position = any(array[marked.position])
    and message.status = 'pending'
    and message.holder = %(holder)s
    and message.lease_until = %(lease_until)s

@@ -1,13 +1,10 @@
 -- outbox_retry: have a message tried now, with a new budget, unless it is out or being sent.
-with retried as (
-    update holdfast.outbox
-       set status = 'pending',
-           processed_at = null,
-           retry_count = 0,
-           run_at = %(now)s
-     where id = %(id)s
-       and status <> 'published'
-       and (lease_until is null or lease_until < %(now)s)
-    returning id
-)
-select id, pg_notify('holdfast_outbox', '') from retried
+update holdfast.outbox
+   set status = 'pending',
+       processed_at = null,
+       retry_count = 0,
+       run_at = %(now)s
+ where id = %(id)s
+   and status <> 'published'
+   and (lease_until is null or lease_until < %(now)s)
+returning id

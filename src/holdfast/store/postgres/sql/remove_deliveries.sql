@@ -1,10 +1,3 @@
--- remove_deliveries: remove deliveries that have not moved since they were read; uses delivery_pkey.
--- What somebody else has locked is left out: it can go another time.
+-- remove_deliveries: remove these deliveries; uses delivery_pkey.
 delete from holdfast.delivery
- where id in (
-        select delivery.id
-          from holdfast.delivery
-          join json_to_recordset(%(rows)s::json) as old (id text, revision integer)
-            on delivery.id = old.id and delivery.revision = old.revision
-           for update of delivery skip locked
-       )
+ where id in (select value from json_array_elements_text(%(ids)s::json))

@@ -4,7 +4,7 @@ with held as materialized (
     select job.id, job.token
       from unnest(%(job_id)s::uuid[], %(token)s::integer[]) as lease (job_id, token)
       join holdfast.job
-        on job.id = lease.job_id and job.token = lease.token
+        on job.id = any(array[lease.job_id]) and job.token = lease.token
      where job.state = 'processing' and job.holder = %(holder)s
 ), free as materialized (
     select job.id
@@ -17,6 +17,6 @@ with held as materialized (
     update holdfast.job
        set lease_until = %(lease_until)s
       from free
-     where job.id = free.id
+     where job.id = any(array[free.id])
 )
 select id::text, token from held

@@ -2,15 +2,17 @@
 with decided as (
     select *
       from unnest(%(job_id)s::uuid[], %(expected)s::integer[], %(kind)s::text[],
-                  %(run_at)s::bigint[], %(result)s::text[], %(at)s::bigint[], %(stage)s::text[],
-                  %(attempt)s::integer[], %(holder)s::text[], %(started_at)s::bigint[],
-                  %(error_class)s::text[], %(http_status)s::smallint[], %(detail)s::text[])
-        as decision (job_id, expected, kind, run_at, result, at, stage, attempt, holder, started_at,
-                     error_class, http_status, detail)
+                  %(attempts)s::integer[], %(run_at)s::bigint[], %(result)s::text[],
+                  %(at)s::bigint[], %(stage)s::text[], %(attempt)s::integer[], %(holder)s::text[],
+                  %(started_at)s::bigint[], %(error_class)s::text[], %(http_status)s::smallint[],
+                  %(detail)s::text[])
+        as decision (job_id, expected, kind, attempts, run_at, result, at, stage, attempt, holder,
+                     started_at, error_class, http_status, detail)
 ), applied as (
     update holdfast.job
        set state = case decided.kind when 'completed' then 'complete' else 'queued' end,
            revision = decided.expected + 1,
+           attempt = decided.attempts,
            run_at = decided.run_at,
            holder = null,
            lease_until = null,
@@ -18,7 +20,7 @@ with decided as (
            updated_at = decided.at,
            result = decided.result
       from decided
-     where job.id = decided.job_id and job.revision = decided.expected
+     where job.id = any(array[decided.job_id]) and job.revision = decided.expected
     returning job.id, decided.expected, decided.kind, decided.at, job.state, decided.stage,
               decided.attempt, decided.holder as worker, decided.started_at as began_at,
               decided.error_class, decided.http_status, decided.detail

@@ -6,4 +6,4 @@ update holdfast.dead_letter as letter
        replayed_at = back.at,
        resolved_at = null
   from unnest(%(job_id)s::text[], %(at)s::bigint[]) as back (job_id, at)
- where letter.id = back.job_id
+ where letter.id = any(array[back.job_id])

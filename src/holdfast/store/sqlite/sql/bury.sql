@@ -7,7 +7,7 @@ insert into holdfast_dead_letter (
 select job.id, 'job', job.pipeline, :stage, job.queue, job.owner, :error_class,
        :category, :severity, :retryable, :outcome_known,
        :http_status, :attempts,
-       (
+       min(coalesce(:first_at, :at), (
         select min(entry.at)
           from holdfast_ledger as entry
          where entry.job_id = job.id
@@ -19,7 +19,7 @@ select job.id, 'job', job.pipeline, :stage, job.queue, job.owner, :error_class,
                    from holdfast_ledger as sent_back
                   where sent_back.job_id = job.id and sent_back.kind = 'revived'
                 ), 0)
-       ),
+       )),
        :at, :holder, :message, :exception_type, :stack,
        :fingerprint, :at
   from holdfast_job as job

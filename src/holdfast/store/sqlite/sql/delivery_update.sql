@@ -15,6 +15,7 @@ update holdfast_delivery
        notified_at = :notified_at,
        error_class = :error_class,
        error = :error,
+       doubted_at = :doubted_at,
        checked_at = :checked_at,
        job_told = :job_told,
        updated_at = :updated_at

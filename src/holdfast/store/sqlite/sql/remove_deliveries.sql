@@ -1,5 +1,2 @@
--- remove_deliveries: remove deliveries that have not moved since they were read; uses their key.
-delete from holdfast_delivery
- where (id, revision) in (
-        select value ->> 'id', value ->> 'revision' from json_each(:rows)
-       )
+-- remove_deliveries: remove these deliveries; uses their key.
+delete from holdfast_delivery where id in (select value from json_each(:ids))

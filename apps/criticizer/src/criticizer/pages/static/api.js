@@ -5,7 +5,7 @@ import { API, Problem, parsed, request, withToken } from "./calls.js";
 export { Problem };
 
 export function streamAddress() {
-  return new URL("stream?pipeline=review", API);
+  return new URL("stream/all?pipeline=review", API);
 }
 
 export async function latest(before) {

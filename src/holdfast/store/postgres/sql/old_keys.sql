@@ -1,0 +1,2 @@
+-- old_keys: how many keys were kept for long enough; uses kept_key_removed.
+select count(*) from holdfast.kept_key where removed_at <= %(removed)s

@@ -1,0 +1,1 @@
+-- Nothing to do: the table was made with a check of all its columns, `job_columns_fit_state`.

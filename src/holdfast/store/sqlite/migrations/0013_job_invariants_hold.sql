@@ -1,0 +1,1 @@
+-- Nothing to do: the check has held for every row since the table was made.

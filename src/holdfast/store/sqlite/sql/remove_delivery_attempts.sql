@@ -1,0 +1,2 @@
+-- remove_delivery_attempts: remove the logs of these deliveries; uses the key of the table.
+delete from holdfast_delivery_attempt where delivery_id in (select value from json_each(:ids))
