@@ -148,7 +148,8 @@ class Holdfast(Intake, Upkeep):
         self.announcer = Announcer(self._closed_store.letters.escalated, self._shown_as)
         self._counter = Counter()
         # A program that ends without closing has its last figures added as well.
-        self._at_exit = partial(_flush_figures, weakref.ref(self), os.getpid())
+        flush = weakref.WeakMethod(self._flush_figures)
+        self._at_exit = partial(_flush_figures, flush, os.getpid())
         atexit.register(self._at_exit)
         self.announcer.subscribe(self._counter)
         self._figures = Aside[bool](lambda _: self._counter.flush(self.store), name="figures")
@@ -229,10 +230,10 @@ class Holdfast(Intake, Upkeep):
             error_log.close()
         self._figures.close()
         atexit.unregister(self._at_exit)
-        self.flush_figures()
+        self._flush_figures()
         self._closed_store.close()
 
-    def flush_figures(self) -> None:
+    def _flush_figures(self) -> None:
         """Add what this process has counted to the store's figures."""
         if self._opened:
             self._counter.flush_last(self._closed_store)
@@ -429,11 +430,11 @@ class Holdfast(Intake, Upkeep):
         }
 
 
-def _flush_figures(app: weakref.ref[Holdfast], pid: int) -> None:
-    opened = app()
+def _flush_figures(flush: weakref.WeakMethod[Callable[[], None]], pid: int) -> None:
+    flush_of_app = flush()
     # A fork has inherited the counts, but they are its parent's to add.
-    if opened is not None and os.getpid() == pid:
-        opened.flush_figures()
+    if flush_of_app is not None and os.getpid() == pid:
+        flush_of_app()
 
 
 def _dispatch(providers: Iterable[Provider], options: CourierOptions) -> Dispatch:

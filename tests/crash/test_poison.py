@@ -54,6 +54,17 @@ def test_a_handler_that_stops_itself_is_called_again_and_spends_an_attempt(fleet
     fleet.sound()
 
 
+def test_a_handler_that_puts_itself_off_is_called_again_and_spends_no_attempt(fleet: Fleet) -> None:
+    fleet.start()
+    jobs = [fleet.app.submit(pipeline, {"kind": program.PUTS_OFF}).id for pipeline in PIPELINES]
+
+    fleet.finished(jobs)
+    for job in jobs:
+        assert fleet.app.job(job).result == "behaved"
+        assert [run.attempt for run in fleet.executions(job)] == [1, 1]
+    fleet.sound()
+
+
 def _spoil(fleet: Fleet, statement: str, job: str) -> None:
     """Change a row behind the engine's back; `$` stands for the table's prefix."""
     if fleet.url.startswith("sqlite"):

@@ -39,7 +39,10 @@ def test_what_a_handler_raised_is_freed_without_the_cycle_collector(kind):
     def fail_in_a_thread(job):
         fail()
 
-    lane = kind(limit=1, clock=ManualClock(), report=lambda *_: None, report_late=lambda *_: None)
+    ends = {"report": lambda *_: None, "report_late": lambda *_: None}
+    if kind is LoopLane:
+        ends["on_fatal"] = lambda _: None
+    lane = kind(limit=1, clock=ManualClock(), **ends)
     lane.start([attempt_of(fail_in_the_loop if kind is LoopLane else fail_in_a_thread)])
 
     assert freed.wait(PATIENCE_S)

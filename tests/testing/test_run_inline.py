@@ -216,12 +216,13 @@ def test_signals_of_handlers_are_understood(open_app):
     assert job.get().error["error_class"] == "NOT_FOUND"
 
 
-def test_a_handler_that_exits_hands_its_job_back(open_app):
+def test_a_handler_that_exits_has_failed_and_spends_an_attempt(open_app):
     pipeline = pipeline_of(Script(SystemExit, 1))
     app = open_app(pipeline)
-    app.submit(pipeline)
+    job = app.submit(pipeline)
 
-    assert [ran.event for ran in drain(app)] == [Kind.INTERRUPTED, Kind.COMPLETED]
+    assert [ran.event for ran in drain(app)] == [Kind.RETRIED, Kind.COMPLETED]
+    assert job.get().job.attempt == 2
 
 
 def test_ctrl_c_hands_the_job_back_and_goes_on_to_the_caller(open_app):

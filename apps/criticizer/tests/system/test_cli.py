@@ -104,7 +104,8 @@ def test_a_review_that_is_kept_is_told_again_and_not_made_again(repository, tmp_
 
     assert first.stdout == again.stdout
     assert len(File(tmp_path / "mail.jsonl").sent()) == 1
-    assert review("HEAD", *to, "--rerun").exit_code == 2
+    assert review("HEAD", *to, "--rerun").stdout == first.stdout
+    assert len(File(tmp_path / "mail.jsonl").sent()) == 1
     assert review("HEAD", *to, "--rerun", "--version", "2").exit_code == 1
     assert len(File(tmp_path / "mail.jsonl").sent()) == 2
 
