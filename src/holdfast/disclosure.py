@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -60,9 +60,9 @@ class PublicError:
 class Disclosure:
     """The documents of an engine's jobs as one kind of reader may see them."""
 
-    def __init__(self, pipelines: Mapping[str, Pipeline], *, end_user: bool) -> None:
+    def __init__(self, find_pipeline: Callable[[str], Pipeline | None], *, end_user: bool) -> None:
         self.end_user = end_user
-        self._pipelines = pipelines
+        self._find_pipeline = find_pipeline
 
     def public_error(self, view: JobView) -> PublicError | None:
         """Return the public part of a job's failure; None while it has not failed."""
@@ -76,7 +76,7 @@ class Disclosure:
 
     def own_fields(self, view: JobView) -> dict[str, Any]:
         """Return the fields that a job's pipeline adds to its document."""
-        pipeline = self._pipelines.get(view.job.pipeline)
+        pipeline = self._find_pipeline(view.job.pipeline)
         if pipeline is None or pipeline.document is None:
             return {}
         try:
@@ -197,7 +197,7 @@ class Disclosure:
         )
 
     def _public_error(self, pipeline: str, error: Mapping[str, Any]) -> PublicError:
-        known = self._pipelines.get(pipeline)
+        known = self._find_pipeline(pipeline)
         codes = None if known is None else known.public_codes
         if codes is None:
             code = str(error.get("error_class") or "UNKNOWN")

@@ -213,7 +213,7 @@ class Holdfast(Intake, Upkeep):
 
     def _presentation_of(self, pipeline: str) -> Presentation:
         """Return how the jobs of a pipeline appear; plainly where it is not known here."""
-        found = self._pipelines.get(pipeline)
+        found = self.access.find_pipeline(pipeline)
         return PLAIN if found is None else found.presentation
 
     def disclosure(self, *, end_user: bool) -> Disclosure:
@@ -222,7 +222,7 @@ class Holdfast(Intake, Upkeep):
         An end user sees one owner's rows and is no operator: of a failure they get the public code
         and its line.
         """
-        return Disclosure(self._pipelines, end_user=end_user)
+        return Disclosure(self.access.find_pipeline, end_user=end_user)
 
     def close(self) -> None:
         """Write what the error log and the figures have yet to get, and close the connections."""

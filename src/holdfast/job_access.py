@@ -64,6 +64,10 @@ class JobAccess:
         self.elsewhere: Callable[[str], Elsewhere] = lambda _name: Elsewhere(None)
         """Where else to look for the code of a pipeline."""
 
+    def find_pipeline(self, name: str) -> Pipeline | None:
+        """Return the pipeline of this process, or one that is found elsewhere; None without."""
+        return self._pipelines.get(name) or self.elsewhere(name).pipeline
+
     def open_pipeline(self, name: str) -> Pipeline:
         """Return the pipeline, for what submits to every pipeline alike.
 

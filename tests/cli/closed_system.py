@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from holdfast import GiveUp, JobContext, Pipeline
+from holdfast.classify import PublicCode, PublicCodes
 from holdfast.systems import Parts, System
 
 FOLDER_VARIABLE = "PARCELS_DIR"
@@ -18,6 +19,10 @@ def parcels(folder: Path, **rules: str) -> Pipeline:
         PIPELINE,
         submit_by="system",
         submit_at=SUBMIT_AT,
+        public_codes=PublicCodes(
+            {"UNDELIVERABLE": PublicCode(message="Nobody took the parcel.")},
+            default="UNDELIVERABLE",
+        ),
         retry_refusal=lambda payload: None if (folder / payload["file"]).exists() else GONE,
         **rules,
     )

@@ -55,6 +55,27 @@ def failed(system: Holdfast, file: str = "a.txt") -> str:
     return job_id
 
 
+class TestShowingWhereNoAppIsLoaded:
+    @pytest.mark.usefixtures("installed")
+    def test_failures_have_the_codes_of_the_installed_system(self, bare: Command, system: Holdfast):
+        job_id = failed(system)
+
+        shown = json.loads(bare("dead", "show", job_id, "--json").stdout)
+        said = bare("jobs", "show", job_id).stdout
+
+        assert (shown["error_code"], shown["error_class"]) == ("UNDELIVERABLE", "NO_ADDRESS")
+        assert shown["error_message"] == "Nobody took the parcel."
+        assert shown["history"][-1]["meta"]["error_code"] == "UNDELIVERABLE"
+        assert "error code  UNDELIVERABLE" in said
+
+    def test_where_nobody_knows_the_pipeline_the_error_class_is_the_code(
+        self, bare: Command, system: Holdfast
+    ):
+        shown = json.loads(bare("dead", "show", failed(system), "--json").stdout)
+
+        assert shown["error_code"] == shown["error_class"] == "NO_ADDRESS"
+
+
 class TestRetryingWhereNoAppIsLoaded:
     @pytest.mark.usefixtures("installed")
     def test_the_installed_system_is_asked(self, bare: Command, system: Holdfast, folder: Path):
