@@ -101,6 +101,7 @@ class ScriptedServer:
         self._closing = threading.Event()
         self._free = threading.Event()
         self._free.set()
+        self._held_method: str | None = None
         self._listener: socket.socket | None = None
         # Bound and not listening: the port refuses connections, and nobody else can be given it.
         self._reserved = _bound(0)
@@ -128,8 +129,9 @@ class ScriptedServer:
             assert came, f"only {len(self._calls)} calls came"
             return list(self._calls)
 
-    def hold(self) -> None:
-        """Take calls and answer none of them until `release`."""
+    def hold(self, method: str | None = None) -> None:
+        """Take calls, or those of one method, and answer none of them until `release`."""
+        self._held_method = method
         self._free.clear()
 
     def release(self) -> None:
@@ -201,7 +203,8 @@ class ScriptedServer:
             with self._changed:
                 self._calls.append(call)
                 self._changed.notify_all()
-            self._free.wait(_PATIENCE_S)
+            if self._held_method in (None, call.method):
+                self._free.wait(_PATIENCE_S)
             reply = scripted or (self.answer(call) if self.answer else Reply(status=404))
             self._reply(connection, reply)
             return reply

@@ -82,7 +82,7 @@ class TestTheFailureMatrix:
         site = site_with()
         review = site.reviewed(recipients=[ADA])
         site.mail.forget()
-        site.mail.hold()
+        site.mail.hold("POST")
         parts = build(site.variables)
         with Holdfast(
             site.variables["DATABASE_URL"], pipelines=parts.pipelines, providers=parts.providers
