@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import inspect
 import logging
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ from holdfast import errors
 from holdfast.api.access import Reader, guarded_router
 from holdfast.api.error_problems import CODES, problem_of, problem_of_http
 from holdfast.api.problems import KINDS, Problem
-from holdfast.runtime.clock import monotonic_s
 from tests.docs.markdown import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "http-api.md"
@@ -204,8 +204,8 @@ def test_what_the_framework_raises_by_itself_keeps_its_status():
 
 def test_a_request_that_is_refused_costs_little(client):
     body = b'{"pipeline": "p", "payload": ' + b"[" * 60 + b"1," * 100_000 + b"1" + b"]" * 60 + b"}"
-    began_s = monotonic_s()
+    began_s = time.process_time()
 
     client.post("/api/jobs", content=body, headers={"Content-Type": "application/json"})
 
-    assert monotonic_s() - began_s < 20
+    assert time.process_time() - began_s < 10

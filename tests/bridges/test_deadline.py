@@ -38,7 +38,7 @@ def test_a_resolver_that_hangs_is_left_behind(monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(TimeoutError):
         connect(NAME, 25, deadline=Deadline(0.2))
 
-    assert time.monotonic() - began_s < 1
+    assert time.monotonic() - began_s < 5
     over.set()
 
 

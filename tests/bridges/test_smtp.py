@@ -190,7 +190,8 @@ def test_only_from_the_message_on_is_the_outcome_unknown(step, how):
         assert server.connections == 1
 
     assert row_of(error) == (unknown if step in FROM_DATA_ON else unsent)
-    assert time.monotonic() - began_s < 1.5
+    # Its limit is half a second, the server's silence has none; a busy machine needs the rest.
+    assert time.monotonic() - began_s < 10
 
 
 @pytest.mark.parametrize("reply", ["nonsense", "200 what", "354 go on"])
