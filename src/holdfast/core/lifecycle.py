@@ -250,6 +250,8 @@ def _after_failure(
     if deadline.passed(job, now if at is None else at):
         return _expire(job, now, remark={"last_failure": failure.error_class})
     retry = stage.retry
+    if failure.user_error:
+        return _fail(job, failure, now, kind=Kind.REFUSED)
     if not failure.retryable or _is_spent(job, retry, failure, alike):
         return _fail(job, failure, now)
     asked_us = failure.retry_after_us
