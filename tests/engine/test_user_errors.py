@@ -5,9 +5,9 @@ import pytest
 from holdfast import JobState, Pipeline, Retry, Rule, Upstream, UserError, Verdict
 from holdfast.alerts.sources import of_decision
 from holdfast.core.dead_letter import LetterState
-from holdfast.errors import GiveUp, InvalidValue
+from holdfast.errors import GiveUp, InvalidValue, RetryRefused
 from holdfast.store.letters import LetterFilter
-from holdfast.testing import Script, drain
+from holdfast.testing import Script, drain, run_inline
 
 CUT_OFF = UserError("PDF_TRUNCATED", "the file was cut off")
 
@@ -113,3 +113,26 @@ def test_a_users_error_is_also_a_reason_to_refuse_a_job_as_it_comes(app):
 def test_an_error_says_by_its_own_name_what_its_class_must_be(kind):
     with pytest.raises(InvalidValue, match=kind.__name__):
         kind("lower case")
+
+
+def test_its_owner_cannot_send_it_back_as_it_is_and_an_operator_can(played):
+    app = played(CUT_OFF, 1)
+    job = run(app)
+
+    with pytest.raises(RetryRefused, match="corrected first"):
+        app.retry(job.id, by="ada", owner="")
+    assert app.retry(job.id, by="grace").state is JobState.QUEUED
+
+
+def test_a_failure_that_spends_no_attempt_breaks_no_invariant(played):
+    rule = Rule(ValueError, Verdict("AWAY", retryable=True, spends_attempt=False))
+    app = played(ValueError(), ValueError(), ConnectionError(), 1, rules=[rule])
+    job = app.submit("p")
+    for state in ("queued", "queued", "queued", "complete"):
+        run_inline(app)
+        assert app.verify() == []
+        assert app.job(job.id).state == state
+        app.clock.advance(300)
+
+    spent = [line.meta.get("spends_attempt", True) for line in app.history(job.id)]
+    assert spent.count(False) == 2
