@@ -37,6 +37,7 @@ from holdfast.errors import (
     UnknownReplay,
     UnknownUpstream,
     UsageError,
+    UserError,
     VersionConflict,
     WrongState,
 )
@@ -60,6 +61,7 @@ SAMPLES = [
     StoreCorrupt("sqlite:///x.db", reason="torn page"),
     ReadTooSlow(limit_s=5.0),
     GiveUp("AUTH_DENIED", "the key was revoked"),
+    UserError("PDF_BROKEN", "the file has no pages"),
     RetryLater(after=2.5, reason="warming up"),
     RetryRefused("j1", reason="its source is gone"),
     UnknownReplay("r1"),

@@ -22,6 +22,7 @@ from holdfast.errors import (
     RetryLater,
     UnavailableError,
     UsageError,
+    UserError,
 )
 from holdfast.guard import Guard
 from holdfast.handle import JobHandle
@@ -99,6 +100,7 @@ __all__ = [
     "UnavailableError",
     "Upstream",
     "UsageError",
+    "UserError",
     "Verdict",
     "Wait",
     "Waiting",

@@ -19,7 +19,8 @@ class ActivityRow:
     stage: str
     event: str
     """What happened, as the history of a job calls it: `completed`, `failed`, …; or `submitted`, or
-    `late_result` for a result that came after the deadline and was kept."""
+    `late_result` for a result that came after the deadline and was kept, or `refused_attempt` for
+    an attempt that ended by its sender's mistake."""
     error_class: str | None
     """Why, where an attempt failed."""
     count: int

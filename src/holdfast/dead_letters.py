@@ -336,7 +336,7 @@ class DeadLetters:
 
     def _view(self, letter: DeadLetter, job: Job | None, now: Instant) -> LetterView:
         codes = self._shown_as(letter.pipeline).codes
-        public = None if codes is None else codes.of(failure_of(letter))
+        public = None if codes is None else codes.of(failure_of(letter), final=True)
         return LetterView(letter, job, now, public)
 
     def _decided(self, letter: DeadLetter, event: LetterEvent, job: Job | None) -> DeadLetter:

@@ -41,6 +41,7 @@
 
     HandlerSignal               raised by handlers, never by holdfast
     ├── GiveUp                  this attempt failed and no other can succeed
+    │   └── UserError           the same, by a mistake of whoever sent the job
     └── RetryLater              not now; run the stage again after a while
 
 Every class keeps its facts as attributes and builds its sentence from them.
@@ -474,9 +475,16 @@ class GiveUp(HandlerSignal):
     """Raised by a handler: this failed, and no further attempt can succeed."""
 
     def __init__(self, error_class: str, message: str = "") -> None:
-        self.error_class = checked_error_class(error_class, owner="GiveUp")
+        self.error_class = checked_error_class(error_class, owner=type(self).__name__)
         self.message = message
         super().__init__(message or error_class)
+
+
+class UserError(GiveUp):
+    """Raised by a handler: whoever sent the job made a mistake, and only they can correct it.
+
+    The job fails, is counted and shown to its sender, and leaves no dead letter.
+    """
 
 
 class RetryLater(HandlerSignal):

@@ -37,6 +37,9 @@ _NEVER_RAN: Final = (
     "it was turned away before any of it was run, so that there is nothing to send back; submit it "
     "anew"
 )
+_HAS_TO_BE_CORRECTED: Final = (
+    "what was sent has to be corrected first, and would fail again as it is; submit it anew"
+)
 _UNKNOWN_HERE: Final = (
     "its pipeline {pipeline} looks at a failed job before it is sent back, and this process does "
     "not know that pipeline; name an app that does with -A, or ask the server that runs it"
@@ -101,6 +104,8 @@ class JobAccess:
             if access.retry_by is RetryBy.WORKFLOW and self._store().letters.get(job.id) is None:
                 return RetryRefused(job.id, reason=_NEVER_RAN)
             return _not_allowed(job.pipeline, access, job.id)
+        if asker is RetryBy.OWNER and is_senders_mistake(job):
+            return RetryRefused(job.id, reason=_HAS_TO_BE_CORRECTED)
         if not access.refuses_retries:
             return None
         reason = self._refusal(job)
@@ -132,6 +137,12 @@ class JobAccess:
                 "try again later"
             )
         return None if reason is None else _noted(reason, note)
+
+
+def is_senders_mistake(job: Job) -> bool:
+    """Return whether a job has failed by a mistake of whoever sent it."""
+    error = None if job.error is None else decode(job.error)
+    return isinstance(error, dict) and error.get("user_error") is True
 
 
 def _not_allowed(pipeline: str, access: Access, job_id: str | None) -> RetryNotAllowed:

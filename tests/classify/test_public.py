@@ -21,6 +21,20 @@ CODES = {
 }
 
 
+CLOSING = PublicCodes(
+    {
+        "SHOP_DOWN": PublicCode(
+            message="The shop is closed. We’ll try again.",
+            final_message="The shop was closed. Try later.",
+            retryable=True,
+        ),
+        "UNKNOWN": PublicCode(message="Something went wrong."),
+    },
+    mapping={"NETWORK": "SHOP_DOWN"},
+    default="UNKNOWN",
+)
+
+
 def is_refusal(failure):
     return failure.http_status in {400, 406, 415}
 
@@ -202,3 +216,20 @@ def test_a_line_that_fails_leaves_the_declared_one():
     codes = PublicCodes(CODES, default="UNKNOWN", line=lambda _failure, _code: 1 / 0)
 
     assert codes.of(failure("TOO_LARGE")) == codes.codes["TOO_LARGE"]
+
+
+def test_a_line_that_promises_another_attempt_is_not_read_once_none_follows():
+    failure = classify(ConnectionError(), now=NOW)
+
+    assert CLOSING.of(failure).message == "The shop is closed. We’ll try again."
+    assert CLOSING.of(failure, final=True).message == "The shop was closed. Try later."
+    assert CLOSING.of("NETWORK", final=True).message == "The shop was closed. Try later."
+    assert CLOSING.of(failure.to_document()).message == "The shop was closed. Try later."
+    assert CLOSING.of("BUG", final=True).message == "Something went wrong."
+
+
+def test_a_final_line_of_two_lines_is_refused():
+    with pytest.raises(InvalidPolicy) as caught:
+        PublicCode(message="Fine.", final_message="one\ntwo")
+
+    assert caught.value.field == "final_message"

@@ -60,6 +60,8 @@ def test_a_rule_without_a_verdict_is_refused():
         ("spends_attempt", {"spends_attempt": 0}),
         ("spends_attempt", {"spends_attempt": False, "retryable": False}),
         ("spends_attempt", {"spends_attempt": False, "attempts": 2}),
+        ("user_error", {"user_error": 1, "retryable": False}),
+        ("user_error", {"user_error": True}),
         ("retry_after_us", {"retry_after_us": -1}),
         ("retry_after_us", {"retry_after_us": "5"}),
         ("blames_upstream", {"blames_upstream": 1}),

@@ -284,6 +284,12 @@ waiting    Failed          | failed      failed     two   1       4     -     - 
 processing AnsweredFailure | failed      failed     two   1       4     -     -      -    NETWORK
 waiting    AnsweredFailure | failed      failed     two   1       4     -     -      -    NETWORK
 """,
+    "with a mistake of its sender": """
+processing Failed          | refused     failed     two   1       4     -     -      -    NETWORK
+waiting    Failed          | refused     failed     two   1       4     -     -      -    NETWORK
+processing AnsweredFailure | refused     failed     two   1       4     -     -      -    NETWORK
+waiting    AnsweredFailure | refused     failed     two   1       4     -     -      -    NETWORK
+""",
     "with a failure that allows fewer attempts": """
 processing Failed          | failed      failed     two   1       4     -     -      -    NETWORK
 waiting    Failed          | failed      failed     two   1       4     -     -      -    NETWORK
@@ -369,6 +375,15 @@ SITUATIONS = {
                 )
             ),
             "AnsweredFailure": AnsweredFailure("two", UNREACHABLE._replace(retryable=False)),
+        },
+    ),
+    "with a mistake of its sender": Situation(
+        {},
+        {
+            "Failed": Failed(UNREACHABLE._replace(retryable=False, user_error=True)),
+            "AnsweredFailure": AnsweredFailure(
+                "two", UNREACHABLE._replace(retryable=False, user_error=True)
+            ),
         },
     ),
     "with a failure that allows fewer attempts": Situation(

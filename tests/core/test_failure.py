@@ -90,11 +90,11 @@ def test_a_failure_survives_its_document_whatever_its_texts(message, stack, exce
 
 
 def test_a_document_from_before_blame_was_known_blames_nobody():
-    failure = a_failure(blames_upstream=True, attempts=2, own_budget=True)
+    failure = a_failure(blames_upstream=True, attempts=2, own_budget=True, user_error=True)
     document = failure.to_document()
     assert Failure.from_document(document) == failure
 
-    for added in ("blames_upstream", "attempts", "own_budget", "spends_attempt"):
+    for added in ("blames_upstream", "attempts", "own_budget", "spends_attempt", "user_error"):
         del document[added]
 
     assert Failure.from_document(document) == a_failure()
@@ -198,6 +198,7 @@ def test_an_absurd_retry_after_is_clamped_to_what_a_database_holds():
         ("blames_upstream", 0),
         ("own_budget", 1),
         ("spends_attempt", 0),
+        ("user_error", 1),
         ("attempts", "2"),
         ("http_status", "500"),
         ("http_status", True),

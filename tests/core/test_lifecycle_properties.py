@@ -48,6 +48,7 @@ failures = st.builds(
     attempts=st.one_of(st.none(), st.integers(1, 3)),
     own_budget=st.booleans(),
     spends_attempt=st.booleans(),
+    user_error=st.booleans(),
     retry_after_us=st.one_of(st.none(), st.integers(0, 10**12)),
 )
 answered = st.sampled_from(["one", "two", "three"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast import GiveUp, Holdfast, Pipeline, Retry, Upstream, Wait
+from holdfast import GiveUp, Holdfast, Pipeline, Retry, Upstream, UserError, Wait
 from holdfast.classify import PublicCode, PublicCodes
 from holdfast.errors import ReadTooSlow
 from holdfast.metrics import Exposition, Scope
@@ -300,3 +300,15 @@ def test_of_a_store_that_is_away_only_that_is_told():
     app.close()
     assert "holdfast_store_up 0.0" in text
     assert "queue_depth" not in text
+
+
+def test_an_attempt_that_ends_by_its_senders_mistake_is_counted_and_no_letter_is(open_app, scrapes):
+    app = open_app(pipeline_of(Script(UserError("PDF_BROKEN"))))
+    counted = scrapes(app)
+    app.submit("p")
+    drain(app)
+
+    found = counted.samples(Scope.FLEET)
+    assert found["jobs_failed_total"] == {("PDF_BROKEN", "p"): 1}
+    assert found["holdfast_attempts_total"] == {("PDF_BROKEN", "refused", "p", "one"): 1}
+    assert found.get("holdfast_dead_letters_total", {}) == {}

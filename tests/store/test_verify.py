@@ -59,6 +59,19 @@ def refused(store: Store) -> str:
     return after_event(store, store.get([job_id])[job_id], Refused(LASTING_FAILURE)).id
 
 
+def mistaken(store: Store) -> str:
+    failure = LASTING_FAILURE._replace(user_error=True)
+    return after_event(store, started(store), Failed(failure)).id
+
+
+def mistaken_after_retry(store: Store) -> str:
+    job = after_event(store, started(store), Failed(LASTING_FAILURE))
+    after_event(store, job, RetryRequested("ada"), now=after(1))
+    (running,) = claim(store, now=after(2))
+    failure = LASTING_FAILURE._replace(user_error=True, error_class="PDF_BROKEN")
+    return after_event(store, running, Failed(failure), now=after(3)).id
+
+
 def revived(store: Store) -> str:
     job = after_event(store, started(store), Failed(LASTING_FAILURE))
     return after_event(store, job, RetryRequested("ada"), now=after(1)).id
@@ -159,6 +172,7 @@ BREAKS: list[tuple[str, MAKES, str, str]] = [
     ("rerun_follows_first", rerun, JOB, "key = null"),
     ("failed_has_its_letter", failed, NO_LETTER, "delete"),
     ("failed_has_its_letter", refused, LEDGER, "kind = 'failed'"),
+    ("failed_has_its_letter", mistaken, LEDGER, "kind = 'failed'"),
     ("failed_has_its_letter", failed, LETTER, "state = 'replayed'"),
     ("letter_waits_while_failed", revived, LETTER, "state = 'open'"),
     ("letter_waits_while_failed", revived, LETTER, "state = 'triaged'"),
@@ -168,6 +182,7 @@ BREAKS: list[tuple[str, MAKES, str, str]] = [
     ("letter_tells_last_failure", failed, LETTER, "deaths = 2"),
     ("letter_tells_last_failure", failed, LETTER, "last_failure_at = last_failure_at + 1"),
     ("letter_tells_last_failure", failed, LETTER, "first_failure_at = last_failure_at + 1"),
+    ("letter_tells_last_failure", mistaken_after_retry, LEDGER, "kind = 'failed'"),
     ("letter_steps_in_order", failed, LETTER, "state = 'lost'"),
     ("letter_steps_in_order", failed, LETTER, "state = 'triaged'"),
     ("letter_steps_in_order", failed, LETTER, "state = 'remediated', cause = 'data'"),

@@ -16,6 +16,11 @@ LINES = {
     "FORBIDDEN": "This file isn’t yours.",
     "UNKNOWN": "Something went wrong on our side.",
 }
+FINAL_LINES = LINES | {
+    "GW_5XX": "Converter service had an issue. Try again later.",
+    "GW_TIMEOUT": "Conversion took too long. Try again later.",
+    "IO_ERROR": "Storage issue. Try again later.",
+}
 STATUSES = {
     "NOT_PDF": 400,
     "TOO_LARGE": 413,
@@ -48,7 +53,12 @@ def test_what_may_pass_by_itself_is_tried_again():
 @pytest.mark.parametrize("code", LINES)
 def test_an_error_class_that_is_a_code_stands_for_itself(code):
     assert told_of(error_of(code, "at /srv/secret")).code == code
-    assert told_of(error_of(code, "at /srv/secret")).message == LINES[code]
+    assert told_of(error_of(code, "at /srv/secret")).message == FINAL_LINES[code]
+
+
+def test_no_line_of_a_conversion_that_has_failed_promises_a_retry():
+    for code in CODES.codes:
+        assert "retry" not in told_of(error_of(code)).message
 
 
 @pytest.mark.parametrize(
@@ -65,7 +75,7 @@ def test_an_error_class_that_is_a_code_stands_for_itself(code):
 )
 def test_what_operators_call_it_is_one_of_the_codes_to_users(error_class, code):
     assert told_of(error_of(error_class, "at /srv/secret")).code == code
-    assert told_of(error_of(error_class, "at /srv/secret")).message == LINES[code]
+    assert told_of(error_of(error_class, "at /srv/secret")).message == FINAL_LINES[code]
 
 
 @pytest.mark.parametrize(

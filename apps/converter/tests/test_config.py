@@ -281,6 +281,8 @@ def test_the_defaults_are_described_as_they_are():
         "QUOTA_ACTIVE_JOBS": f"{usual.quota_active_jobs}",
         "UPLOADS_PER_MINUTE": f"{usual.uploads_per_minute}",
         "UPLOAD_HIGH_PRIORITY": usual.high_priority.value,
+        "CIRCUIT_CONSECUTIVE": "5",
+        "GATEWAY_MAPPINGS": "text,layout,raw",
         "CALLBACK_HOSTS": "none",
         "CALLBACK_SECRET": "none",
         "CALLBACK_PRIVATE": "no",
@@ -292,3 +294,17 @@ def test_what_the_engine_reads_itself_has_the_engines_defaults():
 
     assert usual.database_url == engine.database_url
     assert usual.worker_options == engine.worker
+
+
+def test_the_mappings_of_another_gateway_may_be_named():
+    named = ConverterConfig.from_environment({"GATEWAY_MAPPINGS": "ubl, cii ,ubl"})
+
+    assert named.mappings == ("ubl", "cii")
+    with pytest.raises(InvalidSetting, match="names with commas between them"):
+        ConverterConfig.from_environment({"GATEWAY_MAPPINGS": "ubl,,cii"})
+
+
+def test_failures_in_a_row_open_the_breaker_as_well():
+    assert ConverterConfig.from_environment({}).breaker.consecutive == 5
+    sooner = ConverterConfig.from_environment({"CIRCUIT_CONSECUTIVE": "2"})
+    assert sooner.breaker.consecutive == 2

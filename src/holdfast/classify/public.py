@@ -38,17 +38,26 @@ class PublicCode:
     retryable: bool = False
     code: str = ""
     """The name it is declared under; `PublicCodes` fills it in."""
+    final_message: str | None = None
+    """The line once no attempt follows, where `message` speaks of one to come."""
 
     def __post_init__(self) -> None:
+        limit = f"one line of 1 to {MAX_MESSAGE_LENGTH} printable characters"
         if not _is_line(self.message):
-            limit = f"one line of 1 to {MAX_MESSAGE_LENGTH} printable characters"
             raise _invalid("PublicCode", "message", self.message, limit)
+        if self.final_message is not None and not _is_line(self.final_message):
+            raise _invalid("PublicCode", "final_message", self.final_message, limit)
         status = self.http_status
         if type(status) is not int or not _LEAST_STATUS <= status <= _MOST_STATUS:
             limit = f"a whole number from {_LEAST_STATUS} to {_MOST_STATUS}"
             raise _invalid("PublicCode", "http_status", status, limit)
         if type(self.retryable) is not bool:
             raise _invalid("PublicCode", "retryable", self.retryable, "True or False")
+
+    @property
+    def at_the_end(self) -> PublicCode:
+        """The same code with the line that is read once no attempt follows."""
+        return self if self.final_message is None else replace(self, message=self.final_message)
 
 
 class PublicCodes:
@@ -82,19 +91,27 @@ class PublicCodes:
         self.default = self._known("default", default)
         """What a user is told about anything that is not mapped."""
 
-    def of(self, failure: Failure | Mapping[str, Any] | str) -> PublicCode:
+    def of(
+        self, failure: Failure | Mapping[str, Any] | str, *, final: bool | None = None
+    ) -> PublicCode:
         """What a user is told about a failure, about a job's `error`, or about an error class.
 
-        It never raises: what cannot be read is told as the default.
+        A job's `error` is final, since a job has one only once it has failed; of other failures
+        `final` says whether no attempt follows. It never raises: what cannot be read is told as
+        the default.
         """
+        if final is None:
+            final = isinstance(failure, Mapping)
         if isinstance(failure, Mapping):
             try:
                 failure = Failure.from_document(failure)
             except InvalidDocument:
-                return self.default
+                return self.default.at_the_end if final else self.default
         if isinstance(failure, str):
-            return self._by_class.get(failure, self.default)
-        return self._with_line(self._code_of(failure), failure)
+            code = self._by_class.get(failure, self.default)
+            return code.at_the_end if final else code
+        code = self._code_of(failure)
+        return self._with_line(code.at_the_end if final else code, failure)
 
     def _code_of(self, failure: Failure) -> PublicCode:
         for match, code in self._by_match:

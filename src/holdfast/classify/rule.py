@@ -59,6 +59,9 @@ class Verdict:
     spends_attempt: bool = True
     """False for what no job can help, such as a refused credential: the job is tried again after
     ever longer waits, 5 minutes at most, without using up an attempt, until a person has acted."""
+    user_error: bool = False
+    """True for a mistake of whoever sent the job, such as a file that nobody can read: the job
+    fails at once, is shown to them and counted, and leaves no dead letter."""
     effective_category: Category = field(init=False, repr=False, compare=False)
     """The category, given or implied; worked out once, because many exceptions get one verdict."""
     effective_severity: Severity = field(init=False, repr=False, compare=False)
@@ -73,6 +76,7 @@ class Verdict:
         _check_kind("outcome_known", self.outcome_known, bool)
         _check_kind("own_budget", self.own_budget, bool)
         _check_kind("spends_attempt", self.spends_attempt, bool)
+        _check_kind("user_error", self.user_error, bool)
         _check_kind("category", self.category, Category, type(None))
         _check_kind("severity", self.severity, Severity, type(None))
         _check_kind("blames_upstream", self.blames_upstream, bool, type(None))
@@ -83,14 +87,18 @@ class Verdict:
         if not self.spends_attempt and (not self.retryable or self.attempts is not None):
             limit = "True, or for what is retryable without a limit of `attempts`"
             raise InvalidPolicy("Verdict", field="spends_attempt", value=False, limit=limit)
+        if self.user_error and self.retryable:
+            limit = "False, or for what is not retryable: no attempt corrects a sender's mistake"
+            raise InvalidPolicy("Verdict", field="user_error", value=True, limit=limit)
         _check_whole("retry_after_us", self.retry_after_us, least=0, most=MAX_RETRY_AFTER_US)
         implied = Category.TRANSIENT if self.retryable else Category.PERMANENT
         category = self.category or implied
+        severity = Severity.INFO if self.user_error else _SEVERITY_OF[category]
         blame = self.blames_upstream
         if blame is None:
             blame = _BLAMES_UPSTREAM.get(plain_name)
         object.__setattr__(self, "effective_category", category)
-        object.__setattr__(self, "effective_severity", self.severity or _SEVERITY_OF[category])
+        object.__setattr__(self, "effective_severity", self.severity or severity)
         object.__setattr__(self, "effective_blame", blame)
 
 

@@ -42,6 +42,7 @@ from holdfast.errors import (
     StaleRevision,
     StoreCorrupt,
     UnavailableError,
+    UserError,
 )
 
 __all__ = ["GIVE_UP", "STANDARD", "exit_code_rule", "verdict_of_response", "verdict_of_status"]
@@ -76,13 +77,13 @@ def exit_code_rule(verdicts: Mapping[int, Verdict]) -> Rule:
 
 
 def _verdict_of_give_up(error: GiveUp, _now: Instant) -> Verdict:
-    return _given_up(error.error_class)
+    return _given_up(error.error_class, user_error=isinstance(error, UserError))
 
 
 @lru_cache(maxsize=256)
-def _given_up(error_class: str) -> Verdict:
+def _given_up(error_class: str, *, user_error: bool) -> Verdict:
     """The verdict on what was given up; the message is what the exception says."""
-    return Verdict(error_class, retryable=False, blames_upstream=False)
+    return Verdict(error_class, retryable=False, blames_upstream=False, user_error=user_error)
 
 
 def _verdict_of_circuit_open(error: CircuitOpen, _now: Instant) -> Verdict:

@@ -144,6 +144,7 @@ def failure_by(
             blames_upstream,
             kind,
             stack,
+            verdict.user_error,
         )
     )
 

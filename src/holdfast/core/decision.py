@@ -102,6 +102,11 @@ class Decision(NamedTuple):
         kind = self.entry.kind
         return self.failure is not None and kind is not Kind.RETRIED and kind is not Kind.REFUSED
 
+    @property
+    def closes_letter(self) -> bool:
+        """Whether the dead letter that the job may have from before it was sent back is closed."""
+        return self.entry.kind is Kind.REFUSED and self.change.retries > 0
+
 
 class Ignored(NamedTuple):
     """The event changes nothing: the job has moved on, or never was where the event saw it."""

@@ -23,7 +23,7 @@ _UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _SAFE_ASCII: Final = b"\t\n" + bytes(range(0x20, 0x7F))
 _LONGEST_MARKER: Final = 48
 _BOOL: Final = frozenset({bool})
-_ALL_BOOLS: Final = (bool, bool, bool, bool, bool)
+_ALL_BOOLS: Final = (bool,) * 6
 _INT_OR_NONE: Final = frozenset({int, type(None)})
 
 _Kind = TypeVar("_Kind", bound=StrEnum)
@@ -106,6 +106,9 @@ class _Facts(NamedTuple):
     """
     exception_type: str
     stack: str
+    user_error: bool
+    """Whether whoever sent the job made the mistake: it is shown to them and counted, and leaves
+    no dead letter."""
 
 
 SafeFacts: TypeAlias = tuple[
@@ -123,6 +126,7 @@ SafeFacts: TypeAlias = tuple[
     bool,
     str,
     str,
+    bool,
 ]
 """The fields of `_Facts`, one by one."""
 
@@ -153,6 +157,7 @@ class Failure(_Facts):
         blames_upstream: bool = False,
         exception_type: str = "",
         stack: str = "",
+        user_error: bool = False,
     ) -> Self:
         if type(error_class) is not str or not _is_error_class(error_class):
             error_class = checked_error_class(error_class, owner="Failure")
@@ -172,6 +177,7 @@ class Failure(_Facts):
             type(blames_upstream),
             type(own_budget),
             type(spends_attempt),
+            type(user_error),
         )
         if flags != _ALL_BOOLS:
             _refuse_kind(
@@ -182,6 +188,7 @@ class Failure(_Facts):
                 blames_upstream=blames_upstream,
                 own_budget=own_budget,
                 spends_attempt=spends_attempt,
+                user_error=user_error,
             )
         if not (
             type(http_status) in _INT_OR_NONE
@@ -213,6 +220,7 @@ class Failure(_Facts):
             blames_upstream,
             exception_type,
             clean_text(stack, MAX_STACK_LENGTH),
+            user_error,
         )
 
     @classmethod
@@ -252,6 +260,7 @@ class Failure(_Facts):
             "blames_upstream": self.blames_upstream,
             "exception_type": self.exception_type,
             "stack": self.stack,
+            "user_error": self.user_error,
         }
 
     @classmethod

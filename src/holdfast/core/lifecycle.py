@@ -250,6 +250,8 @@ def _after_failure(
     if deadline.passed(job, now if at is None else at):
         return _expire(job, now, remark={"last_failure": failure.error_class})
     retry = stage.retry
+    if failure.user_error:
+        return _fail(job, failure, now, kind=Kind.REFUSED)
     if not failure.retryable or _is_spent(job, retry, failure, alike):
         return _fail(job, failure, now)
     asked_us = failure.retry_after_us
@@ -262,9 +264,11 @@ def _after_failure(
     if job.deadline_at is not None and run_at >= job.deadline_at:
         return _fail(job, failure, now, {"no_time_left_for": "another attempt"})
     change = put_back(job, run_at=run_at, attempt=job.attempt if spends else job.attempt - 1)
-    remark: Remark = (
-        {"delay_us": delay_us} if asked_us is None else {"delay_us": delay_us, "asked_us": asked_us}
-    )
+    remark: dict[str, str | int | None] = {"delay_us": delay_us}
+    if asked_us is not None:
+        remark["asked_us"] = asked_us
+    if not spends:
+        remark["spends_attempt"] = False
     noted = entry(job, Kind.RETRIED, now, failure, remark)
     return Decision(job.id, job.revision, change, noted, None, failure)
 

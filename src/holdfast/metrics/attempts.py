@@ -25,6 +25,7 @@ _ENDS: Final = {
     Kind.COMPLETED.value: JobState.COMPLETE.value,
     Kind.FAILED.value: JobState.FAILED.value,
     Kind.EXPIRED.value: JobState.FAILED.value,
+    Kind.REFUSED.value: JobState.FAILED.value,
     Kind.CANCELLED.value: JobState.CANCELLED.value,
 }
 

@@ -16,7 +16,7 @@ from holdfast.core.instant import SECOND_US, Instant
 from holdfast.metrics import names
 from holdfast.metrics.accumulators import Labels, Sums
 from holdfast.pipeline import Pipeline
-from holdfast.runtime.tally import LATE_RESULT, SUBMITTED
+from holdfast.runtime.tally import LATE_RESULT, REFUSED_ATTEMPT, SUBMITTED
 
 LOOK_BACK_US: Final = 180 * SECOND_US
 """Minutes that ended longer ago are not added to any more."""
@@ -133,6 +133,8 @@ def _counted(
         yield names.DEAD_LETTERS_TOTAL, ("job",)
     if error_class == ErrorClass.WORKER_LOST.value:
         yield names.LEASES_EXPIRED, (pipeline, stage)
+    if event == REFUSED_ATTEMPT:
+        yield names.ATTEMPTS, (pipeline, stage, Kind.REFUSED.value, error_class)
     match event:
         case Kind.COMPLETED.value:
             yield names.COMPLETED, (pipeline,)

@@ -39,7 +39,8 @@ class Presentation(NamedTuple):
         """Return the public code of the failure that an entry is about; None without codes."""
         if self.codes is None or entry.error_class is None:
             return None
-        return self.codes.of(_failure_of(entry, entry.error_class))
+        final = entry.kind is not Kind.RETRIED
+        return self.codes.of(_failure_of(entry, entry.error_class), final=final)
 
     def facts(self, entry: Entry) -> dict[str, Any]:
         """Return what is known of a failure: its public code and line, and its error class.

@@ -6,6 +6,7 @@ import logging
 import threading
 from typing import Final
 
+from holdfast.core.decision import Kind
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.runtime.announce import Applied
 from holdfast.runtime.clock import monotonic_s
@@ -22,6 +23,9 @@ SUBMITTED: Final = "submitted"
 LATE_RESULT: Final = "late_result"
 """What is counted of a result that came after the deadline and is kept, whichever came first: the
 result, which then ends the job, or whoever found that the deadline had passed."""
+REFUSED_ATTEMPT: Final = "refused_attempt"
+"""What is counted of an attempt that ended by its sender's mistake, beside that its job was
+refused: a job may also be refused before anything ran."""
 OVERDUE_S: Final = 5.0
 
 _Key = tuple[int, str, str, str, str]
@@ -54,6 +58,9 @@ class Counter:
                 # Not by a call: this is done for every attempt of every job.
                 found[0] += 1
                 found[1] += took_us
+            if entry.kind is Kind.REFUSED and entry.holder is not None:
+                error_class = entry.error_class or ""
+                self._add((minute, job.pipeline, entry.stage, REFUSED_ATTEMPT, error_class), 1, 0)
             if decision.change.late_result is not None and job.late_result is None:
                 self._add((minute, job.pipeline, entry.stage, LATE_RESULT, ""), 1, 0)
 

@@ -17,8 +17,8 @@ JOB: Final = "job"
 
 
 def concerns_letter(decision: Decision) -> bool:
-    """Tell whether a decision ends its job for good or sends it back."""
-    return decision.buries or decision.entry.kind is Kind.REVIVED
+    """Return whether a decision ends its job for good or sends it back."""
+    return decision.buries or decision.entry.kind is Kind.REVIVED or decision.closes_letter
 
 
 def is_more_than_a_row(decision: Decision) -> bool:
@@ -41,6 +41,19 @@ def returns(applied: Iterable[Decision]) -> list[dict[str, Any]]:
         {"job_id": decision.job_id, "at": decision.entry.at}
         for decision in applied
         if decision.entry.kind is Kind.REVIVED
+    ]
+
+
+def closings(applied: Iterable[Decision]) -> list[dict[str, Any]]:
+    """Return what `close_letter` takes for each decision that closes the letter of its job."""
+    return [
+        {
+            "job_id": decision.job_id,
+            "at": decision.entry.at,
+            "note": f"its sender's own mistake: {decision.entry.error_class}",
+        }
+        for decision in applied
+        if decision.closes_letter
     ]
 
 

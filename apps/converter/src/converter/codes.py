@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from holdfast import Failure
@@ -27,6 +28,26 @@ INVALID_MAPPING: Final = "INVALID_MAPPING"
 MEMORY_ERROR: Final = "MEMORY_ERROR"
 """Error classes for operators; users meet the codes that the table below has for them."""
 
+MISTAKES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "not_a_pdf": "NOT_A_PDF",
+        "no_text": "NO_TEXT",
+        "pdf_broken": "PDF_BROKEN",
+        "pdf_truncated": "PDF_TRUNCATED",
+        "pdf_encrypted": "PDF_ENCRYPTED",
+        "pdf_protected": "PDF_PROTECTED",
+        "pdf_cyclic": "PDF_CYCLIC",
+        "too_many_pages": "TOO_MANY_PAGES",
+        "page_size_impossible": "PAGE_SIZE_IMPOSSIBLE",
+        "too_costly": "TOO_COSTLY",
+        "result_too_large": "RESULT_TOO_LARGE",
+        "mapping_unknown": INVALID_MAPPING,
+    }
+)
+"""The error class of each mistake of a sender, by the code that a gateway has for it."""
+
+_NAME: Final = re.compile(r"[\w-]{1,40}", re.ASCII)
+"""A name that may be shown as it was sent."""
 _MEGABYTE: Final = 1024 * 1024
 _OVER_LIMIT: Final = re.compile(r"File exceeds [0-9.e+-]{1,20} MB limit\.")
 
@@ -53,14 +74,21 @@ CODES: Final = PublicCodes(
         ),
         GW_5XX: PublicCode(
             message="Converter service is having an issue. We’ll retry shortly.",
+            final_message="Converter service had an issue. Try again later.",
             http_status=502,
             retryable=True,
         ),
         GW_TIMEOUT: PublicCode(
-            message="Conversion is taking too long. We’ll retry.", http_status=504, retryable=True
+            message="Conversion is taking too long. We’ll retry.",
+            final_message="Conversion took too long. Try again later.",
+            http_status=504,
+            retryable=True,
         ),
         IO_ERROR: PublicCode(
-            message="Temporary storage issue. We’ll retry.", http_status=500, retryable=True
+            message="Temporary storage issue. We’ll retry.",
+            final_message="Storage issue. Try again later.",
+            http_status=500,
+            retryable=True,
         ),
         NOT_READY: PublicCode(message="Conversion not finished yet.", http_status=409),
         EXPIRED: PublicCode(
@@ -79,6 +107,7 @@ CODES: Final = PublicCodes(
         "VALIDATION_ERROR": GW_4XX,
         INVALID_MAPPING: GW_4XX,
         MEMORY_ERROR: UNKNOWN,
+        **dict.fromkeys(MISTAKES.values(), GW_4XX),
         # Error classes of the engine.
         "INVALID": GW_4XX,
         "CONTENT_POLICY": GW_4XX,
@@ -101,8 +130,20 @@ tries again by itself; and the code for everything that can become of a job."""
 
 
 def told_of(error: Mapping[str, Any]) -> PublicCode:
-    """Return what the user of a failed job reads: a code and one line."""
-    return CODES.of(error)
+    """Return what the user of a failed job reads: a code and one line that promises no retry."""
+    return CODES.of(error, final=True)
+
+
+def told_of_mapping(mapping: str, *, known: Sequence[str]) -> PublicCode:
+    """Return what the sender of a file is told who asks for a mapping that there is not."""
+    names = ", ".join(known)
+    asked = mapping.strip()
+    shown = f" {asked}" if _NAME.fullmatch(asked) else ""
+    line = f"There is no mapping{shown}; choose one of {names}."
+    if not asked:
+        line = f"Choose a mapping: {names}."
+    told = CODES.codes[GW_4XX]
+    return replace(told, message=f"{told.message} {line}", http_status=400)
 
 
 def told_of_refused(code: str, *, limit_bytes: int) -> PublicCode:
@@ -111,7 +152,7 @@ def told_of_refused(code: str, *, limit_bytes: int) -> PublicCode:
     The line about one that is too large names the limit that is in force.
     """
     if code != TOO_LARGE:
-        return CODES.codes[code]
+        return CODES.codes[code].at_the_end
     megabytes = limit_bytes / _MEGABYTE
     size = f"{megabytes:.0f}" if megabytes >= 1 else f"{megabytes:.2g}"
     return replace(CODES.codes[TOO_LARGE], message=f"File exceeds {size} MB limit.")

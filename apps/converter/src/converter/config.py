@@ -6,11 +6,13 @@ names the variable and says what it must be.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from converter.callbacks import CallbackConfig
+from converter.gateway.mappings import MAPPINGS
 from converter.gateway_address import checked_url
 from converter.sending import HighPriority
 from converter.storage.open import S3_SCHEME, S3_VARIABLES, checked_location
@@ -27,6 +29,9 @@ MOST_PER_MINUTE: Final = 1_000
 _DATABASES: Final = ("sqlite:", "postgresql:", "postgres:")
 _PROFILES: Final = ("exponential", "fixed")
 _MODES: Final = {"hold": BreakerMode.HOLD, "fail-fast": BreakerMode.FAIL_FAST}
+_MAPPING: Final = re.compile(r"[\w.:/+-]{1,100}")
+_IN_A_ROW: Final = 5
+"""So many failed calls in a row open the breaker, however few calls there are."""
 _SECOND_DELAY: Final = 3
 _THIRD_DELAY: Final = 9
 
@@ -44,7 +49,9 @@ class ConverterConfig:
     min_free_bytes: int = 64 * MEBIBYTE
     """How much has to be free on a disk before anything is written to it."""
     retry: Retry = field(default_factory=lambda: added_jitter({}))
-    breaker: Breaker = field(default_factory=lambda: hold_queue({}))
+    breaker: Breaker = field(default_factory=lambda: replace(hold_queue({}), consecutive=_IN_A_ROW))
+    mappings: tuple[str, ...] = tuple(MAPPINGS)
+    """What the gateway can make of a file; an upload that asks for another is refused."""
     gateway_timeout_s: float = 120.0
     gateway_idle_timeout_s: float = 30.0
     """How long the answer of a gateway may stop flowing once it has begun."""
@@ -82,6 +89,7 @@ class ConverterConfig:
             min_free_bytes=given.whole("STORAGE_MIN_FREE_BYTES", usual.min_free_bytes, most=2**50),
             retry=_retry(given),
             breaker=_breaker(given),
+            mappings=_mappings(given, usual.mappings),
             gateway_timeout_s=given.seconds("GATEWAY_TIMEOUT_MS", usual.gateway_timeout_s),
             gateway_idle_timeout_s=given.seconds(
                 "GATEWAY_IDLE_TIMEOUT_MS", usual.gateway_idle_timeout_s
@@ -128,11 +136,25 @@ def _retry(given: Variables) -> Retry:
     )
 
 
+def _mappings(given: Variables, usual: tuple[str, ...]) -> tuple[str, ...]:
+    named = given.text("GATEWAY_MAPPINGS", ",".join(usual))
+    names = tuple(dict.fromkeys(name.strip() for name in named.split(",")))
+    if not all(_MAPPING.fullmatch(name) for name in names):
+        limit = "names with commas between them, like text,layout,raw"
+        raise given.invalid("GATEWAY_MAPPINGS", named, limit)
+    return names
+
+
 def _breaker(given: Variables) -> Breaker:
     mode = given.one_of("CIRCUIT_MODE", _MODES, default="hold")
     usual = hold_queue(given)
     # Who has it tried again soon does not want to wait longer than that for all of the calls.
-    return replace(usual, mode=_MODES[mode], release=min(usual.release, usual.cooldown))
+    return replace(
+        usual,
+        consecutive=given.whole("CIRCUIT_CONSECUTIVE", _IN_A_ROW, least=1, most=1_000),
+        mode=_MODES[mode],
+        release=min(usual.release, usual.cooldown),
+    )
 
 
 def _database_url(given: Variables, default: str) -> str:

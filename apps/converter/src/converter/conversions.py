@@ -12,7 +12,14 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, cast
 
-from converter.codes import IO_ERROR, NOT_PDF, TOO_LARGE, told_of_refused
+from converter.codes import (
+    INVALID_MAPPING,
+    IO_ERROR,
+    NOT_PDF,
+    TOO_LARGE,
+    told_of_mapping,
+    told_of_refused,
+)
 from converter.kept_files import KeptFiles, kept_files
 from converter.limits import Pace, Quota, TooLarge, limited
 from converter.payload import Upload, plain_filename
@@ -33,7 +40,7 @@ from converter.storage.contract import Reading, Storage, Stored
 from converter.storage.errors import StorageError
 from converter.storage.names import PDF, new_name
 from converter.webhooks import Webhooks
-from holdfast import GiveUp, Holdfast, JobFilter, JobState, JobView
+from holdfast import GiveUp, Holdfast, JobFilter, JobState, JobView, UserError
 from holdfast.errors import StoreUnavailable, UnknownJob, VersionConflict
 
 LOGGER: Final = logging.getLogger("converter")
@@ -60,10 +67,12 @@ class Conversions:
         results: Storage,
         max_bytes: int,
         max_under_way: int,
+        mappings: Sequence[str],
         max_per_minute: int = 0,
         webhooks: Webhooks | None = None,
     ) -> None:
         """With `max_per_minute` of 0 files may come as fast as they like."""
+        self._mappings = mappings
         self._app = app
         self._uploads = uploads
         self._results = results
@@ -77,10 +86,11 @@ class Conversions:
     def take(self, sending: Sending, *, owner: str, may_hurry: bool = False) -> Taken:
         """Keep a file and have it converted, or find the job that does so already.
 
-        Raises `NotTaken` for what is no PDF, is too large or cannot be kept, and leaves a failed
-        job that says so. Raises `QuotaReached` for an owner with too much under way,
-        `TooManyUploads` for one who sends too fast, `CallbackRefused` and `PriorityRefused` for
-        what may not be asked for, and leaves nothing. High priority is for those who `may_hurry`.
+        Raises `NotTaken` for what is no PDF, is too large, is to become what there is no mapping
+        for or cannot be kept, and leaves a failed job that says so. Raises `QuotaReached` for an
+        owner with too much under way, `TooManyUploads` for one who sends too fast, and
+        `CallbackRefused` and `PriorityRefused` for what may not be asked for, and leaves nothing.
+        High priority is for those who `may_hurry`.
         """
         if self._pace is not None:
             self._pace.enter(owner)
@@ -94,10 +104,14 @@ class Conversions:
                 size=0,
                 sha256="",
             )
+            # It may come after the file, which is then read in vain.
+            if sending.mapping:
+                self._check_mapping(upload, sending, owner)
             stored = self._keep(upload, sending, owner)
             whole = replace(upload, mapping=sending.mapping, size=stored.size, sha256=stored.sha256)
             try:
                 self._check(sending, may_hurry=may_hurry)
+                self._check_mapping(whole, sending, owner)
                 priority = PRIORITIES[sending.priority or NORMAL]
                 taken = fill(lambda: self._submit(whole, owner, priority))
             except BaseException:
@@ -191,7 +205,18 @@ class Conversions:
         # The mapping may come after the file, of which the rest is not read.
         sent = replace(upload, mapping=sending.mapping)
         told = told_of_refused(code, limit_bytes=self._max_bytes)
-        job = self._app.refuse(PIPELINE, sent, GiveUp(code, told.message), owner=owner)
+        because = GiveUp if code == IO_ERROR else UserError
+        job = self._app.refuse(PIPELINE, sent, because(code, told.message), owner=owner)
+        raise NotTaken(told, job_id=job.id)
+
+    def _check_mapping(self, upload: Upload, sending: Sending, owner: str) -> None:
+        """Leave a failed job and raise `NotTaken` for a mapping that there is not."""
+        if sending.mapping in self._mappings:
+            return
+        told = told_of_mapping(sending.mapping, known=self._mappings)
+        sent = replace(upload, mapping=sending.mapping)
+        because = UserError(INVALID_MAPPING, told.message)
+        job = self._app.refuse(PIPELINE, sent, because, owner=owner)
         raise NotTaken(told, job_id=job.id)
 
     def _check(self, sending: Sending, *, may_hurry: bool) -> None:

@@ -14,6 +14,8 @@ from converter.gateway_answer import BadAnswer
 from converter.gateway_connection import Patience
 from converter.gateway_failures import (
     MAX_SAID_BYTES,
+    GatewayFailed,
+    away,
     cut_off,
     mapping_refused,
     oversized,
@@ -70,7 +72,8 @@ class GatewayClient:
 
     A call takes `timeout_s` at most, and no longer than `idle_s` without a byte once the answer
     has begun. An answer has `max_answer_bytes` at most. Any number of event loops may use one
-    client. Whom to trust under HTTPS the system says, unless `tls` does.
+    client. Whom to trust under HTTPS the system says, unless `tls` does. With `holds` a call that
+    fails while the gateway's `/health` fails as well spends no attempt of its file.
     """
 
     def __init__(
@@ -81,10 +84,12 @@ class GatewayClient:
         idle_s: float = DEFAULT_IDLE_S,
         max_answer_bytes: int = DEFAULT_MAX_ANSWER_BYTES,
         tls: ssl.SSLContext | None = None,
+        holds: bool = False,
     ) -> None:
         self._wire = Wire(url, tls=tls)
         self._timeout_s, self._idle_s = timeout_s, idle_s
         self._max_answer_bytes = max_answer_bytes
+        self._holds = holds
 
     async def convert(self, source: Source, mapping: str, *, into: Sink, job: Attempt) -> None:
         """Write the XML of a PDF into a sink, checked.
@@ -94,6 +99,15 @@ class GatewayClient:
         """
         if not _can_be_asked_for(mapping):
             raise mapping_refused()
+        try:
+            await self._convert(source, mapping, into=into, job=job)
+        except GatewayFailed as failed:
+            blamed = failed.verdict.effective_blame and failed.verdict.spends_attempt
+            if not self._holds or not blamed or await self._is_well():
+                raise
+            raise away(failed) from None
+
+    async def _convert(self, source: Source, mapping: str, *, into: Sink, job: Attempt) -> None:
         headers = {
             "content-type": "application/pdf",
             "content-length": str(source.size),
@@ -122,6 +136,13 @@ class GatewayClient:
     def close(self) -> None:
         """End the connections that are kept for the next call."""
         self._wire.close()
+
+    async def _is_well(self) -> bool:
+        try:
+            await self._probe()
+        except GatewayFailed:
+            return False
+        return True
 
     async def _probe(self) -> None:
         patience = Patience(min(PROBE_TIMEOUT_S, self._timeout_s), PROBE_TIMEOUT_S)

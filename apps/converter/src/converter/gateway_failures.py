@@ -3,12 +3,16 @@
 | what came back | code | tried again | counts against the gateway |
 | --- | --- | --- | --- |
 | 401, 403, 404, 405 | `GW_5XX` | without spending attempts, until it is mended | yes |
+| 4xx with a `code` of `converter.codes.MISTAKES` | `GW_4XX`: the sender's mistake | no | no |
 | other 4xx | `GW_4XX` | no | no |
 | 408, or nothing in time | `GW_TIMEOUT` | yes | yes |
 | 429 | `GW_5XX` | yes, after Retry-After | no |
 | 5xx, anything but 200, no connection, a connection that breaks | `GW_5XX` | yes | yes |
 | 200 without XML that may be kept | `GW_5XX` | yes | yes |
 | 200 with more than may be kept | `GW_5XX` | yes | no: it may be the file |
+
+While the gateway is away, which is when its `/health` fails as well, what counts against it spends
+no attempt in the mode `hold`.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from converter.codes import (
@@ -27,6 +32,7 @@ from converter.codes import (
     GW_UNAVAILABLE,
     INVALID_MAPPING,
     MEMORY_ERROR,
+    MISTAKES,
     UNKNOWN,
 )
 from holdfast import Category, Rule, Verdict
@@ -44,7 +50,13 @@ _MISCONFIGURED: Final = {401: _NOT_LET_IN, 403: _NOT_LET_IN, 404: _NO_GATEWAY, 4
 """Answers that are about the configuration, whatever the file is, and whose move it is."""
 
 _REFUSED: Final = Verdict(GW_4XX, retryable=False, blames_upstream=False)
-_BAD_MAPPING: Final = Verdict(INVALID_MAPPING, retryable=False, blames_upstream=False)
+_BY_MISTAKE: Final = {
+    code: Verdict(error_class, retryable=False, blames_upstream=False, user_error=True)
+    for code, error_class in MISTAKES.items()
+}
+_BAD_MAPPING: Final = Verdict(
+    INVALID_MAPPING, retryable=False, blames_upstream=False, user_error=True
+)
 _BLOCKED: Final = Verdict(
     GW_MISCONFIGURED,
     retryable=True,
@@ -77,7 +89,7 @@ def refusal(status: int, headers: Mapping[str, str], said: bytes) -> GatewayFail
     elif status in _MISCONFIGURED:
         verdict, message = _BLOCKED, f"{message}: {_MISCONFIGURED[status]}"
     elif status in _CLIENT_ERRORS:
-        verdict = _REFUSED
+        verdict = _BY_MISTAKE.get(_code_of(said), _REFUSED)
         # Users read this line: what the gateway said is added where it is safe to show.
         message = " ".join(filter(None, (CODES.codes[GW_4XX].message, safe_line(said))))
     return GatewayFailed(verdict, message, status_code=status, headers=kept)
@@ -86,6 +98,16 @@ def refusal(status: int, headers: Mapping[str, str], said: bytes) -> GatewayFail
 def mapping_refused() -> GatewayFailed:
     """Return the failure of a mapping that cannot be the name of one; nobody was asked."""
     return GatewayFailed(_BAD_MAPPING, f"{CODES.codes[GW_4XX].message} Unsupported mapping.")
+
+
+def away(failed: GatewayFailed) -> GatewayFailed:
+    """Return the failure as that of a gateway that is away: no file can help it."""
+    return GatewayFailed(
+        replace(failed.verdict, spends_attempt=False),
+        f"{failed}; its /health fails as well",
+        status_code=failed.status_code,
+        headers=failed.headers,
+    )
 
 
 def timed_out(reason: str) -> GatewayFailed:
@@ -116,17 +138,29 @@ def safe_line(said: bytes) -> str:
     It is taken from a JSON object that says it in `detail`, `message`, `error` or `title`, or is
     the text itself.
     """
-    try:
-        text = said.decode()
-        found = json.loads(text) if text.lstrip().startswith("{") else text
-    except (ValueError, RecursionError):
-        return ""
+    found = _read(said)
     if isinstance(found, dict):
         found = next((found[name] for name in _WHERE_IT_IS_SAID if found.get(name)), "")
     line = found.strip() if isinstance(found, str) else ""
     if len(line) > _MAX_SAID_LENGTH or not line.isprintable() or not _SAFE.fullmatch(line):
         return ""
     return line if line.endswith(".") else f"{line}."
+
+
+def _code_of(said: bytes) -> str:
+    """Return the stable code in what a gateway said, as a problem document has it."""
+    found = _read(said)
+    code = found.get("code") if isinstance(found, dict) else None
+    return code if isinstance(code, str) else ""
+
+
+def _read(said: bytes) -> object:
+    """Return the JSON object, or the text, that a gateway said; empty when it cannot be read."""
+    try:
+        text = said.decode()
+        return json.loads(text) if text.lstrip().startswith("{") else text
+    except (ValueError, RecursionError):
+        return ""
 
 
 def _own_verdict(failed: GatewayFailed, _now: int) -> Verdict:

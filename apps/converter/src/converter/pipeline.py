@@ -12,7 +12,7 @@ from converter.storage.awaited import AwaitedDraft, AwaitedReading
 from converter.storage.contract import Storage
 from converter.storage.crew import Crew
 from converter.storage.errors import StorageError, StorageFull, StorageMissing
-from holdfast import Breaker, GiveUp, JobContext, Pipeline, Retry, Rule, Upstream, Verdict
+from holdfast import Breaker, JobContext, Pipeline, Retry, Rule, Upstream, UserError, Verdict
 
 PIPELINE: Final = "convert"
 SUBMIT_AT: Final = "POST /api/upload"
@@ -21,8 +21,9 @@ MAX_BYTES: Final = 50 * 1024 * 1024
 _WRITES: Final = 2
 """A result that cannot be kept is tried once more, whatever the gateway did before: what is wrong
 with a disk seldom passes."""
-_MARGIN_S: Final = 5.0
-"""How much longer the engine waits for a call than the call itself: its own limit says more."""
+_MARGIN_S: Final = 10.0
+"""How much longer the engine waits for a call than the call itself: its own limit says more, and a
+call that failed may be followed by a question to the gateway's `/health`."""
 
 
 _GONE: Final = CODES.codes[EXPIRED].message
@@ -97,7 +98,7 @@ def conversion_pipeline(
         # Jobs that were made before refused files stayed out of the queue begin here.
         refused = payload.refused
         if refused is not None:
-            raise GiveUp(refused, told_of_refused(refused, limit_bytes=max_bytes).message)
+            raise UserError(refused, told_of_refused(refused, limit_bytes=max_bytes).message)
 
     @pipeline.stage(calls=upstream)
     async def convert(job: JobContext, payload: Upload) -> Converted:

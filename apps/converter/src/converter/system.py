@@ -11,14 +11,13 @@ from converter.config import SYSTEM_NAME, ConverterConfig
 from converter.conversions import Conversions
 from converter.gateway import options as gateway_options
 from converter.gateway import stand_in
-from converter.gateway.mappings import MAPPINGS
 from converter.gateway_client import GatewayClient
 from converter.gateway_failures import GATEWAY_RULES
 from converter.pipeline import GATEWAY, conversion_pipeline
 from converter.retention import job_retention, kept_since, retention_chore
 from converter.storage.open import open_storage
 from converter.webhooks import Webhooks
-from holdfast import Holdfast
+from holdfast import BreakerMode, Holdfast
 from holdfast.systems import Asgi, Parts, StandIn, System
 
 if TYPE_CHECKING:
@@ -47,6 +46,7 @@ def build(environment: Mapping[str, str]) -> Parts:
         timeout_s=config.gateway_timeout_s,
         idle_s=config.gateway_idle_timeout_s,
         max_answer_bytes=config.result_max_bytes,
+        holds=config.breaker.mode is BreakerMode.HOLD,
     )
     pipeline = conversion_pipeline(
         uploads=uploads,
@@ -79,6 +79,7 @@ def build(environment: Mapping[str, str]) -> Parts:
             uploads=uploads,
             results=results,
             max_bytes=config.upload_max_bytes,
+            mappings=config.mappings,
             max_under_way=config.quota_active_jobs,
             max_per_minute=config.uploads_per_minute,
             webhooks=webhooks,
@@ -88,7 +89,7 @@ def build(environment: Mapping[str, str]) -> Parts:
                 app,
                 conversions,
                 attempts=config.retry.attempts,
-                mappings=tuple(MAPPINGS),
+                mappings=config.mappings,
                 max_bytes=config.upload_max_bytes,
                 kept_since=partial(kept_since, keep_days=config.retention_days),
                 high_priority=config.high_priority,

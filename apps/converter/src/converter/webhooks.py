@@ -183,7 +183,7 @@ class Webhooks:
         if len(failures) < wanted.end:
             return None
         line = failures[wanted.end - 1]
-        error = CODES.of(str(line.meta.get("error_code", UNKNOWN)))
+        error = CODES.of(str(line.meta.get("error_code", UNKNOWN)), final=True)
         at = datetime.fromtimestamp(line.at / 1_000_000, UTC)
         return End(JobState.FAILED.value, at.isoformat(), error)
 

@@ -24,7 +24,7 @@ def test_a_pdf_becomes_xml_that_its_owner_fetches(site):
 def test_a_refusal_of_the_gateway_is_final_after_one_call(site, status):
     ada, pdf = site.visit(), new_pdf()
     site.will_get(pdf, Reply(status=status, body=b'{"detail": "Unsupported mapping."}'))
-    job_id = ada.send_new(pdf, mapping="nonsense")
+    job_id = ada.send_new(pdf)
 
     told = ada.ended(job_id)
 
@@ -146,7 +146,7 @@ def test_a_result_that_cannot_be_written_is_tried_once_more_then_an_io_error(sit
         away.rename(site.results)
 
     assert (told["state"], told["error_code"], told["attempt"]) == ("failed", "IO_ERROR", 2)
-    assert told["error_message"] == "Temporary storage issue. We’ll retry."
+    assert told["error_message"] == "Storage issue. Try again later."
     assert site.xml_of(job_id) == []
 
     ada.retry(job_id)

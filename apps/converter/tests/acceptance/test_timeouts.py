@@ -37,7 +37,7 @@ def test_it_is_called_again_with_growing_delays_then_given_up_on(site_with, knob
     told = ada.ended(job_id)
 
     assert (told["state"], told["error_code"]) == ("failed", "GW_TIMEOUT")
-    assert told["error_message"] == "Conversion is taking too long. We’ll retry."
+    assert told["error_message"] == "Conversion took too long. Try again later."
     retried = [event["meta"] for event in ada.events(job_id) if event["event"] == "retry"]
     assert {meta["error_code"] for meta in retried} == {"GW_TIMEOUT"}
     delays_s = [meta["delay_us"] / 1_000_000 for meta in retried]

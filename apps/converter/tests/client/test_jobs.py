@@ -1,5 +1,6 @@
 """What becomes of a job whose gateway is called over HTTP: its code, its line and its attempts."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
@@ -58,20 +59,41 @@ def breaker() -> Breaker:
 
 
 @pytest.fixture
-def site(database_url, uploads, results, timeout_s, breaker) -> Iterator[Site]:
+def holds() -> bool:
+    return True
+
+
+@pytest.fixture
+def gateway() -> Iterator[ScriptedGateway]:
+    with ScriptedGateway() as serving:
+        yield serving
+
+
+@pytest.fixture
+def client(gateway, timeout_s, holds) -> GatewayClient:
+    return GatewayClient(gateway.url, timeout_s=timeout_s, holds=holds)
+
+
+@pytest.fixture
+def storages(uploads, results) -> tuple[Storage, Storage]:
+    return uploads, results
+
+
+@pytest.fixture
+def site(database_url, client, gateway, storages, breaker) -> Iterator[Site]:
     clock = ManualClock()
-    with ScriptedGateway() as gateway:
-        pipeline = conversion_pipeline(
-            uploads=uploads,
-            results=results,
-            gateway=GatewayClient(gateway.url, timeout_s=timeout_s),
-            timeout_s=timeout_s,
-            retry=Retry(attempts=3, base=5, factor=2, cap=None, jitter="none"),
-            breaker=breaker,
-            rules=GATEWAY_RULES,
-        )
-        with Holdfast(database_url, pipelines=[pipeline], clock=clock) as app:
-            yield Site(app, clock, gateway, uploads, results)
+    uploads, results = storages
+    pipeline = conversion_pipeline(
+        uploads=uploads,
+        results=results,
+        gateway=client,
+        timeout_s=20.0,
+        retry=Retry(attempts=3, base=5, factor=2, cap=None, jitter="none"),
+        breaker=breaker,
+        rules=GATEWAY_RULES,
+    )
+    with Holdfast(database_url, pipelines=[pipeline], clock=clock) as app:
+        yield Site(app, clock, gateway, uploads, results)
 
 
 def told(job: JobView) -> str:
@@ -108,7 +130,7 @@ def test_a_failing_gateway_is_called_three_times_then_the_job_fails(site, reply,
     job = site.converted(reply, reply, reply)
 
     assert (job.state, told(job), len(site.gateway.calls)) == ("failed", code, 3)
-    assert told_of(job.error).message == CODES.codes[code].message
+    assert told_of(job.error).message == CODES.codes[code].final_message
 
 
 def test_a_gateway_that_recovers_completes_the_job(site):
@@ -174,3 +196,83 @@ def test_it_opens_the_breaker_and_the_files_go_on_by_themselves_once_it_is_mende
     drain(site.app)
 
     assert {job.get().state for job in jobs} == {"complete"}
+
+
+AWAY = {
+    "refuses connections": None,
+    "answers 503": Reply(status=503),
+    "cuts connections": Reply(cut="before"),
+    "hangs": Reply(delay_s=30.0),
+}
+
+
+@pytest.mark.parametrize("timeout_s", [0.3])
+@pytest.mark.parametrize("how", AWAY)
+def test_no_file_fails_while_the_gateway_is_away_from_the_first_on(site, how):
+    reply = AWAY[how]
+    if reply is None:
+        site.gateway.down()
+    else:
+        site.gateway.usual = site.gateway.health = reply
+    job = site.sent()
+    for _ in range(5):
+        run_inline(site.app)
+        site.clock.advance(300)
+
+    assert (job.get().state, job.get().error) == ("queued", None)
+    assert {line.attempt for line in site.app.attempts(job.id)} == {1}
+    assert site.app.verify() == []
+
+    if reply is None:
+        site.gateway.up()
+    site.gateway.usual, site.gateway.health = Reply(), Reply(body=b"{}")
+    drain(site.app)
+    assert (job.get().state, job.get().job.attempt) == ("complete", 1)
+
+
+@pytest.mark.parametrize(
+    "breaker", [Breaker(failure_rate=0.5, over_calls=20, consecutive=3, minimum_workers=1)]
+)
+def test_failures_in_a_row_of_one_file_open_the_breaker_and_a_probe_closes_it(site):
+    site.gateway.down()
+    job = site.sent()
+    for _ in range(3):
+        run_inline(site.app)
+        site.clock.advance(60)
+    [upstream] = site.app.upstreams.list()
+
+    assert upstream.gate.value == "open"
+
+    site.gateway.up()
+    drain(site.app)
+    assert job.get().state == "complete"
+    assert site.app.upstreams.list()[0].gate.value == "closed"
+
+
+@pytest.mark.parametrize("holds", [False])
+def test_where_files_are_not_held_a_gateway_that_is_away_spends_their_attempts(site):
+    site.gateway.down()
+    job = site.sent()
+    drain(site.app)
+
+    assert (job.get().state, told(job.get()), job.get().job.attempt) == ("failed", "GW_5XX", 3)
+
+
+@pytest.mark.parametrize(
+    ("code", "error_class"),
+    [("pdf_encrypted", "PDF_ENCRYPTED"), ("mapping_unknown", "INVALID_MAPPING")],
+)
+def test_a_mistake_of_the_sender_calls_no_operator(site, code, error_class):
+    body = json.dumps({"code": code, "detail": "It cannot be read."}).encode()
+    job = site.converted(Reply(status=400, body=body))
+
+    assert (job.state, told(job), job.job.error_class) == ("failed", "GW_4XX", error_class)
+    assert told_of(job.error).message.endswith("It cannot be read.")
+    assert site.app.dead.find() == []
+    assert site.app.verify() == []
+
+
+def test_a_refusal_that_nobody_knows_still_waits_for_an_operator(site):
+    site.converted(Reply(status=400, body=b'{"code": "odd", "detail": "No."}'))
+
+    assert [view.letter.error_class for view in site.app.dead.find()] == ["GW_4XX"]

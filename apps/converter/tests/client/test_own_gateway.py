@@ -30,21 +30,37 @@ def test_a_pdf_becomes_xml(convert, own, storage, mapping):
 
 
 REFUSALS = {
-    "mapping": (plain(["a"]), "nonsense", 406, "There is no mapping 'nonsense'; there are"),
-    "password": (needs_a_password(), "text", 400, "The PDF is encrypted: it needs a password."),
-    "kind": (b"GIF89a", "text", 415, "The file is not a PDF."),
-    "size": (b"%PDF-1.7\n" * 200_000, "text", 413, "The file has more than 1000000 bytes."),
+    "mapping": (
+        "INVALID_MAPPING",
+        plain(["a"]),
+        "nonsense",
+        406,
+        "There is no mapping 'nonsense'; there are",
+    ),
+    "password": (
+        "PDF_ENCRYPTED",
+        needs_a_password(),
+        "text",
+        400,
+        "The PDF is encrypted: it needs a password.",
+    ),
+    "cut off": ("PDF_TRUNCATED", plain(["a"])[:200], "text", 400, "The PDF has no end: it was cut"),
+    "scanned": ("NO_TEXT", plain([]), "text", 400, "The PDF has no text: its pages are blank or"),
+    "kind": ("NOT_A_PDF", b"GIF89a", "text", 415, "The file is not a PDF."),
+    # That the gateway takes less than uploads may have is for its operator to correct.
+    "size": ("GW_4XX", b"%PDF-1.7\n" * 200_000, "text", 413, "The file has more than 1000000"),
 }
 
 
 @pytest.mark.parametrize("case", REFUSALS)
 def test_a_refusal_is_told_with_its_reason(convert, own, storage, case):
-    content, mapping, status, line = REFUSALS[case]
+    error_class, content, mapping, status, line = REFUSALS[case]
     storage.put("source.pdf", [content])
 
     failure = failed(lambda client: convert(client, mapping), own)
 
-    assert (failure.error_class, failure.http_status) == ("GW_4XX", status)
+    assert (failure.error_class, failure.http_status) == (error_class, status)
+    assert failure.user_error is (error_class != "GW_4XX")
     assert failure.message.startswith(f"{REFUSED} {line}")
 
 

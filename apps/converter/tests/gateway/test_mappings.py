@@ -11,8 +11,9 @@ from apps.converter.tests.gateway.pdf_maker import (
     unicode_text,
 )
 from apps.converter.tests.gateway.schemas import texts, validated
-from converter.gateway import Limits, MappingUnknown, convert
+from converter.gateway import Limits, MappingUnknown, Refused, convert
 from converter.gateway.conversion import Engine
+from converter.gateway.errors import Reason
 from converter.gateway.mappings import MAPPINGS
 
 BOLD = HELVETICA.replace(b"/Helvetica", b"/Helvetica-Bold")
@@ -46,6 +47,21 @@ def test_text_has_pages_and_their_lines(converted):
     assert pages == [["First line", "Second line"], [], ["Third page"]]
     assert [page.get("number") for page in root] == ["1", "2", "3"]
     assert root.get("pages") == "3"
+
+
+@pytest.mark.parametrize("mapping", MAPPINGS)
+def test_a_page_without_text_says_so(converted, mapping):
+    root = converted(plain(["First line"], [], [" "]), mapping)
+
+    assert [page.get("text") for page in root.iter("{*}page")] == [None, "none", "none"]
+
+
+@pytest.mark.parametrize("mapping", MAPPINGS)
+def test_a_file_without_any_text_is_refused_with_the_reason(converted, mapping):
+    with pytest.raises(Refused, match="has no text: its pages are blank or pictures") as caught:
+        converted(plain([], []), mapping)
+
+    assert caught.value.reason is Reason.NO_TEXT
 
 
 def test_what_stands_on_one_height_is_one_line(converted):

@@ -31,7 +31,7 @@ WORDS = {
     "expired": "Its time was up.",
     "removed": "Removed.",
 }
-GATEWAY_FAILS = "Converter service is having an issue. We’ll retry shortly."
+GATEWAY_FAILS = "Converter service had an issue. Try again later."
 
 
 @dataclass
@@ -190,7 +190,7 @@ class StandInApi:
             return refused.answer()
         row = self._row(request)
         row |= {"state": "queued", "says": WORDS["queued"], "attempt": 0, "finished_at": None}
-        row |= {"error_code": None, "error_message": None, "can_retry": False}
+        row |= {"error_code": None, "error_message": None, "retryable": False, "can_retry": False}
         await asyncio.to_thread(self.answering_retries.wait)
         return JSONResponse(row)
 
@@ -231,6 +231,7 @@ def conversion(job_id: str, filename: str, state: str) -> dict[str, Any]:
         "finished_at": (now - timedelta(seconds=71)).isoformat() if ended else None,
         "error_code": "GW_5XX" if failed else None,
         "error_message": GATEWAY_FAILS if failed else None,
+        "retryable": failed,
         "can_retry": failed,
         "download": f"/api/jobs/{job_id}/download" if state == "complete" else None,
     }

@@ -145,6 +145,14 @@ def test_a_conversion_whose_pdf_is_gone_says_why_it_cannot_be_tried_again(api, l
     expect(retry).to_have_attribute("title", "The PDF is no longer here; send it again.")
 
 
+def test_no_retry_is_offered_where_the_sender_has_to_correct_the_file(api, look):
+    api.add("a.pdf", "failed", retryable=False, can_retry=False)
+    page = look()
+    expect(row(page, "a.pdf")).to_contain_text("Failed")
+
+    expect(page.get_by_role("button", name="Retry a.pdf")).to_be_hidden()
+
+
 def test_a_retry_that_comes_too_late_says_so_in_its_row(api, look):
     api.add("a.pdf", "failed")
     api.refusals["retry"] = Refusal(409, "wrong_state", "The file is being converted already.")

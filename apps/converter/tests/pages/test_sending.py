@@ -133,7 +133,7 @@ def test_a_file_that_was_sent_before_points_to_its_conversion(api, page):
     [
         (Refusal(400, "NOT_PDF", "Only PDF files are supported."), False),
         (Refusal(413, "TOO_LARGE", "File exceeds 50 MB limit."), False),
-        (Refusal(500, "IO_ERROR", "Temporary storage issue. We’ll retry."), True),
+        (Refusal(500, "IO_ERROR", "Storage issue. Try again later."), True),
         (Refusal(429, "QUOTA_REACHED", "20 conversions of yours are under way."), True),
     ],
     ids=lambda each: getattr(each, "code", None),

@@ -118,6 +118,7 @@ def make_converter(
             results=results,
             max_bytes=max_bytes,
             max_under_way=max_under_way,
+            mappings=("text", "layout", "raw"),
             max_per_minute=max_per_minute,
             webhooks=webhooks,
         )

@@ -1,6 +1,7 @@
 """What becomes of a file that somebody sends, from its upload to its end."""
 
 import threading
+from datetime import UTC, datetime
 
 import pytest
 
@@ -396,3 +397,28 @@ class TestFetching:
 
         assert converter.app.job(job_id).state is JobState.CANCELLED
         assert {path.read_bytes() for path in (tmp_path / "results").glob("[!.]*")} == {b""}
+
+
+def test_a_mapping_that_there_is_not_is_refused_before_the_file_is_read(converter):
+    with pytest.raises(NotTaken) as caught:
+        converter.take(mapping="nonsense")
+
+    assert caught.value.told.http_status == 400
+    assert caught.value.told.message == (
+        "Couldn’t convert this file with the selected mapping. "
+        "There is no mapping nonsense; choose one of text, layout, raw."
+    )
+    job = converter.app.job(caught.value.job_id)
+    assert (job.state, job.job.error_class) == (JobState.FAILED, "INVALID_MAPPING")
+    assert converter.app.dead.find() == []
+    assert list(converter.uploads.written_before(datetime.max.replace(tzinfo=UTC))) == []
+
+
+@pytest.mark.parametrize(("mapping", "line"), [("", "Choose a mapping:"), ("<b>", "There is no")])
+def test_no_mapping_or_an_odd_one_is_refused_without_repeating_it(converter, mapping, line):
+    with pytest.raises(NotTaken) as caught:
+        converter.take(mapping=mapping)
+
+    assert line in caught.value.told.message
+    assert "<b>" not in caught.value.told.message
+    assert list(converter.uploads.written_before(datetime.max.replace(tzinfo=UTC))) == []

@@ -7,7 +7,14 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.core.decision import Change, Decision, Entry, Kind
 from holdfast.core.ids import JobId
-from holdfast.store.burial import burials, concerns_letter, is_more_than_a_row, records, returns
+from holdfast.store.burial import (
+    burials,
+    closings,
+    concerns_letter,
+    is_more_than_a_row,
+    records,
+    returns,
+)
 from holdfast.store.outbox import any_publishes, messages_of
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.rows import arrays, plain_array, text_array, text_column
@@ -71,7 +78,11 @@ def is_atomic(decisions: Sequence[Decision]) -> bool:
 
 def _move_letters(connection: Connection, applied: Sequence[Decision]) -> None:
     """Write the dead letters of jobs that ended for good or were sent back, and who asked."""
-    for statement, rows in (("bury", burials(applied)), ("unbury", returns(applied))):
+    for statement, rows in (
+        ("bury", burials(applied)),
+        ("unbury", returns(applied)),
+        ("close_letter", closings(applied)),
+    ):
         if rows:
             columns = {name: [row[name] for row in rows] for name in rows[0]}
             connection.execute(text(statement), arrays(columns))

@@ -11,7 +11,7 @@ from holdfast.core.ids import JobId
 from holdfast.core.job import MOST_URGENT, priorities_from
 from holdfast.core.plan import Route
 from holdfast.errors import UnknownJob
-from holdfast.store.burial import burials, is_more_than_a_row, records, returns
+from holdfast.store.burial import burials, closings, is_more_than_a_row, records, returns
 from holdfast.store.contract import NewJob, Twin
 from holdfast.store.outbox import any_publishes, messages_of
 from holdfast.store.rows import twin_from_row
@@ -134,4 +134,5 @@ def _move_letters(cursor: sqlite3.Cursor, applied: Sequence[Decision]) -> None:
         return
     cursor.executemany(SQL["bury"], burials(applied))
     cursor.executemany(SQL["unbury"], returns(applied))
+    cursor.executemany(SQL["close_letter"], closings(applied))
     cursor.executemany(SQL["audit_record"], records(applied))

@@ -49,6 +49,15 @@ ODD_FAILURE = Failure(
 )
 
 
+USER_ERROR = Failure(
+    error_class="PDF_BROKEN",
+    message="no page can be read",
+    category=Category.PERMANENT,
+    retryable=False,
+    user_error=True,
+)
+
+
 def buried(store: Store, **changes: Any) -> Job:
     """A job that has failed for good."""
     return after_event(store, started(store, **changes), Failed(LASTING_FAILURE))
@@ -103,6 +112,33 @@ class BuryConformance:
         letter = letter_of(store, failed)
         assert (letter.error_class, letter.deaths, letter.attempts) == ("NETWORK", 1, 3)
         assert letter.first_failure_at == after(5)
+
+    def test_a_job_that_fails_by_its_senders_mistake_leaves_no_letter(self, store: Store) -> None:
+        job = started(store)
+
+        failed = after_event(store, job, Failed(USER_ERROR), now=after(2))
+
+        assert read(store, job.id) == failed
+        assert (failed.state, failed.error_class) == (JobState.FAILED, "PDF_BROKEN")
+        assert [line.entry.kind for line in store.ledger(job.id)] == [Kind.REFUSED]
+        assert store.letters.get(job.id) is None
+
+    def test_a_senders_mistake_closes_the_letter_from_before_it_was_sent_back(
+        self, store: Store
+    ) -> None:
+        failed, other = buried(store), buried(store)
+        before = letter_of(store, failed)
+        after_event(store, failed, RetryRequested("ada"), now=after(3))
+        (running,) = claim(store, now=after(4))
+        replayed = letter_of(store, failed)
+        decision = decided(running, Failed(USER_ERROR), now=after(5))
+
+        assert store.apply([decision]) == {failed.id}
+
+        closed = letter_of(store, failed)
+        assert closed == letter_after(replayed, running, decision, store.ledger(failed.id))
+        assert (closed.state, closed.error_class) == (LetterState.RESOLVED, before.error_class)
+        assert letter_of(store, other).state is LetterState.OPEN
 
     @pytest.mark.parametrize("failure", [LASTING_FAILURE, ODD_FAILURE], ids=["plain", "odd"])
     def test_a_job_that_fails_for_good_leaves_a_letter(

@@ -19,6 +19,14 @@ def letter_after(
     """
     entry, failure = decision.entry, decision.failure
     if failure is None or not decision.buries:
+        if previous is not None and decision.closes_letter:
+            return previous._replace(
+                state=LetterState.RESOLVED,
+                revision=previous.revision + 1,
+                updated_at=entry.at,
+                resolved_at=entry.at,
+                note=f"its sender's own mistake: {entry.error_class}",
+            )
         if entry.kind is not Kind.REVIVED or previous is None:
             return previous
         return previous._replace(

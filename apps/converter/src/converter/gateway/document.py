@@ -64,6 +64,16 @@ class Page:
     def __post_init__(self) -> None:
         check_size(self.width, self.height)
 
+    @property
+    def has_text(self) -> bool:
+        """Return whether there is more than blanks on it: a scanned page has a picture alone."""
+        return any(not fragment.text.isspace() for fragment in self.fragments if fragment.text)
+
+    @property
+    def remark(self) -> dict[str, str]:
+        """The attribute by which the XML of a page without text says so."""
+        return {} if self.has_text else {"text": "none"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:

@@ -30,6 +30,7 @@ class Reason(Enum):
     PAGE_SIZE = "page_size_impossible"
     TOO_COSTLY = "too_costly"
     RESULT_TOO_LARGE = "result_too_large"
+    NO_TEXT = "no_text"
 
 
 class ConversionError(Exception):
@@ -103,3 +104,5 @@ def _sentence(reason: Reason, limits: Limits) -> str:
             )
         case Reason.RESULT_TOO_LARGE:
             return f"The XML of the PDF would have more than {limits.max_xml_bytes} bytes."
+        case Reason.NO_TEXT:
+            return "The PDF has no text: its pages are blank or pictures, as scanners make them."

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from converter.codes import CODES, EXPIRED, told_of
 from converter.conversions import upload_of
-from converter.kept_files import KeptFiles
+from converter.kept_files import KeptFiles, is_retryable
 from converter.presentation import status_of
 from holdfast import JobState, JobView
 
@@ -60,8 +60,10 @@ class Conversion(BaseModel):
     lease_expires_at: datetime | None
     error_code: str | None
     error_message: str | None
+    retryable: bool
+    """It failed, and not for what its sender has to correct: to try it again may help."""
     can_retry: bool
-    """It failed, and its file is still there."""
+    """It is `retryable`, and its file is still there."""
     result_path: str | None
     """What the XML of a complete conversion is kept as, in the storage of results."""
     download: str | None
@@ -122,6 +124,7 @@ def document_of(
         finished_at=view.finished_at,
         error_code=code,
         error_message=message,
+        retryable=is_retryable(view),
         can_retry=kept.can_retry(view),
         download=f"{root}/api/jobs/{view.id}/download" if has_result else None,
     )

@@ -1,5 +1,5 @@
 -- verify_attempts_match_ledger: an attempt is under way, or its end is in the ledger.
--- Counted since the job was last sent back, which starts the budget anew.
+-- Those that spent no attempt are left out. Counted since the job was last sent back, which starts the budget anew.
 select job.id::text
   from holdfast.job as job
  where job.attempt - (
@@ -7,6 +7,7 @@ select job.id::text
           from holdfast.ledger as entry
          where entry.job_id = job.id
            and entry.kind = 'retried'
+           and entry.detail::jsonb ->> 'spends_attempt' is null
            and entry.stage = job.stage
            and entry.revision > (
                 select coalesce(max(revived.revision), 0)

@@ -13,6 +13,8 @@ def read(order: Order) -> Document:
     document = _read(order)
     if not document.pages:
         raise Refused(Reason.BROKEN)
+    if not any(page.has_text for page in document.pages):
+        raise Refused(Reason.NO_TEXT)
     return document
 
 

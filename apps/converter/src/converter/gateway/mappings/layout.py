@@ -26,7 +26,13 @@ def write_layout(document: Document, xml: XmlWriter) -> None:
                     italic=font.italic,
                 )
         for page in document.pages:
-            with xml.element("page", number=page.number, width=page.width, height=page.height):
+            with xml.element(
+                "page",
+                number=page.number,
+                width=page.width,
+                height=page.height,
+                **page.remark,
+            ):
                 for line in lines_of(page.fragments):
                     with xml.element(
                         "line",

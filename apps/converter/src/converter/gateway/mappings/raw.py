@@ -21,7 +21,13 @@ def write_raw(document: Document, xml: XmlWriter) -> None:
         pages=len(document.pages),
     ):
         for page in document.pages:
-            with xml.element("page", number=page.number, width=page.width, height=page.height):
+            with xml.element(
+                "page",
+                number=page.number,
+                width=page.width,
+                height=page.height,
+                **page.remark,
+            ):
                 for fragment in page.fragments:
                     xml.leaf(
                         "text",

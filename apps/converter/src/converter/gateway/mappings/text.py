@@ -15,6 +15,6 @@ def write_text(document: Document, xml: XmlWriter) -> None:
     """Write the lines of every page, top down, and nothing about how they look."""
     with xml.element("document", xmlns=NAMESPACE, pages=len(document.pages)):
         for page in document.pages:
-            with xml.element("page", number=page.number):
+            with xml.element("page", number=page.number, **page.remark):
                 for line in lines_of(page.fragments):
                     xml.leaf("line", line.text)

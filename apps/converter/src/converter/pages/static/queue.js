@@ -130,7 +130,7 @@ class Row {
   }
 
   #showActions() {
-    const { id, filename, state, can_retry: canRetry, download } = this.item;
+    const { id, filename, state, retryable, can_retry: canRetry, download } = this.item;
     const link = this.#part(".download");
     link.hidden = download === null;
     link.href = downloadAddress(id);
@@ -138,7 +138,7 @@ class Row {
     link.setAttribute("aria-label", `Download the XML of ${filename}`);
     const isUnderWay = UNDER_WAY.has(state);
     this.#offer(this.removeButton, isUnderWay || canRetry || download !== null);
-    this.#offer(this.retryButton, state === "failed", canRetry);
+    this.#offer(this.retryButton, retryable, canRetry);
     this.retryButton.title = canRetry ? "" : GONE;
     this.retryButton.setAttribute("aria-label", `Retry ${filename}`);
     this.removeButton.setAttribute("aria-label", `Remove ${filename}`);
