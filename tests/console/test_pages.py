@@ -7,11 +7,13 @@ import pytest
 from holdfast import GiveUp, Pipeline, Retry
 from holdfast.classify import PublicCode, PublicCodes
 from holdfast.core.delivery import DeliveryState
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.instant import SECOND_US, Instant, to_datetime
+from holdfast.core.upstream import Gate, UpstreamState
+from holdfast.spoken import span
 from holdfast.store.tallies import MINUTE_US, Tally
 from holdfast.testing import Script, drain, run_inline
 from holdfast.testing.conformance.delivering import logged
-from tests.console.site import NOBODY, Site, at
+from tests.console.site import NOBODY, POLICY, Site, at
 
 
 def parts_of(filled) -> dict[str, str]:
@@ -352,3 +354,62 @@ def test_pages_show_the_public_code_of_a_failure_and_its_class_beside_it(site):
     assert "NO_ANSWER" in page
     assert "from 10.9.8.7" in page
     assert "It is closed." in ada.get(f"/jobs/{job_id}").text
+
+
+def test_the_page_of_an_upstream_says_why_it_is_shut_and_leads_to_what_it_holds(site: Site):
+    site.down = False
+    for number in range(3):
+        site.app.submit("p", {"n": number})
+    run_inline(site.app)
+    site.open_breaker()
+    for number in range(2):
+        site.app.submit("p", {"n": number})
+    run_inline(site.app)
+
+    page = site.local().get("/upstreams/gateway").text
+
+    assert "It opened because 3 calls in a row failed; the last of them: UPSTREAM_5XX" in page
+    assert "Failures that opened it" in page
+    assert "503 from the gateway, call 3" in page
+    assert f'href="/jobs/{NOBODY}"' in page
+    link = "/jobs?state=queued&amp;pipeline=p&amp;stage=convert"
+    assert f'<a href="{link}">2 jobs in stage convert</a>' in page
+    listed = site.local().get("/jobs", params={"state": "queued", "stage": "convert"}).text
+    assert "its upstream lets none pass" in listed
+    assert "Calls in the last hour" in page
+
+
+def test_the_next_call_and_the_cooldown_agree_after_failed_trials(site: Site):
+    rows, now = site.app.store.upstreams, site.app.clock.now()
+    until = Instant(now + POLICY.cooldown_us(2))
+    state = UpstreamState(
+        "gateway", gate=Gate.OPEN, generation=4, since=now, open_until=until, reopenings=2
+    )
+    rows.save(state, now=now)
+
+    page = site.local().get("/upstreams/gateway").text
+
+    said = span(POLICY.cooldown_us(2))
+    assert f"tried again in {said}" in page
+    assert f">in {said}</time>, as a trial" in page
+    assert f"<dt>Cools down for</dt><dd>{said}</dd>" in page
+
+
+def test_calls_of_an_upstream_are_drawn_over_the_last_hour(site: Site):
+    now = site.app.clock.now()
+    minute = Instant(now - now % MINUTE_US - 10 * MINUTE_US)
+    site.app.submit("p", {"n": 1})
+    site.app.store.tallies.add(
+        [
+            Tally(minute, "p", "convert", "completed", "", 7, 0),
+            Tally(minute, "p", "convert", "retried", "UPSTREAM_5XX", 3, 0),
+            Tally(minute, "p", "convert", "held", "", 100, 0),
+            Tally(minute, "p", "fetch", "advanced", "", 50, 0),
+        ]
+    )
+
+    page = site.local().get("/upstreams/gateway").text
+
+    assert "In the last hour 7 calls were fine and 3 failed" in page
+    assert f"{to_datetime(minute):%Y-%m-%d %H:%M} UTC: 7 fine, 3 failed" in page
+    assert len(re.findall(r'text-anchor="middle">\d\d:\d\d<', page)) >= 5
