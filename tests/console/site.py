@@ -217,7 +217,12 @@ def form_of(client: TestClient, path: str) -> Form:
 def answered(client: TestClient, path: str, **said: str) -> Any:
     """Fill in the form of a page, and send it."""
     form = form_of(client, path)
-    return client.post(path, data={**form.fields, **said})
+    return client.post(path, data={**chosen(form.fields), **said})
+
+
+def chosen(fields: dict[str, str]) -> dict[str, str]:
+    """The fields of a form, with a cause chosen where none is offered first."""
+    return {**fields, "cause": "transient"} if fields.get("cause") == "" else fields
 
 
 def at(template: str, **parts: str) -> str:
@@ -227,4 +232,15 @@ def at(template: str, **parts: str) -> str:
     return template
 
 
-__all__ = ["HTML", "NOBODY", "Filled", "Form", "LetterFilter", "Notify", "Site", "answered", "at"]
+__all__ = [
+    "HTML",
+    "NOBODY",
+    "Filled",
+    "Form",
+    "LetterFilter",
+    "Notify",
+    "Site",
+    "answered",
+    "at",
+    "chosen",
+]

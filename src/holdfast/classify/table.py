@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 from weakref import ref
 
+from holdfast.classify.answer import answer_of
 from holdfast.classify.describe import (
     causes_of,
     leaves_of,
@@ -144,6 +145,7 @@ def failure_by(
             blames_upstream,
             kind,
             stack,
+            "" if http_status is None else answer_of(exception),
         )
     )
 

@@ -14,6 +14,7 @@ from holdfast.errors import InvalidDocument, InvalidValue, checked_error_class
 MAX_MESSAGE_LENGTH: Final = 2_000
 MAX_STACK_LENGTH: Final = 16_000
 MAX_EXCEPTION_TYPE_LENGTH: Final = 200
+MAX_ANSWER_LENGTH: Final = 1_000
 MAX_RETRY_AFTER_US: Final = 365 * 24 * 3600 * 1_000_000
 
 # Control characters other than newline and tab, and surrogates: databases refuse some of them,
@@ -106,6 +107,8 @@ class _Facts(NamedTuple):
     """
     exception_type: str
     stack: str
+    answer: str
+    """What the upstream answered, redacted and cut, where the exception carries it."""
 
 
 SafeFacts: TypeAlias = tuple[
@@ -121,6 +124,7 @@ SafeFacts: TypeAlias = tuple[
     bool,
     bool,
     bool,
+    str,
     str,
     str,
 ]
@@ -153,6 +157,7 @@ class Failure(_Facts):
         blames_upstream: bool = False,
         exception_type: str = "",
         stack: str = "",
+        answer: str = "",
     ) -> Self:
         if type(error_class) is not str or not _is_error_class(error_class):
             error_class = checked_error_class(error_class, owner="Failure")
@@ -213,6 +218,7 @@ class Failure(_Facts):
             blames_upstream,
             exception_type,
             clean_text(stack, MAX_STACK_LENGTH),
+            clean_text(answer, MAX_ANSWER_LENGTH),
         )
 
     @classmethod
@@ -252,6 +258,7 @@ class Failure(_Facts):
             "blames_upstream": self.blames_upstream,
             "exception_type": self.exception_type,
             "stack": self.stack,
+            **({"answer": self.answer} if self.answer else {}),
         }
 
     @classmethod

@@ -131,10 +131,13 @@ class Reporter:
             event = Failed(BUG)
         watch = attempt.watch
         if watch is not None:
+            # Looked at before the call is told of: one that opens the breaker is not given back.
+            failed = event if type(event) is Failed else None
+            shut = failed is not None and watch.opened_under(attempt.ticket, failed.failure)
             if watch.leave(attempt.ticket, event, now, job_id=attempt.job.id):
                 self._crew.heed_breakers(now)
-            if type(event) is Failed and watch.opened_under(attempt.ticket, event.failure):
-                event = replace(event, shut_by=watch.terms.name)
+            if failed is not None and shut:
+                event = replace(failed, shut_by=watch.terms.name)
         if event is None:
             self._drop(attempt, "its lease was lost")
             self._crew.freed(1, requeued=False)
