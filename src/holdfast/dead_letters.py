@@ -128,6 +128,13 @@ class DeadLetters:
         checked_limit("dead letters", limit)
         return self._store().letters.groups(owner=owner, limit=limit, fingerprint=fingerprint)
 
+    def times(
+        self, fingerprint: str, *, first: Instant, step_us: int, owner: str | None = None
+    ) -> dict[int, int]:
+        """Return how many waiting letters of a cause failed last in each span after `first`."""
+        rows = self._store().letters
+        return rows.times(fingerprint, first=first, step_us=step_us, owner=owner)
+
     def get(self, letter_id: str, *, owner: str | None = None) -> LetterView:
         """Read a letter, or raise `UnknownLetter`."""
         letter, job = self._read(letter_id, owner)
@@ -147,6 +154,7 @@ class DeadLetters:
             attempts_allowed=None
             if stage is None or counts_sends
             else stage.retry.allowed_at(view.letter.attempts),
+            upstream=None if stage is None else stage.upstream,
             deliveries=[DeliveryView(row, view.read_at) for row in sent],
             actions=store.audit.latest(
                 subject_kind=SUBJECT, subject=view.id, limit=_FACTS_OF_THE_PAST

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from holdfast.advice import Advice, advice_on
 from holdfast.classify.public import PublicCode
 from holdfast.core.failure import Category
 from holdfast.core.job import Job
@@ -132,6 +133,7 @@ class Disclosure:
             ),
             job=None if view.job is None else self.job(JobView(view.job, view.read_at)).job,
             public=public,
+            advised=False,
         )
 
     def letter_report(self, report: LetterReport) -> LetterReport:
@@ -143,6 +145,7 @@ class Disclosure:
             view=self.letter(report.view),
             actions=(),
             history=self.history(report.history),
+            upstream=None,
             deliveries=[self.delivery(view) for view in report.deliveries],
         )
 
@@ -152,7 +155,13 @@ class Disclosure:
             return group
         public = self.group_error(group)
         line = public.error_message or NO_MORE_TO_SAY
-        return group._replace(error_class=public.error_code, message=line)
+        return group._replace(error_class=public.error_code, message=line, exception_type="")
+
+    def group_advice(self, group: LetterGroup) -> Advice | None:
+        """Return whose move letters of one cause are; None for end users."""
+        if self.end_user:
+            return None
+        return advice_on(group.error_class, category=group.category, http_status=group.http_status)
 
     def group_error(self, group: LetterGroup) -> PublicError:
         """Return the public part of the failure that letters of one cause share."""

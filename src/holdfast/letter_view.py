@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from holdfast.advice import Advice, advice_on
 from holdfast.classify.public import PublicCode
 from holdfast.core.dead_letter import DeadLetter, Standing, is_dismissed, is_escalated, standing
 from holdfast.core.failure import Failure
@@ -31,6 +33,26 @@ class LetterView:
     read_at: Instant
     public: PublicCode | None = None
     """The public code of the failure; None where the pipeline has no public codes."""
+    advised: bool = True
+    """Whether its reader is one who could act on it."""
+
+    @property
+    def advice(self) -> Advice | None:
+        """Whose move it is, by the class of the failure; None for end users."""
+        letter = self.letter
+        if not self.advised:
+            return None
+        return advice_on(
+            letter.error_class, category=letter.category, http_status=letter.http_status
+        )
+
+    @property
+    def answer(self) -> str | None:
+        """What the upstream answered, redacted and cut; known while the job is failed."""
+        if self.job is None or self.job.error is None:
+            return None
+        answer: str | None = json.loads(self.job.error).get("answer")
+        return answer
 
     @property
     def id(self) -> str:
@@ -123,6 +145,8 @@ class LetterView:
             "last_failure_at": to_rfc3339(letter.last_failure_at),
             "message": letter.message,
             "exception_type": letter.exception_type,
+            "answer": self.answer,
+            "advice": None if self.advice is None else self.advice.to_document(),
             "last_stack": letter.stack,
             "sanitized_context": self.sanitized_context(),
             "fingerprint": letter.fingerprint,
@@ -149,12 +173,15 @@ class LetterReport:
     """What happened to its job, oldest first."""
     deliveries: Sequence[DeliveryView] = ()
     """The deliveries of the failed stage as they stand now, the oldest first."""
+    upstream: str | None = None
+    """What the failed stage calls; None where it calls nothing, or its plan is not stored."""
 
     def to_document(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
             **self.view.to_document(),
             "attempts_allowed": self.attempts_allowed,
+            "upstream": self.upstream,
             "record": self.view.record(),
             "actions": [_action(entry) for entry in self.actions],
             "history": [line.to_document() for line in self.history],

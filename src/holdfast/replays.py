@@ -21,8 +21,10 @@ from holdfast.core.replay import (
     ItemState,
     Replay,
     ReplayState,
+    Run,
     Seen,
     obstacle,
+    run_of_seen,
 )
 from holdfast.dead_letters import DeadLetters, Settle, owned
 from holdfast.errors import (
@@ -277,6 +279,28 @@ class Replays:
         """Return letters of the list behind the position `after`, in order."""
         replay = self._get(replay_id, owner)
         return self._store().replays.items(replay.id, after=after, limit=limit)
+
+    def failed_again(
+        self, replay_id: str, *, limit: int = PAGE, owner: str | None = None
+    ) -> list[Item]:
+        """Return letters of the list whose jobs failed again, in order."""
+        replay = self._get(replay_id, owner)
+        rows = self._store().replays
+        known = [seen.item for seen in rows.seen(replay.id, ItemState.FAILED_AGAIN, limit=limit)]
+        # Those that nobody has looked at since they failed are still marked as sent.
+        sent = rows.seen(replay.id, ItemState.SENT)
+        fresh = [seen.item for seen in sent if run_of_seen(seen) is Run.FAILED_AGAIN]
+        return sorted([*known, *fresh])[:limit]
+
+    def rest_of(self, replay_id: str, *, owner: str | None = None) -> str | None:
+        """Return the group whose letters an ended replay has not sent; None when none are left."""
+        replay = self._get(replay_id, owner)
+        if replay.state not in ENDED:
+            return None
+        for seen in self._store().replays.seen(replay.id, ItemState.PENDING, limit=1):
+            letter = self._store().letters.get(seen.item.letter_id)
+            return None if letter is None or letter.state not in WAITING else letter.fingerprint
+        return None
 
     def latest(
         self, *, before: str | None = None, limit: int = PAGE, owner: str | None = None

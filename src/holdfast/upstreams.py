@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from holdfast.asking import asked
@@ -69,7 +70,7 @@ class UpstreamView:
 
     @property
     def until(self) -> Instant | None:
-        """When the next trial may be made, or the pause ends that the upstream asked for."""
+        """When the next call may be made: once a cooldown and a pause it asked for are over."""
         return self._admission.until
 
     @property
@@ -77,6 +78,22 @@ class UpstreamView:
         """Until when the upstream asked to be left alone, if that is yet to come."""
         paused = self.state.paused_until
         return paused if paused is not None and paused > self.read_at else None
+
+    @property
+    def reason(self) -> str | None:
+        """Why nothing, or not everything, is let through; None while all is."""
+        state = self.state
+        if state.forced is not None:
+            why = f": {state.forced_reason}" if state.forced_reason else ""
+            return f"{state.forced_by} holds it {state.forced.value}{why}"
+        return state.reason
+
+    @property
+    def cooldown_s(self) -> float | None:
+        """How long the cooldown is, or would be now; None where this process has no policy."""
+        if self.breaker is None:
+            return None
+        return self.breaker.cooldown_us(self.state.reopenings) / SECOND_US
 
     @property
     def share(self) -> float | None:
@@ -105,6 +122,8 @@ class UpstreamView:
             "since": _text(self.since),
             "until": _text(self.until),
             "paused_until": _text(self.paused_until),
+            "reason": self.reason,
+            "failures": [call.to_document() for call in reversed(state.failures)],
             "forced_by": state.forced_by,
             "forced_reason": state.forced_reason,
             "generation": state.generation,
@@ -115,6 +134,14 @@ class UpstreamView:
             "recently_failed": sum(sample.failed for sample in state.samples),
             "open_seconds": self.open_s,
         }
+
+
+class CallingStage(NamedTuple):
+    """A stage that calls an upstream, and how many jobs are due there."""
+
+    pipeline: str
+    stage: str
+    due: int
 
 
 class UpstreamReport(NamedTuple):
@@ -148,6 +175,19 @@ class Upstreams:
         declared, now = self._declared(), self._clock.now()
         states = self._store().upstreams.all()
         return {state.name: UpstreamView(state, declared.get(state.name), now) for state in states}
+
+    def callers(self) -> dict[tuple[str, str], str]:
+        """Return the upstreams that stages of stored plans call, by pipeline and stage."""
+        return self._store().upstreams.callers()
+
+    def due(self, name: str) -> Sequence[CallingStage]:
+        """Return the stages with due jobs that would call an upstream, the most jobs first."""
+        store = self._store()
+        calls, counts = store.upstreams.callers(), Counter[tuple[str, str]]()
+        for route, due, _ in store.routes(now=self._clock.now()):
+            if calls.get((route.pipeline, route.stage)) == name:
+                counts[route.pipeline, route.stage] += due
+        return [CallingStage(*route, due) for route, due in counts.most_common()]
 
     def show(self, name: str) -> UpstreamReport:
         """Return an upstream with the record of it, or raise `UnknownUpstream`."""

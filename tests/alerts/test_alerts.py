@@ -170,6 +170,10 @@ def test_a_breaker_that_opens_is_told_and_that_it_closes(open_app, alerting, tol
 
     assert (opened["kind"], opened["subject"]) == ("breaker_open", "gateway")
     assert opened["facts"]["open_until"].endswith("Z")
+    assert opened["message"].startswith(
+        "the breaker of gateway has opened: a call failed; the last: NETWORK: "
+    )
+    assert [call["error_class"] for call in opened["facts"]["failures"]] == ["NETWORK"]
     assert (closed["kind"], closed["level"]) == ("breaker_closed", "info")
 
 

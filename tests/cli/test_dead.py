@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from holdfast import GiveUp, Holdfast, JobState, Pipeline
-from holdfast.core.dead_letter import Cause
 from holdfast.core.decision import Decision
 from holdfast.core.event import Done
 from holdfast.core.job import WorkerId
@@ -191,7 +190,7 @@ def test_a_letter_is_shown_with_all_that_is_known(on_app: Command, broken: str):
     shown = on_app("dead", "show", broken).stdout
 
     assert shown.startswith(f"Dead letter {broken}\nFailed in stage to_xml after 1 attempt: BUG.\n")
-    assert f"holdfast dead triage {broken} --cause {'|'.join(Cause)}" in shown
+    assert f"holdfast dead triage {broken} --cause code_defect" in shown
     for fact in ("order-17", "trace-1", "16 bytes, sha256 ", "attempt 1 of 3", "KeyError"):
         assert fact in shown
     assert "sample_app.py" in shown
@@ -332,3 +331,16 @@ def test_secrets_in_notes_are_not_kept(on_app: Command, broken: str):
 
     assert "hunter2secret" not in shown
     assert "redacted" in shown
+
+
+def test_show_says_whose_move_it_is_and_where_to_read_on(on_app: Command, broken: str):
+    shown = " ".join(on_app("dead", "show", broken).stdout.split())
+    (document,) = lines(on_app("dead", "show", broken, "--json").stdout)
+    (group,) = lines(on_app("dead", "groups", "--json").stdout)
+
+    assert "whose move the developers of this application" in shown
+    assert "likely cause code_defect" in shown
+    assert "runbook docs/runbook.md#a-failure-is-critical" in shown
+    assert f"If that is so, then: holdfast dead triage {broken} --cause code_defect" in shown
+    assert document["advice"]["whose_move"] == "developer"
+    assert group["advice"] == document["advice"]

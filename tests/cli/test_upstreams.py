@@ -3,7 +3,7 @@ import pytest
 from holdfast import Holdfast
 from holdfast.cli.invocation import os_user
 from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.upstream import Gate, Permit, Sample, UpstreamState
+from holdfast.core.upstream import FailedCall, Gate, Permit, Sample, UpstreamState
 from tests.cli import upstream_app
 from tests.cli.conftest import Command, error_of, lines
 
@@ -218,3 +218,49 @@ class TestAJobThatItsUpstreamHolds:
         shown = holdfast("jobs", "show", held, "--database-url", database_url)
 
         assert "Held: the breaker of upstream gateway is open." in shown.stdout
+
+
+def test_why_a_breaker_opened_is_shown_with_the_jobs_that_it_holds(on_app: Command, app: Holdfast):
+    held = app.submit("send", {"pdf": "a"}).id
+    failed_at = Instant(app.clock.now() - 5 * SECOND_US)
+    put(
+        app,
+        "gateway",
+        gate=Gate.OPEN,
+        open_until=ahead(app, 3_600),
+        reason="3 calls in a row failed",
+        failures=(FailedCall(failed_at, "UPSTREAM_5XX", "503 overloaded", held),),
+    )
+
+    shown = on_app("upstreams", "show", "gateway").stdout
+    (document,) = lines(on_app("upstreams", "show", "gateway", "--json").stdout)
+
+    assert "is open because 3 calls in a row failed; a trial may be made in 59 min" in shown
+    assert "Failures that opened it" in shown
+    assert held in shown
+    assert "503 overloaded" in shown
+    assert "holdfast jobs list --state queued --pipeline send --stage convert" in shown
+    assert document["reason"] == "3 calls in a row failed"
+    assert document["held_jobs"] == 1
+    (call,) = document["failures"]
+    assert (call["error_class"], call["message"], call["job_id"]) == (
+        "UPSTREAM_5XX",
+        "503 overloaded",
+        held,
+    )
+
+
+def test_the_next_call_waits_for_the_pause_and_for_the_cooldown(on_app: Command, app: Holdfast):
+    put(
+        app,
+        "gateway",
+        gate=Gate.OPEN,
+        open_until=ahead(app, 7_200),
+        paused_until=ahead(app, 3_600),
+    )
+
+    (document,) = lines(on_app("upstreams", "show", "gateway", "--json").stdout)
+    shown = on_app("upstreams", "show", "gateway").stdout
+
+    assert document["until"] > document["paused_until"]
+    assert "(in 1 h 59 min)" in shown

@@ -16,6 +16,7 @@ from holdfast.api import ApiOptions, create_api
 from holdfast.console import mount_console
 from holdfast.core.breaker import Observed, decide_breaker
 from holdfast.core.job import WorkerId
+from holdfast.core.upstream import FailedCall
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import ManualClock, drain
 from tests.api.clients import on_loop
@@ -180,7 +181,12 @@ class Site:
         """Let the gateway's breaker open, as after three failures."""
         rows, now = self.app.store.upstreams, self.app.clock.now()
         state = rows.get("gateway")
-        decided = decide_breaker(state, Observed("w", state.generation, ((0, 3),)), POLICY, now)
+        failures = tuple(
+            FailedCall(now, "UPSTREAM_5XX", f"503 from the gateway, call {n}", NOBODY)
+            for n in range(1, 4)
+        )
+        observed = Observed("w", state.generation, ((0, 3),), failures=failures)
+        decided = decide_breaker(state, observed, POLICY, now)
         rows.save(decided, now=now)
 
     def console_routes(self, method: str) -> list[str]:
@@ -211,7 +217,12 @@ def form_of(client: TestClient, path: str) -> Form:
 def answered(client: TestClient, path: str, **said: str) -> Any:
     """Fill in the form of a page, and send it."""
     form = form_of(client, path)
-    return client.post(path, data={**form.fields, **said})
+    return client.post(path, data={**chosen(form.fields), **said})
+
+
+def chosen(fields: dict[str, str]) -> dict[str, str]:
+    """The fields of a form, with a cause chosen where none is offered first."""
+    return {**fields, "cause": "transient"} if fields.get("cause") == "" else fields
 
 
 def at(template: str, **parts: str) -> str:
@@ -221,4 +232,15 @@ def at(template: str, **parts: str) -> str:
     return template
 
 
-__all__ = ["HTML", "NOBODY", "Filled", "Form", "LetterFilter", "Notify", "Site", "answered", "at"]
+__all__ = [
+    "HTML",
+    "NOBODY",
+    "Filled",
+    "Form",
+    "LetterFilter",
+    "Notify",
+    "Site",
+    "answered",
+    "at",
+    "chosen",
+]

@@ -8,7 +8,7 @@ import pytest
 from holdfast.core.job import JobState
 from holdfast.testing import drain
 from tests.console.action_cases import CASES, OPEN_TO_ALL, WHY, Case, address, named, state
-from tests.console.site import Form, Site, answered, form_of
+from tests.console.site import Form, Site, answered, chosen, form_of
 
 
 def test_every_action_has_a_case_and_is_asked_where_it_is_done(small_site: Site):
@@ -33,12 +33,13 @@ def test_an_action_asks_first_takes_a_reason_and_is_on_record(small_site: Site, 
     assert site.app.audit() == record, "asking changes nothing"
 
     form = Form(page.text)
-    refused = client.post(path, data={**form.fields, case.field: "   "})
+    fields = chosen(form.fields)
+    refused = client.post(path, data={**fields, case.field: "   "})
     assert refused.status_code == 422
     assert "Fill in the" in refused.text
     assert site.app.audit() == record, "without a reason nothing is done"
 
-    answer = client.post(path, data={**form.fields, case.field: WHY})
+    answer = client.post(path, data={**fields, case.field: WHY})
     assert answer.status_code == 303, answer.text
     assert case.follows(site, filled)
     done = client.get(answer.headers["location"])

@@ -2,16 +2,21 @@
 
 import re
 
+import httpx
 import pytest
 
-from holdfast import GiveUp, Pipeline, Retry
+from holdfast import GiveUp, Pipeline, Retry, Upstream
 from holdfast.classify import PublicCode, PublicCodes
 from holdfast.core.delivery import DeliveryState
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.instant import SECOND_US, Instant, to_datetime
+from holdfast.core.upstream import Gate, UpstreamState
+from holdfast.spoken import span
 from holdfast.store.tallies import MINUTE_US, Tally
 from holdfast.testing import Script, drain, run_inline
 from holdfast.testing.conformance.delivering import logged
-from tests.console.site import NOBODY, Site, at
+from tests.console.site import NOBODY, POLICY, Site, at
+
+REQUEST = httpx.Request("POST", "http://127.0.0.1/print")
 
 
 def parts_of(filled) -> dict[str, str]:
@@ -352,3 +357,138 @@ def test_pages_show_the_public_code_of_a_failure_and_its_class_beside_it(site):
     assert "NO_ANSWER" in page
     assert "from 10.9.8.7" in page
     assert "It is closed." in ada.get(f"/jobs/{job_id}").text
+
+
+def test_the_page_of_an_upstream_says_why_it_is_shut_and_leads_to_what_it_holds(site: Site):
+    site.down = False
+    for number in range(3):
+        site.app.submit("p", {"n": number})
+    run_inline(site.app)
+    site.open_breaker()
+    for number in range(2):
+        site.app.submit("p", {"n": number})
+    run_inline(site.app)
+
+    page = site.local().get("/upstreams/gateway").text
+
+    assert "It opened because 3 calls in a row failed; the last of them: UPSTREAM_5XX" in page
+    assert "Failures that opened it" in page
+    assert "503 from the gateway, call 3" in page
+    assert f'href="/jobs/{NOBODY}"' in page
+    link = "/jobs?state=queued&amp;pipeline=p&amp;stage=convert"
+    assert f'<a href="{link}">2 jobs in stage convert</a>' in page
+    listed = site.local().get("/jobs", params={"state": "queued", "stage": "convert"}).text
+    assert "its upstream lets none pass" in listed
+    assert "Calls in the last hour" in page
+
+
+def test_the_next_call_and_the_cooldown_agree_after_failed_trials(site: Site):
+    rows, now = site.app.store.upstreams, site.app.clock.now()
+    until = Instant(now + POLICY.cooldown_us(2))
+    state = UpstreamState(
+        "gateway", gate=Gate.OPEN, generation=4, since=now, open_until=until, reopenings=2
+    )
+    rows.save(state, now=now)
+
+    page = site.local().get("/upstreams/gateway").text
+
+    said = span(POLICY.cooldown_us(2))
+    assert f"tried again in {said}" in page
+    assert f">in {said}</time>, as a trial" in page
+    assert f"<dt>Cools down for</dt><dd>{said}</dd>" in page
+
+
+def test_calls_of_an_upstream_are_drawn_over_the_last_hour(site: Site):
+    now = site.app.clock.now()
+    minute = Instant(now - now % MINUTE_US - 10 * MINUTE_US)
+    site.app.submit("p", {"n": 1})
+    site.app.store.tallies.add(
+        [
+            Tally(minute, "p", "convert", "completed", "", 7, 0),
+            Tally(minute, "p", "convert", "retried", "UPSTREAM_5XX", 3, 0),
+            Tally(minute, "p", "convert", "held", "", 100, 0),
+            Tally(minute, "p", "fetch", "advanced", "", 50, 0),
+        ]
+    )
+
+    page = site.local().get("/upstreams/gateway").text
+
+    assert "In the last hour 7 calls were fine and 3 failed" in page
+    assert f"{to_datetime(minute):%Y-%m-%d %H:%M} UTC: 7 fine, 3 failed" in page
+    assert len(re.findall(r'text-anchor="middle">\d\d:\d\d<', page)) >= 5
+
+
+def test_a_letter_and_its_group_say_whose_move_it_is(site: Site):
+    def denied(job) -> int:
+        answer = httpx.Response(401, text="the key has expired", request=REQUEST)
+        raise httpx.HTTPStatusError("401", request=REQUEST, response=answer)
+
+    pipeline = Pipeline("prints", queue="work")
+    pipeline.stage(name="print", calls=Upstream("printer"))(denied)
+    site.app.add(pipeline)
+    job = site.app.submit("prints", key="order-17", owner="bob").id
+    run_inline(site.app)
+    (group,) = site.app.dead.groups()
+    client = site.local()
+
+    letter = client.get(f"/dead-letters/{job}").text
+    groups = client.get("/groups").text
+    letters = client.get("/dead-letters", params={"fingerprint": group.fingerprint}).text
+    triage = client.get(f"/dead-letters/{job}/triage").text
+
+    for page in (letter, letters):
+        assert "the operators of this application" in page
+        assert "Renew the credential or the permission" in page
+        assert 'href="/runbook#a-failure-is-critical"' in page
+        assert 'href="/upstreams/printer"' in page
+        assert "httpx.HTTPStatusError" in page
+        assert "bob" in page
+        assert "order-17" in page
+    assert "the key has expired" in letter
+    assert "The operators of this application: Renew the credential" in groups
+    assert "1 letter by when they failed" in letters
+    assert '<option value="auth_config" selected>' in triage
+
+
+def test_a_cause_that_the_class_leaves_open_has_to_be_chosen(site: Site):
+    letter = site.dead(1)[0]
+    client = site.local()
+
+    asked = client.get(f"/dead-letters/{letter}/triage").text
+
+    assert '<option value="" selected>' in asked
+    assert "selected>Transient" not in asked
+
+
+def test_the_runbook_is_read_in_the_console(small_site: Site):
+    page = small_site.local().get("/runbook").text
+
+    assert '<h2 id="an-upstream-is-down">An upstream is down</h2>' in page
+
+
+def test_a_replay_that_its_canary_stopped_says_why_and_offers_the_rest(site: Site):
+    ids = site.dead(*range(1, 6))
+    (group,) = site.app.dead.groups()
+    view = site.app.replays.start(
+        "again", group.fingerprint, by="ada", cause="transient", evidence="up", canary=2
+    )
+    site.down = True
+    while not site.app.replays.show(view.id).ended:
+        site.app.replays.advance(view.id)
+        drain(site.app)
+        site.clock.advance(1)
+    client = site.local()
+
+    page = client.get(f"/replays/{view.id}").text
+
+    assert "It stopped: the canary failed: " in page
+    assert "stayed where they were, and nothing more is sent." in page
+    assert page.index("Failed again</h2>") < page.index("Letters</h2>")
+    failed = page[page.index("Failed again</h2>") : page.index("Letters</h2>")]
+    assert "GATEWAY_DOWN" in failed
+    assert "no answer for 1" in failed
+    assert f'href="/dead-letters/{ids[0]}"' in failed
+    rest = f"/groups/{group.fingerprint}/replay"
+    assert f'href="{rest}"' in page
+    assert "Replay the rest…" in page
+    assert client.get(rest).status_code == 200

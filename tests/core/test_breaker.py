@@ -19,12 +19,21 @@ from holdfast.core.breaker import (
     admission,
     decide_breaker,
     evidence_of,
+    failed_call,
+    next_call_at,
     pause_us_of,
 )
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.failure import Category, Failure
 from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.upstream import Gate, Permit, UpstreamState
+from holdfast.core.upstream import (
+    MAX_CALL_MESSAGE_LENGTH,
+    MAX_FAILED_CALLS,
+    FailedCall,
+    Gate,
+    Permit,
+    UpstreamState,
+)
 from tests.core.breaker_table import (
     CLOSED,
     COOLING,
@@ -300,3 +309,88 @@ def test_only_a_rate_limit_with_its_time_keeps_everybody_away(status, asked_us, 
     )
 
     assert pause_us_of(failure) == pause_us
+
+
+def failing(*numbers: int) -> tuple[FailedCall, ...]:
+    return tuple(FailedCall(at(n), "NETWORK", f"call {n}", f"job {n}") for n in numbers)
+
+
+def test_a_breaker_that_opens_keeps_why_and_the_calls_that_opened_it():
+    seen = after(UpstreamState("gateway"), Observed("w", 0, ((0, 2),), failures=failing(1, 2)))
+    opened = after(seen, Observed("w", 0, ((0, 1),), failures=failing(3)))
+
+    assert seen.reason is None
+    assert (opened.gate, opened.reason) == (Gate.OPEN, "3 calls in a row failed")
+    assert opened.failures == failing(1, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"),
+    [
+        (Breaker(failure_rate=0.5, over_calls=4), "2 of the last 4 calls failed"),
+        (
+            Breaker(failure_rate=0.5, over_seconds=60, minimum_calls=4),
+            "2 of 4 calls within 60 s failed",
+        ),
+    ],
+    ids=["over calls", "over seconds"],
+)
+def test_the_reason_says_which_rule_was_broken(policy: Breaker, reason: str):
+    observed = Observed("w", 0, ((2, 2),))
+
+    opened = decide_breaker(UpstreamState("gateway"), observed, policy, NOW)
+
+    assert opened is not None
+    assert opened.reason == reason
+
+
+def test_a_failed_trial_adds_to_the_reason_and_a_closed_breaker_has_none():
+    half_open = HALF_OPEN._replace(reason="3 calls in a row failed", failures=failing(1, 2, 3))
+
+    again = after(half_open, TrialEnded(6, 2, fine=False, failure=failing(4)[0]))
+    closed = after(half_open, TrialEnded(6, 2, fine=True))
+
+    assert (again.reason, again.failures) == ("a trial call failed", failing(1, 2, 3, 4))
+    assert (closed.reason, closed.failures) == (None, ())
+
+
+def test_only_the_latest_failures_are_kept_and_their_messages_are_bounded():
+    opened = after(
+        UpstreamState("gateway"), Observed("w", 0, ((0, 9),), failures=failing(*range(9)))
+    )
+    failure = Failure(
+        error_class="NETWORK", message="x" * 2_000, category=Category.TRANSIENT, retryable=True
+    )
+
+    assert opened.failures == failing(4, 5, 6, 7, 8)
+    assert len(opened.failures) == MAX_FAILED_CALLS
+    kept = failed_call(failure, at=NOW, job_id="j")
+    assert len(kept.message) == MAX_CALL_MESSAGE_LENGTH
+
+
+def test_failures_are_forgotten_with_the_evidence():
+    seen = after(UpstreamState("gateway"), Observed("w", 0, ((0, 2),), failures=failing(1, 2)))
+
+    assert after(seen, Observed("w", 0, ((3, 0),))).failures == ()
+
+
+@pytest.mark.parametrize(
+    ("stands", "seconds"),
+    [
+        ({"open_until": at(20)}, 20),
+        ({"open_until": at(20), "paused_until": at(8)}, 20),
+        ({"open_until": at(20), "paused_until": at(90)}, 90),
+        ({"open_until": at(-1)}, None),
+        ({"gate": Gate.CLOSED, "open_until": None, "paused_until": at(8)}, 8),
+        ({"open_until": at(20), "forced": Gate.CLOSED}, None),
+        ({"open_until": at(20), "paused_until": at(8), "forced": Gate.CLOSED}, 8),
+        ({"open_until": at(20), "paused_until": at(8), "forced": Gate.OPEN}, None),
+    ],
+)
+def test_the_next_call_comes_after_the_cooldown_and_after_the_pause(stands, seconds):
+    upstream = COOLING._replace(**stands)
+
+    found = next_call_at(upstream, POLICY, NOW)
+
+    assert found == (None if seconds is None else at(seconds))
+    assert admission(upstream, POLICY, NOW).until == found

@@ -358,3 +358,44 @@ def test_a_failure_that_is_answered_too_late_is_told_and_leaves_the_letter_alone
     assert (late.entry.kind, late.entry.error_class) == (Kind.LATE, "NETWORK")
     assert evolve(job, late) == job._replace(revision=job.revision + 1, updated_at=NOW)
     assert not late.buries
+
+
+def test_what_fails_under_an_opening_breaker_keeps_its_attempt_and_its_place():
+    job = a_job(PROCESSING, attempt=2)
+
+    decision = decided(job, Failed(UNREACHABLE, shut_by="gateway"))
+
+    assert decision.entry.kind is Kind.HELD
+    assert (decision.change.state, decision.change.attempt) == (QUEUED, 1)
+    assert decision.change.run_at == job.run_at
+    assert decision.entry.error_class == UNREACHABLE.error_class
+    assert json.loads(decision.entry.detail) == {
+        "message": "no route",
+        "upstream": "gateway",
+        "reason": "CIRCUIT_OPEN",
+        "until": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("failure", "attempts"),
+    [
+        (UNREACHABLE, 1),
+        (UNREACHABLE._replace(attempts=2), 2),
+        (UNREACHABLE._replace(retryable=False), 3),
+    ],
+    ids=["one attempt", "a limit of its own", "final"],
+)
+def test_what_may_not_be_repeated_is_not_given_back_by_a_breaker(failure: Failure, attempts: int):
+    plan = Plan("p", (StagePlan("two", Retry(attempts=attempts)),))
+    job = a_job(PROCESSING, attempt=attempts)
+
+    decision = decide(job, Failed(failure, shut_by="gateway"), plan, NOW, 0.5)
+
+    assert decision.change.state is FAILED
+
+
+def test_a_breaker_gives_nothing_back_after_the_deadline():
+    job = a_job(PROCESSING, deadline_at=Instant(NOW - 1))
+
+    assert decided(job, Failed(UNREACHABLE, shut_by="gateway")).entry.kind is Kind.EXPIRED

@@ -3,7 +3,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.upstream import Gate, Permit, Sample, UpstreamState
+from holdfast.core.upstream import FailedCall, Gate, Permit, Sample, UpstreamState
 
 names = st.text(min_size=1, max_size=8)
 instants = st.integers(0, 2**53)
@@ -27,6 +27,10 @@ upstreams = st.builds(
     forced_reason=st.none() | names,
     opened_at=st.none() | instants,
     open_us=counts,
+    reason=st.none() | names,
+    failures=st.lists(
+        st.builds(FailedCall, instants, names, names, st.none() | names), max_size=3
+    ).map(tuple),
 )
 
 
@@ -40,6 +44,7 @@ def test_what_is_stored_is_read_as_it_was(upstream: UpstreamState):
     assert type(found.gate) is Gate
     assert all(type(sample) is Sample for sample in found.samples)
     assert all(type(permit) is Permit for permit in found.permits)
+    assert all(type(call) is FailedCall for call in found.failures)
 
 
 def test_the_name_and_the_revision_stand_beside_the_document():
@@ -61,3 +66,12 @@ def test_what_a_newer_holdfast_added_is_left_aside():
     }
 
     assert UpstreamState.from_document("gateway", 0, newer).to_document() == document
+
+
+def test_what_an_earlier_holdfast_wrote_gives_no_reason():
+    document = UpstreamState("gateway", gate=Gate.OPEN).to_document()
+    del document["reason"], document["failures"]
+
+    found = UpstreamState.from_document("gateway", 3, document)
+
+    assert (found.reason, found.failures) == (None, ())

@@ -77,6 +77,8 @@ def test_a_view_tells_how_an_open_breaker_stands(app, clock):
         "since": "2026-01-01T00:00:00.000000Z",
         "until": "2026-01-01T00:00:30.000000Z",
         "paused_until": None,
+        "reason": "3 calls in a row failed",
+        "failures": [],
         "forced_by": None,
         "forced_reason": None,
         "generation": 1,

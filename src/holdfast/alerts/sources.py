@@ -11,7 +11,7 @@ from holdfast.core.delivery_lifecycle import breaks_order
 from holdfast.core.failure import Category, Failure, Severity
 from holdfast.core.instant import SECOND_US, Instant, to_rfc3339
 from holdfast.core.job import Job
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.runtime.announce import Applied
 from holdfast.runtime.signals import DeliveryChanged, Escalated, GateMoved, MarksDoubted
 from holdfast.runtime.told import masked
@@ -69,12 +69,24 @@ def of_gate(move: GateMoved, *, now: Instant) -> Alert | None:
         "reopenings": after.reopenings,
         "forced_by": after.forced_by,
         "forced_reason": after.forced_reason,
+        "reason": after.reason,
+        "failures": [call.to_document() for call in after.failures],
     }
     if is_now is Gate.OPEN:
-        message = f"the breaker of {after.name} has opened"
+        message = f"the breaker of {after.name} has opened{_why(after)}"
         return Alert(AlertKind.BREAKER_OPEN, AlertLevel.WARNING, after.name, message, now, facts)
     message = f"the breaker of {after.name} has closed"
     return Alert(AlertKind.BREAKER_CLOSED, AlertLevel.INFO, after.name, message, now, facts)
+
+
+def _why(upstream: UpstreamState) -> str:
+    """Return why a breaker opened, with the last failure, after a colon."""
+    if upstream.forced is not None:
+        reason = f": {upstream.forced_reason}" if upstream.forced_reason else ""
+        return f": held open by {upstream.forced_by}{reason}"
+    last = upstream.failures[-1] if upstream.failures else None
+    said = "" if last is None else f"; the last: {last.error_class}: {last.message}"
+    return f": {upstream.reason}{said}" if upstream.reason else ""
 
 
 def of_delivery(changed: DeliveryChanged) -> Alert | None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 from weakref import ref
 
+from holdfast.classify.answer import answer_of
 from holdfast.classify.describe import (
     causes_of,
     leaves_of,
@@ -145,6 +146,7 @@ def failure_by(
             kind,
             stack,
             verdict.user_error,
+            "" if http_status is None else answer_of(exception),
         )
     )
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import click
 
+from holdfast.advice import advice_on
 from holdfast.cli.dead_files import export_letters, import_letters
 from holdfast.cli.dead_replay import replay_letters
 from holdfast.cli.dead_replays import list_replays
@@ -169,6 +170,8 @@ def _names(pipelines: Sequence[str]) -> str:
 
 def _group_document(group: LetterGroup) -> dict[str, Any]:
     document = group._asdict()
+    advice = advice_on(group.error_class, category=group.category, http_status=group.http_status)
+    document["advice"] = advice.to_document()
     for name in ("first_failure_at", "last_failure_at"):
         document[name] = to_rfc3339(document[name])
     return document

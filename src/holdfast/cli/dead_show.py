@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import click
 
+from holdfast.advice import MOVERS
 from holdfast.cli.history_table import print_history
 from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.letter_words import situation, standing_of
 from holdfast.cli.output import Cell, Column, Output
 from holdfast.cli.program import Command
+from holdfast.core.dead_letter import WAITING_STANDINGS
 from holdfast.delivery_view import DeliveryView
 from holdfast.letter_view import LetterReport, LetterView
 from holdfast.spoken import clock, when
@@ -54,8 +56,10 @@ def _facts(report: LetterReport) -> list[tuple[str, Cell]]:
     allowed = "" if report.attempts_allowed is None else f" of {report.attempts_allowed}"
     return [
         ("standing", standing_of(view)),
+        *_advice(view),
         ("pipeline", letter.pipeline),
         ("stage", f"{letter.stage}, attempt {letter.attempts}{allowed}"),
+        ("upstream", report.upstream),
         ("queue", letter.queue),
         ("owner", letter.owner or None),
         ("key", context["key"]),
@@ -73,6 +77,19 @@ def _facts(report: LetterReport) -> list[tuple[str, Cell]]:
     ]
 
 
+def _advice(view: LetterView) -> list[tuple[str, Cell]]:
+    advice = view.advice
+    if advice is None or view.standing not in WAITING_STANDINGS:
+        return []
+    likely = "left open" if advice.cause is None else advice.cause.value
+    return [
+        ("whose move", MOVERS[advice.mover]),
+        ("likely cause", likely),
+        ("what to do", advice.action),
+        ("runbook", advice.runbook),
+    ]
+
+
 def _error(view: LetterView) -> list[tuple[str, Cell]]:
     letter = view.letter
     return [
@@ -83,6 +100,7 @@ def _error(view: LetterView) -> list[tuple[str, Cell]]:
         ("retryable", "yes" if letter.retryable else "no"),
         ("http status", letter.http_status),
         ("exception type", letter.exception_type or None),
+        ("answer", view.answer),
         ("class before", letter.previous_class),
     ]
 

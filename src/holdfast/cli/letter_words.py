@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
+from holdfast.advice import REMEDIES
 from holdfast.cli.output import Styled
 from holdfast.core.dead_letter import FILE, MESSAGE, Cause, Standing
 from holdfast.core.instant import SECOND_US
@@ -23,13 +24,6 @@ STYLES: Final = {
 }
 """The colour of each word for how a letter stands."""
 
-_REMEDIES: Final = {
-    Cause.TRANSIENT: "See that the upstream has recovered and has room for the work",
-    Cause.DATA: "Correct the data at its source, or how it is mapped",
-    Cause.AUTH_CONFIG: "Put credentials, permissions or endpoints right",
-    Cause.CODE_DEFECT: "Deploy a fix that was tried elsewhere first",
-}
-
 
 def standing_of(view: LetterView) -> Styled:
     """Return the word for how the letter stands, in its colour."""
@@ -45,12 +39,13 @@ def _next(view: LetterView) -> str:
     letter = view.letter
     match view.standing:
         case Standing.OPEN | Standing.ESCALATED:
-            return (
-                "Find out what kind of cause it is, then: "
-                f"holdfast dead triage {letter.id} --cause {'|'.join(Cause)}"
-            )
+            advice = view.advice
+            likely = None if advice is None else advice.cause
+            causes = "|".join(Cause) if likely is None else likely.value
+            found_out = "Find out what kind of cause it is" if likely is None else "If that is so"
+            return f"{found_out}, then: holdfast dead triage {letter.id} --cause {causes}"
         case Standing.TRIAGED:
-            remedy = _REMEDIES[letter.cause or Cause.TRANSIENT]
+            remedy = REMEDIES[letter.cause or Cause.TRANSIENT]
             return f"{remedy}, then: holdfast dead remediate {letter.id} --evidence …"
         case Standing.REMEDIATED:
             if letter.kind == FILE:

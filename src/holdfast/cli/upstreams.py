@@ -13,10 +13,11 @@ from holdfast.cli.output import Cell, Column, Styled
 from holdfast.cli.program import Command, Group
 from holdfast.core.breaker import Admits
 from holdfast.core.instant import to_rfc3339
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream import FailedCall, Gate
 from holdfast.spoken import clock, span, when
 from holdfast.store.audit import AuditEntry
-from holdfast.upstreams import UpstreamView
+from holdfast.upstreams import CallingStage, UpstreamView
+from holdfast.waiting import holds
 
 _WORDS: Final = {
     Gate.CLOSED: Styled("closed", "green"),
@@ -36,6 +37,12 @@ _RECORD: Final = (
     Column("ACTION"),
     Column("BY"),
     Column("", elastic=True),
+)
+_FAILURES: Final = (
+    Column("  TIME"),
+    Column("JOB"),
+    Column("CLASS"),
+    Column("MESSAGE", elastic=True),
 )
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -77,9 +84,11 @@ def list_upstreams(invocation: Invocation) -> None:
 def show_upstream(invocation: Invocation, upstream: str) -> None:
     """Show all that is known of an upstream, and what was done to it of late."""
     output = invocation.output
-    view, actions = invocation.engine().upstreams.show(upstream)
+    found = invocation.engine().upstreams
+    view, actions = found.show(upstream)
+    held = found.due(view.name) if holds(view) else []
     if output.as_json:
-        document = view.to_document()
+        document = {**view.to_document(), "held_jobs": sum(stage.due for stage in held)}
         output.document({**document, "record": [_action_document(one) for one in actions]})
         return
     state, now = view.state, view.read_at
@@ -91,7 +100,8 @@ def show_upstream(invocation: Invocation, upstream: str) -> None:
         (
             ("breaker", _WORDS[view.gate]),
             ("since", when(view.since, now)),
-            ("until", when(view.until, now)),
+            ("why", state.reason),
+            ("next call", when(view.until, now)),
             ("paused until", when(view.paused_until, now)),
             ("let through", None if share is None else f"{share:.0%}"),
             ("held by", state.forced_by),
@@ -99,8 +109,13 @@ def show_upstream(invocation: Invocation, upstream: str) -> None:
             ("failed trials", str(state.reopenings) if state.reopenings else None),
             ("trials", f"{view.trials} under way" if view.trials else None),
             ("recent calls", _recent(view)),
+            ("held jobs", str(sum(stage.due for stage in held)) if held else None),
+            *(("to list them", _listing(stage)) for stage in held),
         )
     )
+    if state.failures:
+        output.heading("Failures that opened it" if view.gate is not Gate.CLOSED else "Failures")
+        output.table(_FAILURES, (_failure_row(call) for call in reversed(state.failures)))
     if actions:
         output.heading("Record")
         output.table(_RECORD, (_action_row(one) for one in actions))
@@ -173,7 +188,8 @@ def _sentence(view: UpstreamView) -> str:
         case Gate.CLOSED:
             return f"{subject} is closed: calls go through."
         case Gate.OPEN if view.admission.admits is Admits.NOTHING and view.until is not None:
-            return f"{subject} is open; a trial may be made in {span(view.until - now)}."
+            why = f" because {state.reason}" if state.reason else ""
+            return f"{subject} is open{why}; a trial may be made in {span(view.until - now)}."
         case Gate.OPEN:
             return f"{subject} is open; the next call is a trial."
     return f"{subject} is half-open: trials decide whether it closes."
@@ -218,6 +234,16 @@ def _recent(view: UpstreamView) -> str | None:
     failed = sum(sample.failed for sample in samples)
     calls = failed + sum(sample.fine for sample in samples)
     return f"{failed} of {calls} failed"
+
+
+def _listing(stage: CallingStage) -> str:
+    of_stage = f"--pipeline {stage.pipeline} --stage {stage.stage}"
+    return f"holdfast jobs list --state queued {of_stage}"
+
+
+def _failure_row(call: FailedCall) -> list[Cell]:
+    job = call.job_id or "probe"
+    return [f"  {clock(call.at)[:19]}", job, call.error_class, call.message]
 
 
 def _action_document(entry: AuditEntry) -> dict[str, Any]:

@@ -35,6 +35,8 @@ def install(environment: Environment) -> None:
         ms=milliseconds,
         tone=words.tone,
         spoken=words.spoken,
+        spoken_heading=words.heading,
+        capitalize_first=words.capitalized,
         label=label,
         clock=_clock,
         plural=words.plural,

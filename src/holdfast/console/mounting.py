@@ -20,6 +20,7 @@ from holdfast.console.pages import (
     overview,
     queues,
     replay,
+    runbook,
     search,
     trouble,
     upstreams,
@@ -56,6 +57,7 @@ def mount_console(
         deliveries,
         outbox,
         audit,
+        runbook,
     ):
         pages.add_to(console)
     # Included, each of its routes would be built a second time.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from holdfast import sentences
+from holdfast.advice import REMEDIES
 from holdfast.core.dead_letter import FILE, MESSAGE, Cause, Standing
 from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
 from holdfast.core.job import ACTIVE, JobState
@@ -90,18 +91,8 @@ CAUSES: Final = {
     Cause.AUTH_CONFIG: "Access or configuration: credentials, permissions, endpoints",
     Cause.CODE_DEFECT: "Code: a defect of our own",
 }
-REMEDIES: Final = {
-    Cause.TRANSIENT: "See that the upstream has recovered and has room for the work.",
-    Cause.DATA: "Correct the data at its source, or how it is mapped.",
-    Cause.AUTH_CONFIG: "Put credentials, permissions or endpoints right.",
-    Cause.CODE_DEFECT: "Deploy a fix that was tried elsewhere first.",
-}
-LIKELY_CAUSE: Final = {
-    "TRANSIENT": Cause.TRANSIENT,
-    "PERMANENT": Cause.DATA,
-    "CRITICAL": Cause.CODE_DEFECT,
-}
-"""The cause that a form offers first for each category of failure; a person decides."""
+UNDECIDED: Final = ("", "Choose what you have found out")
+"""What a form offers first where the class of a failure leaves the cause open."""
 
 
 def tone(word: object) -> str:
@@ -114,9 +105,19 @@ def spoken(word: object) -> str:
     return str(word).replace("_", " ")
 
 
+def capitalized(text: str) -> str:
+    """Return a text that begins with a capital letter, and is left as it is otherwise."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def heading(section: str) -> str:
+    """Return a heading of the runbook as it reads, from its name in links."""
+    return capitalized(section.replace("-", " "))
+
+
 def sentence(text: str) -> str:
     """Return what an error says as a sentence of a page."""
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{capitalized(text)}."
 
 
 def plural(count: int, noun: str, many: str | None = None) -> str:
@@ -196,7 +197,7 @@ def letter_next(view: LetterView) -> str:
             return "Find out what kind of cause it is, then triage it."
         case Standing.TRIAGED:
             remedy = REMEDIES[letter.cause or Cause.TRANSIENT]
-            return f"{remedy} Then say how you know that the cause is gone."
+            return f"{remedy}. Then say how you know that the cause is gone."
         case Standing.REMEDIATED:
             if letter.kind == FILE:
                 return "It came from a file: submit it with the command line, into a pipeline."

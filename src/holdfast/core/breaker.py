@@ -13,8 +13,17 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, assert_never
 
 from holdfast.core import evidence
+from holdfast.core.failure import clean_text
 from holdfast.core.instant import SECOND_US, Instant, later
-from holdfast.core.upstream import Gate, Permit, Sample, UpstreamState
+from holdfast.core.upstream import (
+    MAX_CALL_MESSAGE_LENGTH,
+    MAX_FAILED_CALLS,
+    FailedCall,
+    Gate,
+    Permit,
+    Sample,
+    UpstreamState,
+)
 
 if TYPE_CHECKING:
     from holdfast.core.breaker_policy import Breaker
@@ -23,6 +32,7 @@ if TYPE_CHECKING:
 LONGEST_PAUSE_US: Final = 300 * SECOND_US
 _TOO_MANY_REQUESTS: Final = 429
 RELEASE_STEPS: Final = 10
+TRIAL_FAILED: Final = "a trial call failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,8 @@ class Observed:
     runs: tuple[tuple[int, int], ...] = ()
     fleet: int = 1
     earlier: tuple[tuple[Instant, int], ...] = ()
+    failures: tuple[FailedCall, ...] = ()
+    """The latest of the calls that failed, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +69,8 @@ class TrialEnded:
     generation: int
     number: int
     fine: bool | None
+    failure: FailedCall | None = None
+    """What it failed of, if it did and that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +131,9 @@ UNRESTRICTED: Final = Admission(Admits.ALL)
 
 def admission(upstream: UpstreamState, policy: Breaker | None, now: Instant) -> Admission:
     """Return what the upstream lets through at `now`."""
-    paused = upstream.paused_until
-    if paused is not None and paused > now:
-        return Admission(Admits.NOTHING, 0.0, paused, rate_limited=True)
+    until = next_call_at(upstream, policy, now)
+    if (upstream.paused_until or 0) > now:
+        return Admission(Admits.NOTHING, 0.0, until, rate_limited=True)
     if upstream.forced is Gate.OPEN:
         return Admission(Admits.NOTHING, 0.0)
     if upstream.forced is Gate.CLOSED or policy is None:
@@ -127,9 +141,22 @@ def admission(upstream: UpstreamState, policy: Breaker | None, now: Instant) -> 
     if upstream.gate is Gate.CLOSED:
         share = _share(upstream, policy, now)
         return UNRESTRICTED if share == 1.0 else Admission(Admits.ALL, share)
-    if upstream.gate is Gate.OPEN and now < (upstream.open_until or 0):
-        return Admission(Admits.NOTHING, 0.0, upstream.open_until)
+    if until is not None:
+        return Admission(Admits.NOTHING, 0.0, until)
     return Admission(Admits.TRIALS, 0.0)
+
+
+def next_call_at(upstream: UpstreamState, policy: Breaker | None, now: Instant) -> Instant | None:
+    """Return when the next call may be made: after a pause, and after a cooldown as a trial.
+
+    None when one may be made now, and when an operator holds the gate open.
+    """
+    if upstream.forced is Gate.OPEN:
+        return None
+    cools = policy is not None and upstream.forced is None and upstream.gate is Gate.OPEN
+    cooled_at = upstream.open_until if cools else None
+    ends_at = max(upstream.paused_until or 0, cooled_at or 0)
+    return Instant(ends_at) if ends_at > now else None
 
 
 def decide_breaker(
@@ -180,6 +207,12 @@ def evidence_of(failure: Failure) -> bool | None:
     return True if failure.http_status is not None else None
 
 
+def failed_call(failure: Failure, *, at: Instant, job_id: str | None) -> FailedCall:
+    """Return what is kept of a call that failed, which is redacted already."""
+    message = clean_text(failure.message, MAX_CALL_MESSAGE_LENGTH)
+    return FailedCall(at, failure.error_class, message, job_id)
+
+
 def pause_us_of(failure: Failure) -> int | None:
     """Return for how long the upstream asked everybody to stay away; None when it did not."""
     return failure.retry_after_us if failure.http_status == _TOO_MANY_REQUESTS else None
@@ -209,13 +242,23 @@ def _observe(
         *(Sample(now, event.worker, fine, failed) for fine, failed in event.runs),
     )
     samples = evidence.kept((*upstream.samples, *new), policy, now)
+    failures = (*upstream.failures, *event.failures)[-MAX_FAILED_CALLS:] if samples else ()
     if evidence.is_enough(samples, policy, fleet=event.fleet, now=now):
-        return _opened(upstream, policy, now, reopenings=0)
-    return None if samples == upstream.samples else upstream._replace(samples=samples)
+        reason = evidence.broken_rule(samples, policy)
+        return _opened(upstream, policy, now, reopenings=0, reason=reason, failures=failures)
+    if samples == upstream.samples and failures == upstream.failures:
+        return None
+    return upstream._replace(samples=samples, failures=failures)
 
 
 def _opened(
-    upstream: UpstreamState, policy: Breaker, now: Instant, *, reopenings: int
+    upstream: UpstreamState,
+    policy: Breaker,
+    now: Instant,
+    *,
+    reopenings: int,
+    reason: str | None,
+    failures: tuple[FailedCall, ...],
 ) -> UpstreamState:
     return upstream._replace(
         gate=Gate.OPEN,
@@ -227,6 +270,8 @@ def _opened(
         granted=0,
         permits=(),
         samples=(),
+        reason=reason,
+        failures=failures,
     )
 
 
@@ -270,7 +315,15 @@ def _end_trial(
     if event.fine is None:
         return upstream._replace(permits=rest)
     if not event.fine:
-        return _opened(upstream, policy, now, reopenings=upstream.reopenings + 1)
+        told = () if event.failure is None else (event.failure,)
+        return _opened(
+            upstream,
+            policy,
+            now,
+            reopenings=upstream.reopenings + 1,
+            reason=TRIAL_FAILED,
+            failures=(*upstream.failures, *told)[-MAX_FAILED_CALLS:],
+        )
     successes = upstream.successes + 1
     if successes < (policy.successes or 1):
         return upstream._replace(permits=rest, successes=successes)
@@ -284,6 +337,8 @@ def _end_trial(
         granted=0,
         permits=(),
         samples=(),
+        reason=None,
+        failures=(),
     )
 
 
@@ -301,6 +356,8 @@ def _force(upstream: UpstreamState, event: ForceAsked, now: Instant) -> Upstream
         granted=0,
         permits=(),
         samples=(),
+        reason=None,
+        failures=(),
     )
 
 

@@ -73,6 +73,12 @@ class Standing(StrEnum):
     RESOLVED = "resolved"
 
 
+WAITING_STANDINGS: Final = frozenset(
+    {Standing.OPEN, Standing.ESCALATED, Standing.TRIAGED, Standing.REMEDIATED}
+)
+"""The words for letters that wait for a person."""
+
+
 class DeadLetter(NamedTuple):
     """What is kept of a job that failed for good; a row, as `Job` is one.
 

@@ -32,6 +32,8 @@ class Failed:
     alike: int | None = None
     """How many attempts of the stage failed with the same class before; None when nobody looked,
     and then all of them count."""
+    shut_by: str | None = None
+    """The upstream whose breaker opened while the attempt was under way, if it failed of that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,19 @@ def is_enough(samples: tuple[Sample, ...], policy: Breaker, *, fleet: int, now: 
     return _trips(samples, policy) and _is_heard(samples, policy, fleet=fleet, now=now)
 
 
+def broken_rule(samples: tuple[Sample, ...], policy: Breaker) -> str | None:
+    """Return which rule is broken, by the calls that broke it; None when none is."""
+    streak = _streak(samples)
+    if policy.consecutive is not None and streak >= policy.consecutive:
+        return "a call failed" if streak == 1 else f"{streak} calls in a row failed"
+    if not _rate_is_exceeded(samples, policy):
+        return None
+    fine, failed = _counted(samples, policy.over_calls)
+    if policy.over_seconds is not None:
+        return f"{failed} of {fine + failed} calls within {policy.over_seconds:g} s failed"
+    return f"{failed} of the last {fine + failed} calls failed"
+
+
 def _newest(sample: Sample, calls: int) -> Sample:
     """Return a sample cut to its last calls; the very same when that is all of them."""
     if sample.fine + sample.failed <= calls:
@@ -107,6 +120,10 @@ def _joined(first: Sample, second: Sample) -> Sample:
 def _trips(samples: tuple[Sample, ...], policy: Breaker) -> bool:
     if policy.consecutive is not None and _streak(samples) >= policy.consecutive:
         return True
+    return _rate_is_exceeded(samples, policy)
+
+
+def _rate_is_exceeded(samples: tuple[Sample, ...], policy: Breaker) -> bool:
     if policy.failure_rate is None:
         return False
     fine, failed = _counted(samples, policy.over_calls)

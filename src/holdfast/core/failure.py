@@ -14,6 +14,7 @@ from holdfast.errors import InvalidDocument, InvalidValue, checked_error_class
 MAX_MESSAGE_LENGTH: Final = 2_000
 MAX_STACK_LENGTH: Final = 16_000
 MAX_EXCEPTION_TYPE_LENGTH: Final = 200
+MAX_ANSWER_LENGTH: Final = 1_000
 MAX_RETRY_AFTER_US: Final = 365 * 24 * 3600 * 1_000_000
 
 # Control characters other than newline and tab, and surrogates: databases refuse some of them,
@@ -109,6 +110,8 @@ class _Facts(NamedTuple):
     user_error: bool
     """Whether whoever sent the job made the mistake: it is shown to them and counted, and leaves
     no dead letter."""
+    answer: str
+    """What the upstream answered, redacted and cut, where the exception carries it."""
 
 
 SafeFacts: TypeAlias = tuple[
@@ -127,6 +130,7 @@ SafeFacts: TypeAlias = tuple[
     str,
     str,
     bool,
+    str,
 ]
 """The fields of `_Facts`, one by one."""
 
@@ -158,6 +162,7 @@ class Failure(_Facts):
         exception_type: str = "",
         stack: str = "",
         user_error: bool = False,
+        answer: str = "",
     ) -> Self:
         if type(error_class) is not str or not _is_error_class(error_class):
             error_class = checked_error_class(error_class, owner="Failure")
@@ -221,6 +226,7 @@ class Failure(_Facts):
             exception_type,
             clean_text(stack, MAX_STACK_LENGTH),
             user_error,
+            clean_text(answer, MAX_ANSWER_LENGTH),
         )
 
     @classmethod
@@ -261,6 +267,7 @@ class Failure(_Facts):
             "exception_type": self.exception_type,
             "stack": self.stack,
             "user_error": self.user_error,
+            **({"answer": self.answer} if self.answer else {}),
         }
 
     @classmethod

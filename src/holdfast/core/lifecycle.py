@@ -34,6 +34,7 @@ from holdfast.core.event import (
 )
 from holdfast.core.failure import (
     CALLBACK_TIMEOUT,
+    CIRCUIT_OPEN,
     DEADLINE,
     SNOOZED_TOO_OFTEN,
     WORKER_LOST,
@@ -106,6 +107,8 @@ def decide(  # noqa: C901, PLR0912 - one case per event of a closed set
         case Done():
             return _after_result(job, plan, event, now)
         case Failed():
+            if event.shut_by is not None and _is_given_back(job, stage, event.failure, now):
+                return _give_back(job, event.failure, event.shut_by, now)
             return _after_failure(job, stage, event.failure, now, roll, alike=event.alike)
         case Exhausted():
             return _give_up(job, event, now)
@@ -271,6 +274,23 @@ def _after_failure(
         remark["spends_attempt"] = False
     noted = entry(job, Kind.RETRIED, now, failure, remark)
     return Decision(job.id, job.revision, change, noted, None, failure)
+
+
+def _is_given_back(job: Job, stage: StagePlan, failure: Failure, now: Instant) -> bool:
+    """Return whether a failure under a breaker that opened costs nothing.
+
+    What may be tried once only, or so often and no more, is not repeated beyond that.
+    """
+    repeatable = failure.retryable and failure.attempts is None and stage.retry.attempts > 1
+    return repeatable and failure.spends_attempt and not deadline.passed(job, now)
+
+
+def _give_back(job: Job, failure: Failure, upstream: str, now: Instant) -> Decision:
+    """Hold the job as those that were not claimed: it keeps its place and its attempt."""
+    change = put_back(job, run_at=job.run_at, attempt=job.attempt - 1)
+    remark: Remark = {"upstream": upstream, "reason": CIRCUIT_OPEN.error_class, "until": None}
+    noted = entry(job, Kind.HELD, now, failure, remark)
+    return Decision(job.id, job.revision, change, noted)
 
 
 def _give_up(job: Job, event: Exhausted, now: Instant) -> Decision:

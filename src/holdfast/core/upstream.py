@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from holdfast.core.instant import Instant
+from holdfast.core.instant import Instant, to_rfc3339
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+MAX_FAILED_CALLS: Final = 5
+"""How many of the latest failed calls are kept as the reason of a move."""
+MAX_CALL_MESSAGE_LENGTH: Final = 300
 
 
 class Gate(StrEnum):
@@ -36,6 +41,21 @@ class Permit(NamedTuple):
     number: int
     worker: str
     until: Instant
+
+
+class FailedCall(NamedTuple):
+    """A call that spoke against an upstream."""
+
+    at: Instant
+    error_class: str
+    message: str
+    """Redacted, and at most `MAX_CALL_MESSAGE_LENGTH` characters."""
+    job_id: str | None = None
+    """The job that made it; None for a probe."""
+
+    def to_document(self) -> dict[str, Any]:
+        """Return plain JSON values for people, instants as texts in UTC."""
+        return {**self._asdict(), "at": to_rfc3339(self.at)}
 
 
 class UpstreamState(NamedTuple):
@@ -68,6 +88,10 @@ class UpstreamState(NamedTuple):
     """Since when it is open, by itself or because an operator said so; None while it is not."""
     open_us: int = 0
     """For how long it was open in all, before `opened_at`."""
+    reason: str | None = None
+    """Why the breaker opened, while it has not closed again."""
+    failures: tuple[FailedCall, ...] = ()
+    """The latest calls that failed, oldest first; once it has opened, those that opened it."""
 
     @property
     def is_open(self) -> bool:
@@ -100,5 +124,6 @@ class UpstreamState(NamedTuple):
                 "forced": None if forced is None else Gate(forced),
                 "permits": tuple(Permit(*permit[:3]) for permit in known["permits"]),
                 "samples": tuple(Sample(*sample[:4]) for sample in known["samples"]),
+                "failures": tuple(FailedCall(*call[:4]) for call in known.get("failures", ())),
             }
         )

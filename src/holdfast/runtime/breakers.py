@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from holdfast.core.breaker import (
     Admits,
@@ -228,6 +228,7 @@ class Breakers:
             watch.take_runs(),
             self._count_fleet(now),
             watch.take_earlier(),
+            watch.take_failures(),
         )
         self._move(watch, observed, now)
 
@@ -244,7 +245,7 @@ class Breakers:
         probing = self._probes.get(watch.terms.name)
         if probing is None:
             return
-        ended = probing.take()
+        ended = probing.take(now)
         if ended is not None:
             self._end_trial(watch, ended, now)
         if probing.idle and self._may_try(watch, now):
@@ -300,5 +301,8 @@ def _audit(before: UpstreamState, after: UpstreamState, now: Instant) -> list[Au
     if before.gate is after.gate:
         return []
     until = None if after.open_until is None else to_rfc3339(after.open_until)
-    detail = {"generation": after.generation, "open_until": until}
-    return [AuditEntry(now, ENGINE, WORDS[after.gate], "upstream", after.name, None, detail)]
+    detail: dict[str, Any] = {"generation": after.generation, "open_until": until}
+    if after.gate is Gate.OPEN and after.failures:
+        detail["failures"] = [call.to_document() for call in after.failures]
+    reason = after.reason if after.gate is Gate.OPEN else None
+    return [AuditEntry(now, ENGINE, WORDS[after.gate], "upstream", after.name, reason, detail)]

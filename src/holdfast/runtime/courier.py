@@ -232,7 +232,9 @@ class Courier:
             LOGGER.exception("an errand failed", extra={"delivery_id": delivery.id})
         finally:
             now = self._clock.now()
-            if watch is not None and watch.leave(ticket, _evidence(event), now):
+            if watch is not None and watch.leave(
+                ticket, _evidence(event), now, job_id=delivery.job_id
+            ):
                 self._heed_breakers(now)
             with self._lock:
                 self._running[bound.name].pop(delivery.id, None)

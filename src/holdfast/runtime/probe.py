@@ -7,12 +7,23 @@ import inspect
 import logging
 import threading
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from holdfast.core.breaker import TrialEnded
+from holdfast.classify import classify
+from holdfast.core.breaker import TrialEnded, failed_call
+from holdfast.core.instant import Instant
+from holdfast.core.upstream import FailedCall
 from holdfast.runtime.watch import Permit
 
 LOGGER: Final = logging.getLogger("holdfast.breaker")
+PROBE_FAILED: Final = "PROBE_FAILED"
+"""The class of a probe that raised nothing and returned something false."""
+
+
+class _Ended(NamedTuple):
+    permit: Permit
+    fine: bool
+    error: Exception | None
 
 
 class Probing:
@@ -21,7 +32,7 @@ class Probing:
     def __init__(self, probe: Callable[[], Any] | None, *, over: Callable[[], None]) -> None:
         self._probe = probe or (lambda: None)
         self._over = over
-        self._ended: TrialEnded | None = None
+        self._ended: _Ended | None = None
         self._running = False
 
     @property
@@ -36,12 +47,16 @@ class Probing:
             target=self._run, args=(permit,), name="holdfast-probe", daemon=True
         ).start()
 
-    def take(self) -> TrialEnded | None:
+    def take(self, now: Instant) -> TrialEnded | None:
         """Return how the probe has ended, once."""
         ended, self._ended = self._ended, None
-        return ended
+        if ended is None:
+            return None
+        failure = None if ended.fine else _failed_call(ended.error, now)
+        return TrialEnded(ended.permit.generation, ended.permit.number, ended.fine, failure)
 
     def _run(self, permit: Permit) -> None:
+        raised: Exception | None = None
         try:
             answer = self._probe()
             if inspect.iscoroutine(answer):
@@ -49,7 +64,13 @@ class Probing:
             fine = answer is None or bool(answer)
         except Exception as error:  # noqa: BLE001 - whatever a probe raises, it did not succeed
             LOGGER.info("the probe failed: %s", type(error).__name__, extra={"event": "probe"})
-            fine = False
-        self._ended = TrialEnded(permit.generation, permit.number, fine)
+            fine, raised = False, error
+        self._ended = _Ended(permit, fine, raised)
         self._running = False
         self._over()
+
+
+def _failed_call(error: Exception | None, now: Instant) -> FailedCall:
+    if error is None:
+        return FailedCall(now, PROBE_FAILED, "the probe returned that it is not well")
+    return failed_call(classify(error, now=now), at=now, job_id=None)

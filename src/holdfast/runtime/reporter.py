@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final, Protocol, TypeAlias
 
 from holdfast.classify import classify
@@ -128,8 +129,15 @@ class Reporter:
         except Exception:
             LOGGER.exception("the outcome cannot be read", extra={"job_id": attempt.job.id})
             event = Failed(BUG)
-        if attempt.watch is not None and attempt.watch.leave(attempt.ticket, event, now):
-            self._crew.heed_breakers(now)
+        watch = attempt.watch
+        if watch is not None:
+            # Looked at before the call is told of: one that opens the breaker is not given back.
+            failed = event if type(event) is Failed else None
+            shut = failed is not None and watch.opened_under(attempt.ticket, failed.failure)
+            if watch.leave(attempt.ticket, event, now, job_id=attempt.job.id):
+                self._crew.heed_breakers(now)
+            if failed is not None and shut:
+                event = replace(failed, shut_by=watch.terms.name)
         if event is None:
             self._drop(attempt, "its lease was lost")
             self._crew.freed(1, requeued=False)
@@ -287,7 +295,7 @@ class Reporter:
         except Exception:
             LOGGER.exception("the history cannot be read", extra={"job_id": job.id})
             return event
-        return Failed(event.failure, failed_alike(event.failure, past))
+        return replace(event, alike=failed_alike(event.failure, past))
 
     def _leave_batch(self, outcomes: Sequence[Outcome]) -> None:
         if len(outcomes) == len(self._batch):

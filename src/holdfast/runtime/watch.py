@@ -14,6 +14,7 @@ from holdfast.core.breaker import (
     TrialEnded,
     admission,
     evidence_of,
+    failed_call,
     pause_us_of,
 )
 from holdfast.core.breaker_policy import BreakerMode
@@ -21,7 +22,7 @@ from holdfast.core.event import Done, Event, Failed, Held, Suspended
 from holdfast.core.evidence import BUCKETS, MEMORY_US, most_calls
 from holdfast.core.failure import CIRCUIT_OPEN, Failure
 from holdfast.core.instant import SECOND_US, Instant, later
-from holdfast.core.upstream import UpstreamState
+from holdfast.core.upstream import MAX_FAILED_CALLS, FailedCall, Gate, UpstreamState
 from holdfast.runtime import signals
 from holdfast.runtime.clock import Chance
 from holdfast.runtime.stage import UpstreamTerms
@@ -80,6 +81,8 @@ class Watch:
         self._bucket_us = (MEMORY_US if span_s is None else int(span_s * SECOND_US)) // BUCKETS
         self._earlier: deque[tuple[Instant, int]] = deque(maxlen=BUCKETS + 1)
         """Fine calls that were not worth telling, by when they were."""
+        self._failures: deque[FailedCall] = deque(maxlen=MAX_FAILED_CALLS)
+        """The latest calls that failed, until the fleet knows of them."""
         self._generation = 0
 
     def learn(self, state: UpstreamState, *, now: Instant) -> bool:
@@ -92,6 +95,7 @@ class Watch:
             if state.generation != self._generation:
                 self._take_runs()
                 self._earlier.clear()
+                self._failures.clear()
                 self._generation = state.generation
         return before.generation != state.generation or before.paused_until != state.paused_until
 
@@ -135,8 +139,10 @@ class Watch:
             return Held(self.terms.name, "RETRY_BUDGET", later(now, wait_us))
         return Ticket(state.generation, None, now)
 
-    def leave(self, ticket: Ticket | None, event: Event | None, at: Instant) -> bool:
-        """Note how a call ended; True when the store should hear of it soon."""
+    def leave(
+        self, ticket: Ticket | None, event: Event | None, at: Instant, *, job_id: str | None = None
+    ) -> bool:
+        """Note how a call of a job ended; True when the store should hear of it soon."""
         fine = True if type(event) is Done else _verdict(event)
         if signals.CALLS.listeners and ticket is not None:
             took_us = max(at - ticket.at, 0)
@@ -152,7 +158,8 @@ class Watch:
             )
             if ticket.permit is not None:
                 permit = ticket.permit
-                self.trials.append(TrialEnded(permit.generation, permit.number, fine))
+                failed = _failed_call(event, at, job_id)
+                self.trials.append(TrialEnded(permit.generation, permit.number, fine, failed))
                 return True
             if fine is None or ticket.generation != self._generation:
                 return limited
@@ -163,7 +170,26 @@ class Watch:
                 runs[-1][0] += 1
             else:
                 self._add(fine=fine)
+            failed = None if fine else _failed_call(event, at, job_id)
+            if failed is not None:
+                self._failures.append(failed)
             return limited or not fine
+
+    def opened_under(self, ticket: Ticket | None, failure: Failure) -> bool:
+        """Return whether the breaker opened while this call was made, and the upstream failed it.
+
+        Only a breaker that holds jobs gives them back; under any other they go on as they would.
+        """
+        state = self.state
+        return (
+            ticket is not None
+            and ticket.permit is None
+            and ticket.generation < state.generation
+            and state.forced is None
+            and state.gate is not Gate.CLOSED
+            and failure.blames_upstream
+            and self.mode is BreakerMode.HOLD
+        )
 
     def return_permit(self, permit: Permit) -> None:
         """Give a permit back that no call was made with."""
@@ -182,6 +208,13 @@ class Watch:
     def _take_runs(self) -> list[list[int]]:
         runs, self._runs, self._calls = self._runs, [], 0
         return runs
+
+    def take_failures(self) -> tuple[FailedCall, ...]:
+        """Return the latest failed calls since this was last asked."""
+        with self._lock:
+            failures = tuple(self._failures)
+            self._failures.clear()
+        return failures
 
     def put_aside(self, now: Instant) -> None:
         """Keep the fine calls of late for when they are evidence beside failures."""
@@ -309,6 +342,12 @@ class RetryBudget:
 
 def _is_valid(permit: Permit, state: UpstreamState, now: Instant) -> bool:
     return permit.generation == state.generation and permit.until > now
+
+
+def _failed_call(event: Event | None, at: Instant, job_id: str | None) -> FailedCall | None:
+    if type(event) is not Failed:
+        return None
+    return failed_call(event.failure, at=at, job_id=job_id)
 
 
 def _verdict(event: Event | None) -> bool | None:

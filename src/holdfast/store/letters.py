@@ -50,6 +50,10 @@ class LetterGroup(NamedTuple):
     """The letter that died last."""
     message: str
     """What that letter says."""
+    exception_type: str
+    """What its handler raised; empty where nothing was."""
+    category: Category
+    http_status: int | None
 
 
 class LetterStanding(NamedTuple):
@@ -95,9 +99,19 @@ class LetterRows:
         rows = self._sql.rows("letter_groups", values)
         groups = [LetterGroup._make(row) for row in rows]
         return [
-            group._replace(pipelines=tuple(sorted(json.loads(str(group.pipelines)))))
+            group._replace(
+                pipelines=tuple(sorted(json.loads(str(group.pipelines)))),
+                category=Category(group.category),
+            )
             for group in groups
         ]
+
+    def times(
+        self, fingerprint: str, *, first: Instant, step_us: int, owner: str | None = None
+    ) -> dict[int, int]:
+        """Return how many waiting letters of a cause failed last in each span after `first`."""
+        values = {"fingerprint": fingerprint, "first": first, "step_us": step_us, "owner": owner}
+        return {int(span): int(count) for span, count in self._sql.rows("letter_times", values)}
 
     def standing(self) -> LetterStanding:
         """Return how many letters wait for a person; those that were resolved are not counted."""

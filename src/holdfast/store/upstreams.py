@@ -27,14 +27,19 @@ class UpstreamRows:
         rows = self._sql.rows("upstream", {"name": name})
         return _from_row(rows[0]) if rows else UpstreamState(name)
 
+    def callers(self) -> dict[tuple[str, str], str]:
+        """Return the upstreams that stages of stored plans call, by pipeline and stage."""
+        plans = [json.loads(body) for (body,) in self._sql.rows("plan_bodies", {})]
+        return {
+            (plan["pipeline"], stage["name"]): stage["upstream"]
+            for plan in plans
+            for stage in plan["stages"]
+            if stage.get("upstream") is not None
+        }
+
     def called(self) -> set[str]:
         """Return the names of the upstreams that stages of stored plans call."""
-        stages = (
-            stage
-            for (body,) in self._sql.rows("plan_bodies", {})
-            for stage in json.loads(body)["stages"]
-        )
-        return {stage["upstream"] for stage in stages if stage.get("upstream") is not None}
+        return set(self.callers().values())
 
     def save(
         self, upstream: UpstreamState, *, now: Instant, audit: Sequence[AuditEntry] = ()

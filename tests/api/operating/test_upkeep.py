@@ -2,6 +2,7 @@
 
 import json
 
+from holdfast.core.upstream import FailedCall, Gate, UpstreamState
 from holdfast.store.contract import WorkerRow
 from tests.api.operating.desk import NOBODY
 
@@ -20,6 +21,22 @@ def test_an_upstream_is_told_with_what_was_done_to_it(desk):
     assert [(entry["action"], entry["reason"]) for entry in report["actions"]] == [
         ("forced open", "they said so")
     ]
+
+
+def test_why_a_breaker_opened_is_told_newest_failure_first(desk):
+    rows, now = desk.app.store.upstreams, desk.app.clock.now()
+    calls = tuple(FailedCall(now, "NETWORK", f"refused {n}", NOBODY) for n in (1, 2))
+    rows.save(
+        UpstreamState("gateway", gate=Gate.OPEN, reason="2 calls in a row failed", failures=calls),
+        now=now,
+    )
+
+    report = desk("reader").get("/api/upstreams/gateway").json()
+
+    assert report["reason"] == "2 calls in a row failed"
+    assert [call["message"] for call in report["failures"]] == ["refused 2", "refused 1"]
+    assert report["failures"][0]["job_id"] == NOBODY
+    assert report["held_jobs"] == 0
 
 
 def test_a_breaker_is_held_closed_and_let_go_of(desk):

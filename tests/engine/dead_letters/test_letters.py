@@ -1,13 +1,16 @@
 """Dead letters: complete whatever failed, grouped by cause, found again."""
 
+import httpx
 import pytest
 
-from holdfast import GiveUp
+from holdfast import GiveUp, Pipeline, Upstream
+from holdfast.advice import BY_CLASS
 from holdfast.core.dead_letter import Standing
 from holdfast.core.failure import MAX_MESSAGE_LENGTH, MAX_STACK_LENGTH
+from holdfast.core.instant import SECOND_US
 from holdfast.errors import UnknownLetter
 from holdfast.store.letters import LetterFilter
-from holdfast.testing import run_inline
+from holdfast.testing import Script, run_inline
 from tests.engine.dead_letters.letters import NO_AMOUNT, NOBODY, died, next_outcomes
 
 
@@ -132,3 +135,57 @@ def test_a_job_that_did_not_fail_has_no_letter(app):
 
     with pytest.raises(UnknownLetter):
         app.dead.get(job.id)
+
+
+def refused(body: bytes) -> httpx.HTTPStatusError:
+    request = httpx.Request("POST", "http://127.0.0.1/print")
+    answer = httpx.Response(403, content=body, request=request)
+    return httpx.HTTPStatusError("403 Forbidden", request=request, response=answer)
+
+
+def test_a_letter_says_what_was_answered_and_whose_move_it_is(app, script):
+    next_outcomes(script, refused(b'{"error": "the key has expired"}'))
+    letter_id = died(app, key="order-17", owner="bob")
+
+    document = app.dead.show(letter_id).to_document()
+
+    assert document["error_class"] == "AUTH_DENIED"
+    assert document["answer"] == '{"error": "the key has expired"}'
+    assert document["exception_type"] == "httpx.HTTPStatusError"
+    assert document["advice"] == {
+        "whose_move": "operator",
+        "suggested_cause": "auth_config",
+        "what_to_do": BY_CLASS["AUTH_DENIED"].action,
+        "runbook": "docs/runbook.md#a-failure-is-critical",
+    }
+
+
+def test_a_letter_names_the_upstream_of_its_stage(open_app):
+    pipeline = Pipeline("p")
+    script = Script(then=NO_AMOUNT)
+    pipeline.stage(name="one", calls=Upstream("gateway"))(script.handler)
+    app = open_app(pipeline)
+
+    assert app.dead.show(died(app)).upstream == "gateway"
+
+
+def test_the_letters_of_a_cause_are_counted_by_when_they_failed(app, script, clock):
+    next_outcomes(script, NO_AMOUNT, NO_AMOUNT, NO_AMOUNT)
+    died(app, owner="ada")
+    first = app.dead.find()[0].letter.last_failure_at
+    died(app, owner="bob")
+    clock.advance(90)
+    died(app, owner="bob")
+    (group,) = app.dead.groups()
+
+    counted = app.dead.times(group.fingerprint, first=first, step_us=60 * SECOND_US)
+    of_bob = app.dead.times(group.fingerprint, first=first, step_us=60 * SECOND_US, owner="bob")
+
+    assert counted == {0: 2, 1: 1}
+    assert of_bob == {0: 1, 1: 1}
+    assert app.dead.times("another", first=first, step_us=1) == {}
+    assert (group.exception_type, group.category, group.http_status) == (
+        "holdfast.errors.GiveUp",
+        "PERMANENT",
+        None,
+    )

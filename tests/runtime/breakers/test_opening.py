@@ -297,3 +297,68 @@ def test_after_an_outage_nothing_is_claimed_by_what_was_read_before_it(open_app,
     crew.claim()
 
     assert crew.lane.load() == 0
+
+
+def test_the_move_is_stored_with_the_failures_that_made_it(open_app, gateway):
+    gateway.raises = ConnectionError("refused, said password=hunter2hunter2")
+    app, _ = opened(open_app, gateway)
+
+    state, record = state_of(app), app.upstreams.show("gateway").actions[0]
+
+    assert state.reason == "5 calls in a row failed"
+    assert {call.error_class for call in state.failures} == {"NETWORK"}
+    assert all("hunter2" not in call.message for call in state.failures)
+    assert {call.job_id for call in state.failures} <= {view.id for view in app.jobs()}
+    assert len({call.job_id for call in state.failures}) == 5
+    assert (record.action, record.reason) == ("opened", state.reason)
+    assert record.detail["failures"] == [call.to_document() for call in state.failures]
+
+
+def test_a_trial_that_fails_is_the_reason_that_it_opened_again(open_app, gateway):
+    app, crew = opened(open_app, gateway)
+    crew.clock.advance(31)
+    gateway.raises = TimeoutError("no answer")
+    turn(crew)
+
+    state = state_of(app)
+
+    assert (state.gate, state.reason) == (Gate.OPEN, "a trial call failed")
+    assert state.failures[-1].message == "no answer"
+
+
+def under_way(open_app, gateway, retry):
+    """An app with a job whose call was made before the breaker opened, and failed after that."""
+    app = open_app(calling(gateway, Upstream("gateway", breaker=FIVE, retry=retry)))
+    crew = Crew(app, limit=6)
+    slow = app.submit("p")
+    for _ in range(5):
+        app.submit("p")
+    gateway.up = False
+    crew.breakers.tick(crew.clock.now())
+    crew.claim()
+    slow_attempt = crew.lane.waiting.popleft()
+    slow_attempt.begin(crew.clock)
+    crew.lane.run(5)
+    crew.breakers.tick(crew.clock.now())
+    assert state_of(app).gate is Gate.OPEN
+    crew.reporter.report(slow_attempt, None, ConnectionError("reset"))
+    crew.report()
+    return app, app.job(slow.id)
+
+
+def test_a_call_that_was_under_way_when_the_breaker_opened_is_given_back(open_app, gateway):
+    app, view = under_way(open_app, gateway, replace(PATIENT, attempts=2))
+
+    assert (view.state, view.job.attempt) == (JobState.QUEUED, 0)
+    line = app.history(view.id)[-1]
+    assert line.event == Kind.HELD
+    assert line.meta["message"] == "reset"
+    assert app.verify() == []
+    others = [each.job.attempt for each in app.jobs() if each.id != view.id]
+    assert others == [1] * 5
+
+
+def test_what_may_be_tried_once_only_is_not_given_back(open_app, gateway):
+    _, view = under_way(open_app, gateway, replace(PATIENT, attempts=1))
+
+    assert view.state is JobState.FAILED

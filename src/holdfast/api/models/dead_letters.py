@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from holdfast.advice import Mover
 from holdfast.api.models.acting import Action, Request
 from holdfast.api.models.deliveries import Delivery
 from holdfast.api.models.moment import Moment
@@ -24,6 +25,17 @@ class PayloadFacts(BaseModel):
     sha256: str
     """The beginning of its hash."""
     bytes: int
+
+
+class Advice(BaseModel):
+    """Whose move it is, by the class of the failure."""
+
+    whose_move: Mover
+    suggested_cause: Cause | None
+    """Null where the class leaves it open."""
+    what_to_do: str
+    runbook: str
+    """The file and the heading that say more."""
 
 
 class Circumstances(BaseModel):
@@ -76,6 +88,10 @@ class DeadLetter(BaseModel):
     last_failure_at: Moment
     message: str
     exception_type: str
+    answer: str | None
+    """What the upstream answered, redacted and cut, where the exception carried it."""
+    advice: Advice | None
+    """Null for end users."""
     last_stack: str
     sanitized_context: Circumstances
     fingerprint: str
@@ -114,6 +130,8 @@ class DeadLetterReport(DeadLetter):
 
     attempts_allowed: int | None
     """The budget of the failed stage; null when its plan is not stored."""
+    upstream: str | None
+    """What the failed stage calls."""
     record: LetterRecord
     actions: list[Action]
     """What was done about it, newest first."""
@@ -146,14 +164,21 @@ class DeadLetterGroup(BaseModel):
     """The letter that died last."""
     message: str
     """What that letter says."""
+    exception_type: str
+    category: Category
+    http_status: int | None
+    advice: Advice | None
+    """Null for end users."""
 
     @classmethod
     def of(cls, group: LetterGroup, shown: Disclosure) -> DeadLetterGroup:
         """Return a group as it is told."""
+        advice = shown.group_advice(group)
         return cls(
             **{
                 **shown.group(group)._asdict(),
                 "error_code": shown.group_error(group).error_code,
+                "advice": None if advice is None else advice.to_document(),
                 "pipelines": list(group.pipelines),
                 "first_failure_at": to_rfc3339(group.first_failure_at),
                 "last_failure_at": to_rfc3339(group.last_failure_at),

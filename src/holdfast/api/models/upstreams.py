@@ -12,6 +12,16 @@ from holdfast.core.breaker import Admits
 from holdfast.core.upstream import Gate
 
 
+class FailedCall(BaseModel):
+    """A call that spoke against an upstream."""
+
+    at: Moment
+    error_class: str
+    message: str
+    job_id: str | None
+    """The job that made it; null for a probe."""
+
+
 class Upstream(BaseModel):
     """How an upstream stands."""
 
@@ -22,8 +32,12 @@ class Upstream(BaseModel):
     """How much is let through, from 0 to 1; null where only a worker's policy tells."""
     since: Moment | None
     until: Moment | None
-    """When the next trial may be made, or the pause ends that the upstream asked for."""
+    """When the next call may be made: once a cooldown and a pause it asked for are over."""
     paused_until: Moment | None
+    reason: str | None
+    """Why the breaker opened, or who holds it and why; null while calls go through."""
+    failures: list[FailedCall]
+    """The latest calls that failed, newest first; of an open breaker, those that opened it."""
     forced_by: str | None
     forced_reason: str | None
     generation: int
@@ -45,6 +59,8 @@ class Upstreams(BaseModel):
 class UpstreamReport(Upstream):
     """An upstream and what was done to it of late."""
 
+    held_jobs: int
+    """How many due jobs wait for it."""
     actions: list[Action]
 
 

@@ -17,6 +17,7 @@ from holdfast.api.models.upstreams import (
     Upstreams,
 )
 from holdfast.api.serving import Engine
+from holdfast.waiting import holds
 
 ROUTER: Final = guarded_router("upstreams")
 
@@ -34,7 +35,9 @@ def get_upstream(name: UpstreamName, _who: ReaderOfAll, engine: Engine) -> dict[
     """Tell how an upstream stands, and what happened to its breaker of late."""
     report = engine.upstreams.show(name)
     actions = [Action.of(entry) for entry in report.actions]
-    return {**report.view.to_document(), "actions": actions}
+    held = engine.upstreams.due(name) if holds(report.view) else []
+    counted = {"held_jobs": sum(stage.due for stage in held), "actions": actions}
+    return {**report.view.to_document(), **counted}
 
 
 @ROUTER.post("/{name}/breaker", response_model=Upstream)

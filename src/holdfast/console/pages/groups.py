@@ -6,9 +6,11 @@ from typing import Any, Final, NamedTuple
 
 from starlette.responses import Response
 
+from holdfast.advice import MOVERS
 from holdfast.api.replay_runner import background_of
 from holdfast.console import charts, words
 from holdfast.console.ask import Ask, Done, Field
+from holdfast.console.pages.letter import cause_field
 from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
 from holdfast.core.dead_letter import Cause
@@ -37,6 +39,7 @@ def groups(console: Console, visit: Visit) -> Response:
         "groups.html",
         screen="groups",
         groups=group_lines(engine.dead.groups(limit=MOST, owner=visit.owner), shown),
+        movers=MOVERS,
         replays=[
             shown.replay(view)
             for view in engine.replays.latest(limit=SHOWN_REPLAYS, owner=visit.owner)
@@ -51,6 +54,7 @@ def group_lines(found: list[LetterGroup], shown: Disclosure) -> list[dict[str, A
         {
             **shown.group(group)._asdict(),
             "error_code": shown.group_error(group).error_code,
+            "advice": shown.group_advice(group),
             "bar": charts.share([charts.Part("letters", "bad", group.letters)], whole=most),
         }
         for group in found
@@ -117,15 +121,15 @@ class GroupReplay(NamedTuple):
         background_of(visit.request.app).look()
         return Done(f"/replays/{view.id}", "replay-started")
 
-    def _likely(self, group: LetterGroup | None, owner: str | None) -> Cause:
+    def _likely(self, group: LetterGroup | None, owner: str | None) -> Cause | None:
         """Return the cause to offer first: what was said of the latest letter, or fits it."""
         if group is None:
-            return Cause.TRANSIENT
+            return None
         try:
-            letter = self.console.engine.dead.get(group.sample_id, owner=owner).letter
+            view = self.console.engine.dead.get(group.sample_id, owner=owner)
         except UnknownLetter:
-            return Cause.TRANSIENT
-        return letter.cause or words.LIKELY_CAUSE.get(letter.category.value, Cause.TRANSIENT)
+            return None
+        return view.letter.cause or (None if view.advice is None else view.advice.cause)
 
 
 def _left_out(why: str, count: int) -> str:
@@ -141,7 +145,7 @@ def _sentences(group: LetterGroup | None, preview: Preview) -> list[str]:
     return said
 
 
-def _fields(*, likely: Cause, needs_word: bool) -> list[Field]:
+def _fields(*, likely: Cause | None, needs_word: bool) -> list[Field]:
     fields = [
         Field(
             name="evidence",
@@ -150,13 +154,7 @@ def _fields(*, likely: Cause, needs_word: bool) -> list[Field]:
             "in the record of every letter.",
             needed=True,
         ),
-        Field(
-            name="cause",
-            label="Cause",
-            kind="choice",
-            value=likely.value,
-            choices=[(cause.value, text) for cause, text in words.CAUSES.items()],
-        ),
+        cause_field("Cause", likely),
         Field(
             name="canary",
             label="Canary",

@@ -7,12 +7,20 @@ from typing import Final, NamedTuple, TypedDict
 
 from starlette.responses import Response
 
+from holdfast.advice import MOVERS, REMEDIES
 from holdfast.console import words
 from holdfast.console.ask import REASON, Ask, Done, Field
 from holdfast.console.filters import short_id
 from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
-from holdfast.core.dead_letter import FILE, MESSAGE, Cause, LetterState, Standing
+from holdfast.core.dead_letter import (
+    FILE,
+    MESSAGE,
+    WAITING_STANDINGS,
+    Cause,
+    LetterState,
+    Standing,
+)
 from holdfast.letter_view import LetterView
 from holdfast.sentences import letter_past
 
@@ -64,7 +72,8 @@ def letter_page(console: Console, visit: Visit) -> Response:
     view = report.view
     at = _AT[view.standing]
     trace = None if view.job is None else console.traces.of(view.job.trace)
-    elsewhere = {"job_id", "http_status", "attempts", "payload"} | ({"trace"} if trace else set())
+    elsewhere = {"job_id", "http_status", "attempts", "payload", "key"}
+    elsewhere |= {"trace"} if trace else set()
     return console.render(
         visit,
         "letter.html",
@@ -84,6 +93,10 @@ def letter_page(console: Console, visit: Visit) -> Response:
             if name not in elsewhere
         ],
         trace=trace,
+        key=view.sanitized_context()["key"],
+        upstream=report.upstream,
+        advice=view.advice if view.standing in WAITING_STANDINGS else None,
+        movers=MOVERS,
         attempts_allowed=report.attempts_allowed,
         deliveries=report.deliveries,
         actions=report.actions,
@@ -134,25 +147,36 @@ def _moves(view: LetterView) -> list[Move]:
 
 
 def _ask_triage(view: LetterView) -> Ask:
-    likely = words.LIKELY_CAUSE.get(view.letter.category.value, Cause.TRANSIENT)
+    advice = view.advice
+    likely = view.letter.cause or (None if advice is None else advice.cause)
     return Ask(
         **_about(view, "Triage"),
-        sentences=[f"{view.letter.error_class}: {view.letter.message}"],
+        sentences=[
+            f"{view.letter.error_class}: {view.letter.message}",
+            *([] if advice is None else [advice.action]),
+        ],
         verb="Triage it",
         fields=[
-            Field(
-                name="cause",
-                label="What kind of cause is it?",
-                kind="choice",
-                value=(view.letter.cause or likely).value,
-                choices=[(cause.value, text) for cause, text in words.CAUSES.items()],
-            ),
+            cause_field("What kind of cause is it?", likely),
             Field(
                 name="reason",
                 label="What have you found out?",
                 needed=True,
             ),
         ],
+    )
+
+
+def cause_field(label: str, likely: Cause | None) -> Field:
+    """Return the choice of a cause; where none is likely, a person has to say."""
+    choices = [(cause.value, text) for cause, text in words.CAUSES.items()]
+    return Field(
+        name="cause",
+        label=label,
+        kind="choice",
+        value="" if likely is None else likely.value,
+        choices=[words.UNDECIDED, *choices] if likely is None else choices,
+        needed=True,
     )
 
 
@@ -171,7 +195,7 @@ def _ask_remediate(view: LetterView) -> Ask:
     cause = view.letter.cause
     return Ask(
         **_about(view, "Remediate"),
-        sentences=[] if cause is None else [words.REMEDIES[cause]],
+        sentences=[] if cause is None else [f"{REMEDIES[cause]}."],
         verb="Keep the evidence",
         fields=[
             Field(

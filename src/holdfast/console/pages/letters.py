@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from markupsafe import Markup
 from starlette.responses import Response
 
+from holdfast.advice import MOVERS
+from holdfast.console import charts, timeline, words
 from holdfast.console.pages.groups import group_lines, group_of
 from holdfast.console.rendering import LOOK, Console
 from holdfast.console.tabs import Tab
@@ -13,9 +16,10 @@ from holdfast.console.visit import Visit
 from holdfast.core.dead_letter import WAITING, LetterState
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.letter_view import LetterView
-from holdfast.store.letters import LetterFilter
+from holdfast.store.letters import LetterFilter, LetterGroup
 
 PAGE: Final = 50
+_FAILED: Final = (charts.Series("failed", "bad"),)
 INPUTS: Final = (
     ("pipeline", "Pipeline"),
     ("stage", "Stage"),
@@ -60,6 +64,7 @@ def letters(console: Console, visit: Visit) -> Response:
         status=200 if trouble is None else 422,
         letters=shown,
         group=None if fingerprint is None else _group(console, visit, fingerprint),
+        movers=MOVERS,
         filtered=state is not None or any(visit.asked(name) for name, _ in INPUTS),
         states=[] if state is None else [state],
         inputs=[
@@ -79,7 +84,27 @@ def letters(console: Console, visit: Visit) -> Response:
 
 def _group(console: Console, visit: Visit, fingerprint: str) -> dict[str, Any] | None:
     group = group_of(console, fingerprint, visit.owner)
-    return None if group is None else group_lines([group], console.shown_to(visit))[0]
+    if group is None:
+        return None
+    shown = console.shown_to(visit)
+    calls = {} if shown.end_user else console.engine.upstreams.callers()
+    upstreams = {calls.get((pipeline, group.stage)) for pipeline in group.pipelines} - {None}
+    return {
+        **group_lines([group], shown)[0],
+        "upstreams": sorted(filter(None, upstreams)),
+        "times": _times(console, visit, group),
+    }
+
+
+def _times(console: Console, visit: Visit, group: LetterGroup) -> Markup:
+    """Return when the letters of a group failed, as bars over time."""
+    starts, step_us = timeline.spans(group.first_failure_at, group.last_failure_at)
+    counts = console.engine.dead.times(
+        group.fingerprint, first=starts[0], step_us=step_us, owner=visit.owner
+    )
+    values = [(counts.get(index, 0),) for index in range(len(starts))]
+    label = f"{words.plural(group.letters, 'letter')} by when they failed"
+    return timeline.bars(starts, values, _FAILED, label=label)
 
 
 def _wanted(visit: Visit, state: str | None) -> LetterFilter:

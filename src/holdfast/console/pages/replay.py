@@ -16,9 +16,11 @@ from holdfast.core.dead_letter import Standing
 from holdfast.core.instant import SECOND_US
 from holdfast.core.replay import Item, ItemState, ReplayState
 from holdfast.errors import HoldfastError, UnknownLetter
+from holdfast.letter_view import LetterView
 from holdfast.replay_view import ReplayView
 
 MOST: Final = 50
+MOST_FAILURES: Final = 20
 PAGE: Final = 100
 MOST_RESOLVED: Final = 1_000
 """At most so many letters are closed by one answer; the rest takes another."""
@@ -74,6 +76,8 @@ def replay_page(console: Console, visit: Visit) -> Response:
         parts=parts_of(view.counts),
         picture=charts.share(parts_of(view.counts), label=progress_words(view.counts)),
         rate=f"{SECOND_US / replay.every_us:g} a second" if replay.every_us else "no limit",
+        failures=_failures(console, visit, view),
+        rest=engine.replays.rest_of(replay.id, owner=visit.owner) if visit.operator else None,
         items=shown,
         next_href=visit.href(after=str(shown[-1].position)) if len(items) > PAGE else None,
         verified=view.ended and _any_verified(console, view),
@@ -149,8 +153,32 @@ class ResolveVerified(NamedTuple):
         return Done(f"/replays/{view.id}", "letters-resolved", resolved)
 
 
+class Failure(NamedTuple):
+    """A letter that failed again, and of what."""
+
+    position: int
+    view: LetterView
+
+
+def _failures(console: Console, visit: Visit, view: ReplayView) -> list[Failure]:
+    """Return the letters that failed again with their new errors, as many as one looks at."""
+    if not view.counts.failed_again:
+        return []
+    engine, seen = console.engine, console.shown_to(visit)
+    found = []
+    for item in engine.replays.failed_again(view.id, limit=MOST_FAILURES, owner=visit.owner):
+        try:
+            letter = engine.dead.get(item.letter_id, owner=visit.owner)
+        except UnknownLetter:
+            continue
+        found.append(Failure(item.position, seen.letter(letter)))
+    return found
+
+
 def _headline(view: ReplayView) -> tuple[str, str]:
     counts = view.counts
+    if view.state is ReplayState.STOPPED and view.replay.note:
+        return f"It stopped: {view.replay.note}.", words.BAD
     if view.state is not ReplayState.DONE:
         return _HEADLINES[view.state]
     if counts.failed_again:
@@ -164,6 +192,9 @@ def _detail(view: ReplayView) -> str:
     said = progress_words(view.counts)
     sentence = f"{said[:1].upper()}{said[1:]}." if said else ""
     note = view.replay.note
+    if view.state is ReplayState.STOPPED and view.counts.pending:
+        kept = words.plural(view.counts.pending, "letter")
+        return f"{sentence} {kept} stayed where they were, and nothing more is sent."
     return f"{sentence} Because {note}.".strip() if note else sentence
 
 

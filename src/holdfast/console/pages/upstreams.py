@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
@@ -9,19 +10,20 @@ from urllib.parse import quote
 from markupsafe import Markup
 from starlette.responses import Response
 
-from holdfast.console import charts, words
+from holdfast.console import charts, timeline, words
 from holdfast.console.ask import Ask, Done
 from holdfast.console.rendering import ACT_ON_ALL, LOOK_AT_ALL, Console
 from holdfast.console.visit import Visit
 from holdfast.core.breaker_policy import Breaker
+from holdfast.core.decision import Kind
 from holdfast.core.instant import SECOND_US
-from holdfast.core.upstream import Gate, Sample
+from holdfast.core.upstream import Gate
 from holdfast.spoken import span
 from holdfast.upstreams import UpstreamView
 from holdfast.waiting import holds
 
-MOST_SAMPLES: Final = 60
 _CALLS: Final = (charts.Series("fine", "good"), charts.Series("failed", "bad"))
+_FINE: Final = frozenset({Kind.ADVANCED.value, Kind.COMPLETED.value, Kind.SUSPENDED.value})
 
 
 class UpstreamLine(NamedTuple):
@@ -67,7 +69,8 @@ def upstream_page(console: Console, visit: Visit) -> Response:
     """Return how a breaker stands, the evidence, and the record of it."""
     report = console.engine.upstreams.show(visit.part("name"))
     view = report.view
-    held = held_by_upstream(console).get(view.name, 0)
+    routes = console.engine.upstreams.due(view.name) if holds(view) else []
+    held = sum(route.due for route in routes)
     return console.render(
         visit,
         "upstream.html",
@@ -75,10 +78,12 @@ def upstream_page(console: Console, visit: Visit) -> Response:
         view=view,
         each=_line(view, held),
         held=held,
+        routes=routes,
+        failures=view.state.failures[::-1],
         here=f"{visit.base}/upstreams/{quote(view.name, safe='')}",
         can_probe=can_probe(view),
-        policy=[] if view.breaker is None else _policy(view.breaker),
-        samples=_samples(view.state.samples),
+        policy=[] if view.breaker is None else _policy(view, view.breaker),
+        calls=_calls(console, view),
         actions=report.actions,
     )
 
@@ -89,11 +94,7 @@ def held_by_upstream(console: Console) -> dict[str, int]:
     closed = {view.name for view in engine.upstreams.list() if holds(view)}
     if not closed:
         return {}
-    calls = {
-        (pipeline.name, stage.name): stage.upstream
-        for pipeline in engine.pipelines.values()
-        for stage in pipeline.bound().plan.stages
-    }
+    calls = engine.upstreams.callers()
     held: dict[str, int] = {}
     for route, due, _ in engine.store.routes(now=engine.clock.now()):
         upstream = calls.get((route.pipeline, route.stage))
@@ -189,7 +190,7 @@ def _line(view: UpstreamView, held: int) -> UpstreamLine:
     )
 
 
-def _policy(breaker: Breaker) -> list[tuple[str, str]]:
+def _policy(view: UpstreamView, breaker: Breaker) -> list[tuple[str, str]]:
     rules = []
     if breaker.consecutive is not None:
         rules.append(f"{breaker.consecutive} failures in a row")
@@ -203,23 +204,26 @@ def _policy(breaker: Breaker) -> list[tuple[str, str]]:
     needed = breaker.successes or breaker.trials
     return [
         ("Opens after", ", or ".join(rules)),
-        ("Cools down for", span(int(breaker.cooldown * SECOND_US))),
+        ("Cools down for", span(int((view.cooldown_s or 0) * SECOND_US))),
         ("Trials", f"{breaker.trials}, of which {needed} must succeed"),
         ("Mode", words.spoken(breaker.mode)),
     ]
 
 
-def _samples(samples: tuple[Sample, ...]) -> Markup | None:
-    if not samples:
+def _calls(console: Console, view: UpstreamView) -> Markup | None:
+    """Return the calls of the last hour, minute by minute; None when there were none."""
+    engine = console.engine
+    calls = engine.upstreams.callers()
+    counts: Counter[tuple[int, bool]] = Counter()
+    for row in engine.activity(since=timeline.HOUR_S):
+        # What was held without a failure was not called.
+        called = calls.get((row.pipeline, row.stage)) == view.name
+        if called and (row.event in _FINE or row.error_class):
+            counts[row.minute, row.event in _FINE] += row.count
+    if not counts:
         return None
-    columns = [
-        charts.Column(
-            "",
-            f"{sample.fine} fine, {sample.failed} failed on {sample.worker}",
-            (sample.fine, sample.failed),
-        )
-        for sample in samples[-MOST_SAMPLES:]
-    ]
-    fine = sum(sample.fine for sample in samples)
-    failed = sum(sample.failed for sample in samples)
-    return charts.bars(columns, _CALLS, label=f"{fine} calls were fine, {failed} failed")
+    minutes = timeline.last_hour(view.read_at)
+    values = [(counts[minute, True], counts[minute, False]) for minute in minutes]
+    fine, failed = (sum(value[index] for value in values) for index in range(len(_CALLS)))
+    label = f"In the last hour {fine} calls were fine and {failed} failed"
+    return timeline.bars(minutes, values, _CALLS, label=label)

@@ -90,7 +90,8 @@ def _asked(reply: dict[str, Any]) -> Asked | None:
 
 def _without_secrets(failure: dict[str, Any]) -> dict[str, Any]:
     """The child's words without what became a secret while it ran."""
-    return failure | {name: redacted(failure[name]) for name in ("message", "stack")}
+    texts = ("message", "stack", "answer")
+    return failure | {name: redacted(failure[name]) for name in texts if name in failure}
 
 
 def _reply_of(event: Event | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ with grouped as (
 )
 select grouped.fingerprint, grouped.error_class, grouped.stage, grouped.pipelines, grouped.letters,
        grouped.escalated, grouped.first_failure_at, grouped.last_failure_at, letter.id,
-       letter.message
+       letter.message, letter.exception_type, letter.category, letter.http_status
   from grouped
   join holdfast_dead_letter as letter on letter.id = grouped.latest
  order by grouped.letters desc, grouped.last_failure_at desc, grouped.fingerprint
