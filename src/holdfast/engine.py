@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from holdfast import tracing
+from holdfast.attention import Needs
 from holdfast.bridges.inbound import buried, once, replied, submitted
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
@@ -199,6 +200,7 @@ class Holdfast(Intake, Upkeep):
         self.waits = Waits(
             lambda: self.store, plans=self._plans, upstreams=self.upstreams, clock=self.clock
         )
+        self.needs = Needs(lambda: self.store, waits=self.waits, clock=self.clock)
         self.tokens = Tokens(lambda: self.store, clock=self.clock, chance=self.chance)
 
     @property

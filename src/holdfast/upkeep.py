@@ -8,10 +8,12 @@ from typing import Final
 
 from holdfast.activity import ActivityRow, activity_row
 from holdfast.asking import PAGE, asked, checked_limit, instant_since
+from holdfast.attention import Attention, Needs
 from holdfast.core.instant import Instant
 from holdfast.core.retention import Retention
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
-from holdfast.pipeline import checked_name
+from holdfast.liveness import queues_of, standing
+from holdfast.pipeline import Pipeline, checked_name
 from holdfast.runtime.janitor import Walk, purge
 from holdfast.runtime.presentation import PresentationOf
 from holdfast.runtime.tail import Tail
@@ -30,12 +32,15 @@ WORKER: Final = "worker"
 MOST_ACTIVITY: Final = 100_000
 """How many counters are read at most: those of the latest minutes."""
 LAST_ID: Final = 2**63 - 1
+_LIVE: Final = ("running", "draining")
 
 
 class Upkeep(StoreAccess):
     """Pause queues, look after workers, verify and purge: the part of `Holdfast` for operators."""
 
+    needs: Needs
     retention: Retention
+    _pipelines: dict[str, Pipeline]
     _shown_as: PresentationOf
     _counter: Counter
 
@@ -45,7 +50,7 @@ class Upkeep(StoreAccess):
         who, why = asked("pause", by, reason)
         now = self.clock.now()
         entry = AuditEntry(now, who, "paused", QUEUE, queue, why)
-        return self.store.pause_queue(queue, by=who, now=now, audit=entry)
+        return self.store.pause_queue(queue, by=who, now=now, reason=why, audit=entry)
 
     def resume_queue(self, queue: str, *, by: str = ENGINE, reason: str | None = None) -> bool:
         """Let workers take jobs of a queue again; False when it was not paused."""
@@ -55,8 +60,30 @@ class Upkeep(StoreAccess):
         return self.store.resume_queue(queue, audit=entry)
 
     def queues(self) -> list[QueueCounts]:
-        """Return how every queue with active jobs stands."""
-        return self.store.queues(now=self.clock.now())
+        """Return how every queue stands: with active jobs, paused, declared, or served."""
+        now = self.clock.now()
+        counted = {counts.queue: counts for counts in self.store.queues(now=now)}
+        return [
+            counted.get(name) or QueueCounts(name, None, None, 0, 0, 0, 0, None)
+            for name in sorted({*counted, *self._declared_queues(now)})
+        ]
+
+    def knows_queue(self, queue: str) -> bool:
+        """Return whether a queue has jobs, is declared by a pipeline, or is served by a worker."""
+        now = self.clock.now()
+        if queue in self._declared_queues(now):
+            return True
+        return any(counts.queue == queue and counts.active for counts in self.store.queues(now=now))
+
+    def _declared_queues(self, now: Instant) -> set[str]:
+        """Return the queues that pipelines of this process name, or that live workers serve."""
+        live = (row for row in self.store.workers() if standing(row, now) in _LIVE)
+        served = {queue for worker in live for queue in queues_of(worker)}
+        return served | {pipeline.queue for pipeline in self._pipelines.values()}
+
+    def attention(self) -> list[Attention]:
+        """Return everything that needs a person, the most urgent first; empty when all is well."""
+        return self.needs.read()
 
     def workers(self) -> list[WorkerRow]:
         """Return the workers on record."""

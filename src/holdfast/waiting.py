@@ -23,11 +23,12 @@ from holdfast.liveness import knows, serves
 from holdfast.runtime.clock import Clock
 from holdfast.runtime.plans import PlanCache
 from holdfast.spoken import span
-from holdfast.store.contract import PausedQueue, Store, WorkerRow
+from holdfast.store.contract import Leases, PausedQueue, Store, WorkerRow
 from holdfast.upstreams import Upstreams, UpstreamView
 from holdfast.view import HistoryLine, JobView
 
 RECENT_US: Final = SECOND_US
+_NO_LEASES: Final = Leases(0)
 
 
 class Reason(StrEnum):
@@ -71,7 +72,7 @@ class Around(NamedTuple):
     """What is around jobs that wait, as it was read."""
 
     workers: Sequence[WorkerRow] = ()
-    running: Mapping[str, int] = MappingProxyType({})
+    leases: Mapping[str, Leases] = MappingProxyType({})
     """How many jobs each worker has leased."""
     paused: Mapping[str, PausedQueue] = MappingProxyType({})
     upstreams: Mapping[str, UpstreamView] = MappingProxyType({})
@@ -115,10 +116,11 @@ def _stop(route: Route, around: Around, upstream: str | None, now: Instant) -> W
     """Return what would keep every worker from them: a pause, or their upstream."""
     paused = around.paused.get(route.queue)
     if paused is not None:
+        why = f": {paused.reason.rstrip('.')}" if paused.reason else ""
         return Waiting(
             Reason.QUEUE_PAUSED,
             f"Queue {route.queue} was paused by {paused.paused_by}, "
-            f"{span(now - paused.paused_at)} ago.",
+            f"{span(now - paused.paused_at)} ago{why}.",
             remedy=f"To let it go on: holdfast queues resume {route.queue}",
         )
     view = None if upstream is None else around.upstreams.get(upstream)
@@ -165,7 +167,7 @@ def _without_worker(route: Route, around: Around, now: Instant) -> Waiting | Non
             f"{route.pipeline}."
         )
         return Waiting(Reason.NO_HANDLER, sentence, remedy=start)
-    running = [around.running.get(worker.id, 0) for worker in able]
+    running = [around.leases.get(worker.id, _NO_LEASES).held for worker in able]
     if all(count >= worker.concurrency for worker, count in zip(able, running, strict=True)):
         who = "The worker that may take it is" if len(able) == 1 else f"All {len(able)} workers are"
         sentence = f"{who} busy, with {_jobs(sum(running))}; it starts when a place is free."
@@ -195,7 +197,7 @@ class Fleet(NamedTuple):
     """The workers on record, and how many jobs each has leased."""
 
     workers: Sequence[WorkerRow]
-    running: Mapping[str, int]
+    leases: Mapping[str, Leases]
     until: Instant
     """Until when this is recent."""
 
@@ -220,7 +222,7 @@ class Waits:
     def around(self) -> Around:
         """Read what is around all jobs that wait."""
         fleet = self._read_fleet(recent=False)
-        return Around(fleet.workers, fleet.running, self._paused(), self._upstreams.known())
+        return Around(fleet.workers, fleet.leases, self._paused(), self._upstreams.known())
 
     def of(
         self, view: JobView, history: Sequence[HistoryLine] = (), *, recent: bool = False
@@ -237,7 +239,7 @@ class Waits:
         around = Around(paused=self._paused(), upstreams=known)
         if _stop(_route(job), around, upstream, now) is None:
             fleet = self._read_fleet(recent=recent)
-            around = around._replace(workers=fleet.workers, running=fleet.running)
+            around = around._replace(workers=fleet.workers, leases=fleet.leases)
         return reasons(job, around, upstream=upstream, now=now, history=history)
 
     def labelled(self, views: Sequence[JobView]) -> list[JobView]:
@@ -254,6 +256,12 @@ class Waits:
         stage = None if plan is None else plan.stage(job.stage)
         return None if stage is None else stage.upstream
 
+    def upstream_of_route(self, route: Route) -> str | None:
+        """Return the upstream that a stage calls by the newest plan of its pipeline."""
+        plan = self._store().newest_plan(route.pipeline)
+        stage = None if plan is None else plan.stage(route.stage)
+        return None if stage is None else stage.upstream
+
     def _paused(self) -> dict[str, PausedQueue]:
         return {queue.name: queue for queue in self._store().paused_queues()}
 
@@ -262,5 +270,5 @@ class Waits:
         if recent and kept is not None and now < kept.until:
             return kept
         store = self._store()
-        fleet = self._fleet = Fleet(store.workers(), store.leased(), later(now, RECENT_US))
+        fleet = self._fleet = Fleet(store.workers(), store.leased(now=now), later(now, RECENT_US))
         return fleet

@@ -1,22 +1,17 @@
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pytest
 
-from holdfast import Holdfast
+from holdfast import Breaker, Holdfast, Pipeline, Upstream
 from holdfast.cli import diagnosis
 from holdfast.cli.diagnosis import Finding, Level
-from holdfast.core.delivery import DeliveryState
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import WorkerId
-from holdfast.core.plan import Route
-from holdfast.store.contract import QueueCounts, WorkerRow
-from holdfast.store.deliveries import DeliveryStanding
-from holdfast.waiting import Around
+from holdfast.store.contract import WorkerRow
 from tests.cli.conftest import Command, lines
 
 NOW = Instant(1_800_000_000_000_000)
-ROUTE = Route("mail", "news", "send")
 SOUND_SQLITE = {
     "product": "SQLite",
     "version": "3.51.3",
@@ -41,8 +36,11 @@ def worker(*, queues: Iterable[str] = ("mail",), seen_s_ago: int = 1, state: str
     )
 
 
-def queue(*, due: int = 0, paused_by: str | None = None):
-    return QueueCounts("mail", NOW if paused_by else None, paused_by, due, 0, 0, 0, None)
+def live(now: Instant, *, queues: Iterable[str]) -> WorkerRow:
+    return worker(queues=queues)._replace(id=WorkerId("live"), started_at=now, seen_at=now)
+
+
+def fetch(job) -> None: ...
 
 
 def levels(findings: Iterable[Finding]) -> list[tuple[str, str]]:
@@ -62,18 +60,6 @@ def test_a_working_installation_is_told_so(on_app: Command, app: Holdfast):
     assert checks >= {"settings", "database", "version", "durability", "clock", "schema"}
 
 
-def test_what_waits_for_a_person_is_pointed_out():
-    found = [DeliveryStanding("mail", DeliveryState.UNKNOWN, 2, Instant(NOW - 60 * SECOND_US))]
-    (deliveries,) = diagnosis.of_deliveries(found, NOW)
-    (letters,) = diagnosis.of_letters(1)
-
-    assert (deliveries.level, letters.level) == (diagnosis.Level.WARN, diagnosis.Level.WARN)
-    assert "2 deliveries of mail unknown, the first 1 min ago" in deliveries.found
-    assert "deliveries list --state unknown" in deliveries.advice
-    assert "1 waits" in letters.found
-    assert [*diagnosis.of_deliveries([], NOW), *diagnosis.of_letters(0)] == []
-
-
 def test_due_jobs_that_no_worker_serves_fail(on_app: Command, app: Holdfast):
     app.submit("review")
 
@@ -82,6 +68,52 @@ def test_due_jobs_that_no_worker_serves_fail(on_app: Command, app: Holdfast):
     assert result.exit_code == 1
     assert "1 job of pipeline review, stage ask, queue reviews" in result.stdout
     assert "No live worker serves queue reviews." in result.stdout
+
+
+def test_the_doctor_prints_what_needs_a_person_and_exits_by_the_worst_of_it(
+    on_app: Command, app: Holdfast, job: Callable[[str], str]
+):
+    app.store.record_worker(live(app.clock.now(), queues=("default", "reviews")))
+    assert on_app("doctor").exit_code == 0
+    assert "ok    attention   nothing needs a person" in on_app("doctor").stdout
+
+    job("broken")
+    app.store.record_worker(live(app.clock.now(), queues=("default", "reviews")))
+    app.submit("convert", {"pdf": "a"})
+    app.pause_queue("default", by="ada", reason="the gateway is being moved")
+    warned = on_app("doctor")
+    app.submit("convert", {"pdf": "b"}, queue="lonely")
+    failed = on_app("doctor", "--json")
+
+    assert warned.exit_code == 6
+    told = warned.stdout.splitlines()
+    dead, paused = [line for line in told if line.startswith(("warn  dead", "warn  queues"))]
+    assert "warn  dead        1 dead letter: BUG in stage to_xml of convert." in dead
+    assert "Queue default is paused with 1 job due: by ada" in paused
+    assert "ago: the gateway is being moved." in paused
+    assert "operator: Resume it once its reason is gone. holdfast queues resume default" in (
+        warned.stdout
+    )
+    assert failed.exit_code == 1
+    kinds = [line["attention"]["kind"] for line in lines(failed.stdout) if line["attention"]]
+    assert kinds == ["no_worker", "dead_letters", "queue_paused"]
+
+
+def test_the_doctor_holds_an_open_breaker_responsible(on_app: Command, app: Holdfast):
+    calling = Pipeline("calling")
+    calling.stage(calls=Upstream("gateway", breaker=Breaker(consecutive=3)))(fetch)
+    app.add(calling)
+    app.store.record_worker(live(app.clock.now(), queues=("default",)))
+    app.submit(calling)
+    app.upstreams.force_open("gateway", by="ada", reason="maintenance")
+
+    result = on_app("doctor")
+
+    assert result.exit_code == 6
+    assert "The breaker of gateway is held open by ada: maintenance. 1 job waits for it." in (
+        result.stdout
+    )
+    assert "busy" not in result.stdout
 
 
 def test_a_database_out_of_reach_is_said_and_exits_with_five(holdfast: Command):
@@ -232,60 +264,6 @@ def test_a_transaction_left_open_and_dead_rows_are_pointed_out():
     assert (transaction.level, rows.level) == (Level.WARN, Level.WARN)
     assert transaction.found == "a transaction is open for 30 min: pid 7, psql"
     assert rows.found == "30000 dead rows beside 90000 live ones among the jobs"
-
-
-def test_a_worker_that_went_silent_is_pointed_out():
-    found = list(diagnosis.of_workers([worker(), worker(seen_s_ago=900)], NOW))
-
-    assert levels(found) == [("ok", "workers"), ("warn", "workers")]
-    assert "worker-900" in found[1].found
-
-
-@pytest.mark.parametrize(
-    ("workers", "due_for_s", "expected"),
-    [
-        ([worker()], 5, ("ok", "due jobs")),
-        ([worker()], 120, ("warn", "due jobs")),
-        ([], 5, ("fail", "due jobs")),
-        ([worker(queues=["other"])], 5, ("fail", "due jobs")),
-        ([worker(seen_s_ago=900)], 5, ("fail", "due jobs")),
-        ([worker(state="draining")], 5, ("fail", "due jobs")),
-    ],
-)
-def test_due_jobs_need_a_live_worker_on_their_queue(
-    workers: list[WorkerRow], due_for_s: int, expected: tuple[str, str]
-):
-    route = (ROUTE, 3, Instant(NOW - due_for_s * SECOND_US))
-
-    found = diagnosis.of_queues([queue(due=3)], [route], Around(workers), NOW)
-
-    assert levels(found) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("stages", "leased", "expected"),
-    [
-        ('["news/draft"]', 0, ("fail", "No live worker of queue mail knows stage send")),
-        ('["news/send"]', 1, ("warn", "The worker that may take it is busy, with 1 job")),
-        ('["news/send"]', 0, ("warn", "due for 2 min")),
-    ],
-)
-def test_the_doctor_says_why_due_jobs_are_not_taken(stages, leased, expected):
-    route = (ROUTE, 3, Instant(NOW - 120 * SECOND_US))
-    one = worker()._replace(stages=stages)
-
-    (found,) = diagnosis.of_queues([], [route], Around([one], {one.id: leased}), NOW)
-
-    assert (found.level.value, expected[1] in found.found) == (expected[0], True), found
-
-
-def test_due_jobs_of_a_paused_queue_are_the_pauses_doing():
-    route = (ROUTE, 3, NOW)
-
-    found = list(diagnosis.of_queues([queue(due=3, paused_by="ada")], [route], Around(), NOW))
-
-    assert levels(found) == [("warn", "queues"), ("ok", "due jobs")]
-    assert "holdfast queues resume mail" in found[0].advice
 
 
 def test_failpoints_are_pointed_out():

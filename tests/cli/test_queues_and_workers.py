@@ -3,8 +3,10 @@ import json
 from holdfast import Holdfast
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import WorkerId
+from holdfast.core.plan import Route
 from holdfast.store.contract import WorkerRow
 from tests.cli.conftest import Command, lines
+from tests.store.conftest import by_hand
 
 
 def record(app: Holdfast, name: str, *, seen_s_ago: int, state: str = "running") -> None:
@@ -61,6 +63,46 @@ def test_a_queue_is_paused_and_resumed_and_twice_is_no_error(on_app: Command, ap
     ]
 
 
+def test_idle_queues_are_listed_and_a_pause_says_why(on_app: Command, app: Holdfast):
+    record(app, "lively", seen_s_ago=5)
+    on_app("queues", "pause", "reviews", "--by", "ada", "--reason", "the reviewer is away")
+
+    result = on_app("queues", "list")
+    _, reviews = lines(on_app("queues", "list", "--json").stdout)
+
+    _, default, paused = result.stdout.splitlines()
+    assert default.split()[:6] == ["default", "running", "0", "0", "0", "0"]
+    assert "ago: the reviewer is away" in paused
+    assert reviews["paused_reason"] == "the reviewer is away"
+
+
+def test_pausing_a_queue_that_nobody_knows_warns(on_app: Command, app: Holdfast):
+    known = on_app("queues", "pause", "reviews")
+    mistyped = on_app("queues", "pause", "review")
+    as_json = on_app("queues", "pause", "other", "--json")
+
+    assert "Warning" not in known.stderr
+    assert mistyped.stdout == "Queue review is paused.\n"
+    assert "Warning: no queue review is known" in mistyped.stderr
+    assert "Did you mean reviews?" in mistyped.stderr
+    assert json.loads(as_json.stdout)["known"] is False
+
+
+def test_a_job_whose_lease_has_ended_is_not_being_run(
+    on_app: Command, app: Holdfast, database_url: str
+):
+    app.submit("convert", {"pdf": "a"})
+    routes = [Route("default", "convert", "fetch")]
+    long_ago = Instant(app.clock.now() - 60 * SECOND_US)
+    by_hand(database_url, f"update {{job}} set run_at = {long_ago}")
+    app.store.claim(routes, limit=1, holder=WorkerId("w"), lease_us=SECOND_US, now=long_ago)
+
+    default = lines(on_app("queues", "list", "--json").stdout)[0]
+
+    assert (default["processing"], default["expired"]) == (0, 1)
+    assert "1 lease has ended; nobody runs it" in on_app("queues", "list").stdout
+
+
 def test_a_queue_by_an_impossible_name_is_refused(on_app: Command, app: Holdfast):
     result = on_app("queues", "pause", "no queue")
 
@@ -84,9 +126,9 @@ def test_workers_are_listed_and_the_silent_ones_stand_out(on_app: Command, app: 
     }
 
 
-def test_without_workers_and_queues_the_data_is_empty(on_app: Command, app: Holdfast):
+def test_without_workers_and_queues_the_data_is_empty(holdfast: Command, database_url: str):
     for noun in ("workers", "queues"):
-        result = on_app(noun, "list")
+        result = holdfast(noun, "list", "--database-url", database_url)
 
         assert (result.exit_code, result.stdout) == (0, "")
         assert result.stderr != ""

@@ -11,6 +11,9 @@ from holdfast.core.delivery import DeliveryState
 from holdfast.core.instant import SECOND_US, Instant, to_datetime
 from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.spoken import span
+from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.job import WorkerId
+from holdfast.core.plan import Route
 from holdfast.store.tallies import MINUTE_US, Tally
 from holdfast.testing import Script, drain, run_inline
 from holdfast.testing.conformance.delivering import logged
@@ -68,7 +71,8 @@ def test_the_overview_says_what_needs_somebody_first(site: Site):
 
     page = client.get("/").text
 
-    assert "2 dead letters of 1 cause wait for you." in page
+    assert "1 thing needs a person." in page
+    assert "2 dead letters: GATEWAY_DOWN in stage convert of p." in page
     assert "GATEWAY_DOWN" in page
     assert "Replay…" in page
 
@@ -82,7 +86,7 @@ def test_the_overview_says_which_deliveries_wait_where_no_dead_letter_does(site:
 
     page = site.local().get("/").text
 
-    assert "1 delivery waits for you." in page
+    assert "1 delivery by mail is in doubt: nobody knows whether it arrived." in page
     assert "/deliveries?state=unknown" in page
     assert "Everything is well" not in page
 
@@ -130,15 +134,15 @@ def test_the_overview_tells_of_a_breaker_that_holds_jobs_back(site: Site):
 
     page = site.local().get("/").text
 
-    assert "gateway is held back." in page
+    assert "The breaker of gateway is open, tried again in 30 s: too many" in page
     assert "Nothing passes, tried again in 30 s" in page
 
 
 @pytest.mark.parametrize(
     ("dead", "verdict"),
     [
-        ((1,), "1 dead letter of 1 cause waits for you."),
-        ((1, 2), "2 dead letters of 1 cause wait for you."),
+        ((1,), "1 dead letter: GATEWAY_DOWN in stage convert of p."),
+        ((1, 2), "2 dead letters: GATEWAY_DOWN in stage convert of p."),
     ],
 )
 def test_the_overview_says_how_many_letters_wait(
@@ -149,10 +153,42 @@ def test_the_overview_says_how_many_letters_wait(
     assert verdict in small_site.local().get("/").text
 
 
+def test_the_pages_tell_of_a_job_whose_worker_is_gone(site: Site):
+    site.app.submit("p", {"n": 1})
+    holder, now = WorkerId(site.worker()), site.clock.now()
+    site.app.store.claim(
+        [Route("work", "p", "fetch")], limit=1, holder=holder, lease_us=30 * SECOND_US, now=now
+    )
+    client = site.local()
+    assert "1 being run" in client.get("/").text
+    site.clock.advance(90)
+
+    overview, workers = client.get("/").text, client.get("/workers").text
+
+    assert "0 being run" in overview
+    assert "1 worker ended without a word: host-1-abc. 1 job was leased by it." in overview
+    assert "nobody runs it" in workers
+
+
+def test_the_overview_tells_of_a_paused_queue_beside_dead_letters(site: Site):
+    site.dead(1)
+    site.worker()
+    site.app.submit("p", {"n": 2})
+    site.app.pause_queue("work", by="ada", reason="the gateway is moved")
+
+    page = site.local().get("/").text
+
+    assert "2 things need a person." in page
+    assert "Queue work is paused with 1 job due: by ada, 0 ms ago: the gateway is moved." in page
+    assert "holdfast queues resume work" in page
+
+
 def test_the_overview_tells_that_nobody_works(site: Site):
     site.app.submit("p", {"n": 1})
 
-    assert "No worker is running, and 1 job is due." in site.local().get("/").text
+    page = site.local().get("/").text
+
+    assert "is due, and nobody runs it. No live worker serves queue work." in page
 
 
 def test_a_job_says_why_it_waits(site: Site):

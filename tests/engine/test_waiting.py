@@ -9,7 +9,7 @@ from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
 from holdfast.core.job import JobState, WorkerId
 from holdfast.core.plan import Route
 from holdfast.core.upstream import Gate, UpstreamState
-from holdfast.store.contract import PausedQueue, WorkerRow
+from holdfast.store.contract import Leases, PausedQueue, WorkerRow
 from holdfast.testing import run_inline
 from holdfast.upstreams import UpstreamView
 from holdfast.waiting import Around, Reason, obstacle, reasons
@@ -34,7 +34,7 @@ def why(around: Around):
 
 
 OPEN = {"gate": Gate.OPEN, "open_until": after(12)}
-PAUSED = {"mail": PausedQueue("mail", after(-60), "ada")}
+PAUSED = {"mail": PausedQueue("mail", after(-60), "ada", "the server is moved.")}
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ PAUSED = {"mail": PausedQueue("mail", after(-60), "ada")}
         (
             Around([worker()], {}, PAUSED, gateway(**OPEN)),
             Reason.QUEUE_PAUSED,
-            "Queue mail was paused by ada, 1 min ago.",
+            "Queue mail was paused by ada, 1 min ago: the server is moved.",
             "holdfast queues resume mail",
         ),
         (
@@ -86,7 +86,7 @@ PAUSED = {"mail": PausedQueue("mail", after(-60), "ada")}
             "holdfast -A module:app worker --queues mail",
         ),
         (
-            Around([worker("a"), worker("b")], {"a": 2, "b": 3}),
+            Around([worker("a"), worker("b")], {"a": Leases(2), "b": Leases(3)}),
             Reason.WORKERS_BUSY,
             "All 2 workers are busy, with 5 jobs; it starts when a place is free.",
             None,
@@ -104,7 +104,7 @@ def test_what_keeps_workers_from_due_jobs_is_said_with_what_to_do(around, reason
     "around",
     [
         Around([worker()]),
-        Around([worker("a"), worker("b")], {"a": 2, "b": 1}),
+        Around([worker("a"), worker("b")], {"a": Leases(2), "b": Leases(1, ended=4)}),
         Around([worker(stages=None)]),
         Around([worker()], upstreams=gateway(policy=Breaker(mode="fail_fast"), **OPEN)),
         Around([worker()], upstreams=gateway()),

@@ -127,6 +127,29 @@ def test_an_old_worker_goes_on_beside_one_that_keeps_keys(
     by_hand(url, OLD_KEYED_JOB % {**values, "id": next_id()})
 
 
+BEFORE_THE_REASONS = 15
+OLD_PAUSE = (
+    "insert into {queue} (name, paused_at, paused_by) values ('%(name)s', %(now)s, 'ada')"
+    " on conflict do nothing"
+)
+OLD_PAUSED = "select name, paused_at, paused_by from {queue} order by name"
+
+
+def test_a_queue_that_an_old_worker_paused_has_no_reason(
+    empty_database_url: str, open_store
+) -> None:
+    url = migrated(empty_database_url, BEFORE_THE_REASONS)
+    by_hand(url, OLD_PAUSE % {"name": "before", "now": NOW})
+    store: Store = open_store(url)
+    store.migrate()
+    by_hand(url, OLD_PAUSE % {"name": "beside", "now": NOW})
+    store.pause_queue("new", by="bob", now=NOW, reason="why")
+
+    found = [(each.name, each.reason) for each in store.paused_queues()]
+    assert found == [("before", None), ("beside", None), ("new", "why")]
+    assert [name for name, *_ in by_hand(url, OLD_PAUSED)] == ["before", "beside", "new"]
+
+
 @pytest.fixture
 def old_database(empty_database_url: str) -> str:
     """A database as the version before the surfaces left it."""

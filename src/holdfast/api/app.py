@@ -34,6 +34,7 @@ from holdfast.api.replay_runner import BackgroundReplays, background_of
 from holdfast.api.request_id import RequestIds
 from holdfast.api.request_log import RequestLog
 from holdfast.api.routes import (
+    attention,
     audit,
     callbacks,
     dead_letters,
@@ -68,6 +69,7 @@ NOUNS: Final = (
     queues,
     stream,
     health,
+    attention,
     audit,
     callbacks,
     dead_letters,

@@ -49,14 +49,10 @@ class QueueCounting:
 
     def _count(self, now: Instant) -> Sequence[QueueCounts]:
         counts = self._engine.queues()
-        is_long = sum(map(_active, counts)) >= self._many
+        is_long = sum(each.active for each in counts) >= self._many
         self._kept = _Kept(counts, later(now, KEPT_US)) if is_long else None
         return counts
 
     def forget(self) -> None:
         """Have the next one who asks told how things are after a change made here."""
         self._kept = None
-
-
-def _active(counts: QueueCounts) -> int:
-    return counts.due + counts.scheduled + counts.processing + counts.waiting

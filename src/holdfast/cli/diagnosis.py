@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from holdfast.attention import Attention, Kind, Urgency
 from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.plan import Route
 from holdfast.liveness import standing
 from holdfast.spoken import span
-from holdfast.store.contract import QueueCounts, WorkerRow
-from holdfast.store.deliveries import DeliveryStanding
-from holdfast.waiting import Around, Reason, Waiting, obstacle
+from holdfast.store.contract import WorkerRow
 
 OLDEST_POSTGRES: Final = 15
 CLOCK_TOLERANCE_US: Final = 2 * SECOND_US
-LONG_DUE_US: Final = 60 * SECOND_US
 LONG_OPEN_US: Final = 300 * SECOND_US
 MANY_DEAD_ROWS: Final = 10_000
 DEAD_SHARE: Final = 0.2
@@ -38,11 +35,8 @@ class Finding(NamedTuple):
     check: str
     found: str
     advice: str = ""
-
-
-_MORE_WORKERS: Final = "if that lasts, start more workers, or give them more places"
-
-DueRoute = tuple[Route, int, Instant]
+    attention: Attention | None = None
+    """The entry of the list of what needs a person that it is about."""
 
 
 def of_environment(*, unknown: Sequence[str], failpoints: str) -> Iterator[Finding]:
@@ -195,95 +189,38 @@ def of_clock(*, store: Instant, machine: Instant) -> Finding:
 
 def of_workers(workers: Sequence[WorkerRow], now: Instant) -> Iterator[Finding]:
     """Judge who runs jobs."""
-    states = [standing(worker, now) for worker in workers]
-    running = states.count("running")
+    running = sum(standing(worker, now) == "running" for worker in workers)
     if running:
         yield Finding(Level.OK, "workers", f"{running} running")
     else:
         yield Finding(
             Level.WARN, "workers", "none is running", "start one: holdfast -A module:app worker"
         )
-    silent = [worker.id for worker, state in zip(workers, states, strict=True) if state == "silent"]
-    if silent:
-        yield Finding(
-            Level.WARN,
-            "workers",
-            f"{len(silent)} ended without a word, the last {silent[0]}",
-            "see why in its logs; its jobs are taken over when their leases end",
-        )
 
 
-def of_queues(
-    queues: Sequence[QueueCounts],
-    routes: Sequence[DueRoute],
-    around: Around,
-    now: Instant,
-    *,
-    upstream_of: Callable[[Route], str | None] = lambda _route: None,
-) -> Iterator[Finding]:
-    """Judge whether the jobs that are due are taken, and if not, why."""
-    paused = {counts.queue: counts for counts in queues if counts.paused_at is not None}
-    for queue, counts in paused.items():
-        yield Finding(
-            Level.WARN if counts.due else Level.OK,
-            "queues",
-            f"{queue} is paused by {counts.paused_by}, {_jobs(counts.due)} due in it",
-            f"to let them run: holdfast queues resume {queue}" if counts.due else "",
-        )
-    neglected = [
-        finding
-        for route, count, since in routes
-        if route.queue not in paused
-        for finding in _neglect(
-            route,
-            count,
-            now - since,
-            obstacle(route, around, upstream=upstream_of(route), now=now),
-        )
-    ]
-    if neglected:
-        yield from neglected
-    else:
-        yield Finding(Level.OK, "due jobs", "all have a worker that may take them")
+_CHECKS: Final = {
+    Kind.NO_WORKER: "due jobs",
+    Kind.NO_HANDLER: "due jobs",
+    Kind.QUEUE_BEHIND: "due jobs",
+    Kind.OUTBOX_STUCK: "outbox",
+    Kind.MESSAGE_FAILED: "outbox",
+    Kind.ESCALATED: "dead",
+    Kind.DEAD_LETTERS: "dead",
+    Kind.DELIVERY_UNKNOWN: "deliveries",
+    Kind.DELIVERY_FAILED: "deliveries",
+    Kind.BREAKER_OPEN: "upstreams",
+    Kind.QUEUE_PAUSED: "queues",
+    Kind.REPLAY_STOPPED: "replays",
+    Kind.WORKER_SILENT: "workers",
+}
+"""What each kind of thing that needs a person is listed under."""
 
 
-def of_deliveries(unattended: Sequence[DeliveryStanding], now: Instant) -> Iterator[Finding]:
-    """Judge whether deliveries wait for a person without a dead letter that says so."""
-    for provider, state, count, since in unattended:
-        what = "1 delivery" if count == 1 else f"{count} deliveries"
-        yield Finding(
-            Level.WARN,
-            "deliveries",
-            f"{what} of {provider} {state.value}, the first {span(now - since)} ago",
-            f"decide about them: holdfast deliveries list --state {state.value}, then "
-            "holdfast deliveries resolve",
-        )
-
-
-def of_letters(waiting: int) -> Iterator[Finding]:
-    """Judge whether dead letters wait for a person."""
-    if waiting:
-        what = "1 waits" if waiting == 1 else f"{waiting} wait"
-        advice = "see what they have in common: holdfast dead groups"
-        yield Finding(Level.WARN, "dead", f"{what} for a person", advice)
-
-
-_SEVERE: Final = (Reason.NO_WORKER, Reason.NO_HANDLER)
-"""What does not end by itself."""
-
-
-def _neglect(route: Route, count: int, due_for_us: int, why: Waiting | None) -> Iterator[Finding]:
-    what = (
-        f"{_jobs(count)} of pipeline {route.pipeline}, stage {route.stage}, queue {route.queue}, "
-        f"due for {span(due_for_us)}"
-    )
-    if why is not None and (why.reason is not Reason.WORKERS_BUSY or due_for_us > LONG_DUE_US):
-        level = Level.FAIL if why.reason in _SEVERE else Level.WARN
-        yield Finding(level, "due jobs", f"{what}: {why.sentence}", why.remedy or _MORE_WORKERS)
-    elif why is None and due_for_us > LONG_DUE_US:
-        advice = "workers that know that stage are free; look at their logs"
-        yield Finding(Level.WARN, "due jobs", what, advice)
-
-
-def _jobs(count: int) -> str:
-    return "1 job" if count == 1 else f"{count} jobs"
+def of_attention(found: Sequence[Attention]) -> Iterator[Finding]:
+    """Return everything that needs a person, the most urgent first, or that nothing does."""
+    for each in found:
+        level = Level.FAIL if each.urgency is Urgency.CRITICAL else Level.WARN
+        advice = f"{each.whose.value}: {each.advice} {each.action.command}"
+        yield Finding(level, _CHECKS[each.kind], each.sentence, advice, each)
+    if not found:
+        yield Finding(Level.OK, "attention", "nothing needs a person")

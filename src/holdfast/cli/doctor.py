@@ -16,7 +16,6 @@ from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.invocation import Invocation, pass_invocation, refuse_missing_file
 from holdfast.cli.output import Output, Styled
 from holdfast.cli.program import Command
-from holdfast.core.plan import Route
 from holdfast.engine import Holdfast
 from holdfast.errors import SchemaTooNew, UnavailableError, UsageError
 from holdfast.knobs import remarks_on
@@ -36,8 +35,10 @@ _STYLES: Final = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red
 def doctor(invocation: Invocation) -> int:
     """Check this installation, and say what to do.
 
-    Looks at settings, database, clock, workers, queues, dead letters and deliveries, and changes
-    nothing. Exits with 1 when a check fails, and with 5 when the database is out of reach.
+    Looks at settings, database, clock and workers, lists everything that needs a person, the most
+    urgent first, and changes nothing. Exits with 1 when a check fails or work stands still until
+    a person acts, with 6 when a person is needed and everything else goes on, and with 5 when the
+    database is out of reach.
     """
     tell = _Teller(invocation.output)
     code = ExitCode.OK
@@ -46,6 +47,8 @@ def doctor(invocation: Invocation) -> int:
             tell(finding)
             if finding.level is Level.FAIL:
                 code = ExitCode.FAILED
+            elif finding.attention is not None and code is ExitCode.OK:
+                code = ExitCode.ATTENTION
     except UnavailableError as error:
         tell(Finding(Level.FAIL, "database", str(error)))
         code = ExitCode.UNREACHABLE
@@ -69,23 +72,8 @@ def _findings(invocation: Invocation) -> Iterator[Finding]:
     yield schema
     if schema.level is Level.FAIL:
         return
-    around = engine.waits.around()
-    yield from diagnosis.of_workers(around.workers, now)
-    yield from diagnosis.of_queues(
-        store.queues(now=now),
-        store.routes(now=now),
-        around,
-        now,
-        upstream_of=lambda route: _upstream_of(store, route),
-    )
-    yield from diagnosis.of_letters(store.letters.standing().waiting)
-    yield from diagnosis.of_deliveries(store.deliveries.unattended(), now)
-
-
-def _upstream_of(store: Store, route: Route) -> str | None:
-    plan = store.newest_plan(route.pipeline)
-    stage = None if plan is None else plan.stage(route.stage)
-    return None if stage is None else stage.upstream
+    yield from diagnosis.of_workers(store.workers(), now)
+    yield from diagnosis.of_attention(engine.attention())
 
 
 def _of_settings(invocation: Invocation) -> Iterator[Finding]:
@@ -136,7 +124,9 @@ class _Teller:
     def __call__(self, finding: Finding) -> None:
         output = self._output
         if output.as_json:
-            output.document(finding._asdict())
+            entry = finding.attention
+            document = None if entry is None else entry.to_document()
+            output.document({**finding._asdict(), "attention": document})
             return
         first, *others = self._wrapped(finding.found)
         level = Styled(f"{finding.level:<4}", _STYLES[finding.level])

@@ -28,6 +28,7 @@ class ExitCode(IntEnum):
     NOT_FOUND = 3
     REFUSED = 4
     UNREACHABLE = 5
+    ATTENTION = 6
     INTERRUPTED = 130
 
 

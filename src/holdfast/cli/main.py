@@ -37,6 +37,7 @@ Exit codes:
   3  not found: no such job, dead letter, upstream, worker or token
   4  refused: the job's state, key or version does not allow it, or a step is missing
   5  unreachable: the database cannot be used, or the queue is full; try again later
+  6  attention: something waits for a person, and nothing is broken (doctor)
 
 \b
 Settings come from flags, then the environment (HOLDFAST_…), then holdfast.toml

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any, Final
 
 import click
@@ -37,7 +38,7 @@ def queues() -> None:
 @queues.command("list", cls=Command)
 @pass_invocation
 def list_queues(invocation: Invocation) -> None:
-    """List every queue that has active jobs or is paused."""
+    """List every queue that has active jobs, is paused, declared or served."""
     engine, output = invocation.engine(), invocation.output
     found = engine.queues()
     now = engine.clock.now()
@@ -47,7 +48,7 @@ def list_queues(invocation: Invocation) -> None:
     elif found:
         output.table(_COLUMNS, (_row(counts, now) for counts in found))
     else:
-        output.remark("No queue has active jobs, and none is paused.")
+        output.remark("There is no queue: none has jobs, is paused, declared or served.")
 
 
 @queues.command("pause", cls=Command)
@@ -57,8 +58,12 @@ def list_queues(invocation: Invocation) -> None:
 @pass_invocation
 def pause_queue(invocation: Invocation, queue: str, reason: str | None, by: str | None) -> None:
     """Keep workers from taking jobs of a queue; attempts under way go on."""
-    changed = invocation.engine().pause_queue(queue, by=by or os_user(), reason=reason)
-    _tell(invocation, queue, paused=True, changed=changed)
+    engine = invocation.engine()
+    known = engine.knows_queue(queue)
+    changed = engine.pause_queue(queue, by=by or os_user(), reason=reason)
+    _tell(invocation, queue, paused=True, changed=changed, known=known)
+    if not known and not invocation.as_json:
+        _warn_of_unknown(invocation, queue)
 
 
 @queues.command("resume", cls=Command)
@@ -68,13 +73,26 @@ def pause_queue(invocation: Invocation, queue: str, reason: str | None, by: str 
 @pass_invocation
 def resume_queue(invocation: Invocation, queue: str, reason: str | None, by: str | None) -> None:
     """Let workers take jobs of a queue again."""
-    changed = invocation.engine().resume_queue(queue, by=by or os_user(), reason=reason)
-    _tell(invocation, queue, paused=False, changed=changed)
+    engine = invocation.engine()
+    changed = engine.resume_queue(queue, by=by or os_user(), reason=reason)
+    _tell(invocation, queue, paused=False, changed=changed, known=engine.knows_queue(queue))
 
 
-def _tell(invocation: Invocation, queue: str, *, paused: bool, changed: bool) -> None:
+def _warn_of_unknown(invocation: Invocation, queue: str) -> None:
+    """Say that a name may be mistyped, and which one was probably meant."""
+    others = [each.queue for each in invocation.engine().queues() if each.queue != queue]
+    likely = get_close_matches(queue, others, n=1)
+    meant = f" Did you mean {likely[0]}?" if likely else ""
+    invocation.output.remark(
+        f"Warning: no queue {queue} is known: it has no jobs, no pipeline declares it and no "
+        f"worker serves it.{meant} To take it back: holdfast queues resume {queue}"
+    )
+
+
+def _tell(invocation: Invocation, queue: str, *, paused: bool, changed: bool, known: bool) -> None:
     if invocation.as_json:
-        invocation.output.document({"queue": queue, "paused": paused, "changed": changed})
+        standing = {"queue": queue, "paused": paused, "changed": changed, "known": known}
+        invocation.output.document(standing)
         return
     word = "paused" if paused else "running"
     invocation.output.line(f"Queue {queue} is {word}{'' if changed else ', as it was'}.")
@@ -87,9 +105,18 @@ def _document(counts: QueueCounts) -> dict[str, Any]:
     return document
 
 
+def _abandoned(count: int) -> str:
+    if not count:
+        return ""
+    if count == 1:
+        return "1 lease has ended; nobody runs it"
+    return f"{count} leases have ended; nobody runs these"
+
+
 def _row(counts: QueueCounts, now: Instant) -> list[Any]:
     paused = counts.paused_at is not None
     oldest = counts.oldest_due_at
+    why = f": {counts.paused_reason}" if counts.paused_reason else ""
     return [
         counts.queue,
         Styled("paused", "yellow") if paused else "running",
@@ -98,5 +125,7 @@ def _row(counts: QueueCounts, now: Instant) -> list[Any]:
         counts.processing,
         counts.waiting,
         "" if oldest is None else span(now - oldest),
-        f"by {counts.paused_by}, {span(now - (counts.paused_at or now))} ago" if paused else "",
+        f"by {counts.paused_by}, {span(now - (counts.paused_at or now))} ago{why}"
+        if paused
+        else _abandoned(counts.expired),
     ]

@@ -45,7 +45,7 @@ def depth(
 
     Of the minutes before the first figure nothing is known, and nothing is drawn.
     """
-    here = sum(each.due + each.scheduled + each.processing + each.waiting for each in queues)
+    here = sum(each.active for each in queues)
     first = minutes[-1] if counted_since is None else counted_since
     before = min(sum(minute < first for minute in minutes), len(minutes) - 1)
     minutes = minutes[before:]

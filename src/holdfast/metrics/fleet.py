@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from prometheus_client.core import Metric as Family
@@ -19,7 +19,6 @@ from holdfast.errors import HoldfastError
 from holdfast.metrics import names
 from holdfast.metrics.counted import LOOK_BACK_US, Counted
 from holdfast.metrics.families import counter, gauge, untyped
-from holdfast.pipeline import Pipeline
 from holdfast.runtime.clock import monotonic_s
 from holdfast.store.contract import QueueCounts, WorkerRow
 from holdfast.store.deliveries import DeliveryStanding
@@ -114,7 +113,7 @@ class FleetMetrics(Collector):
         since = Instant(min(self._looked_at or now, now) - LOOK_BACK_US)
         return Read(
             at=now,
-            queues=_with_idle(app.queues(), app.pipelines.values()),
+            queues=app.queues(),
             workers=app.workers(),
             upstreams=app.upstreams.list(),
             letters=store.letters.standing(),
@@ -130,19 +129,13 @@ class FleetMetrics(Collector):
             yield make(metric, sums.items())
 
 
-def _with_idle(counted: Sequence[QueueCounts], pipelines: Iterable[Pipeline]) -> list[QueueCounts]:
-    """Return also the queues of pipelines that hold nothing, which would else have no figure."""
-    idle = {pipeline.queue for pipeline in pipelines} - {each.queue for each in counted}
-    return [*counted, *(QueueCounts(name, None, None, 0, 0, 0, 0, None) for name in sorted(idle))]
-
-
 def _of_queues(read: Read) -> Iterator[Family]:
     jobs = [
         ((state, each.queue), count)
         for each in read.queues
         for state, count in (
             ("queued", each.due + each.scheduled),
-            ("processing", each.processing),
+            ("processing", each.processing + each.expired),
             ("waiting", each.waiting),
         )
     ]

@@ -141,6 +141,15 @@ class QueueCounts(NamedTuple):
     processing: int
     waiting: int
     oldest_due_at: Instant | None
+    paused_reason: str | None = None
+    expired: int = 0
+    """Jobs whose lease has ended: nobody runs them, and a running worker will take them over.
+    They are not among `processing`."""
+
+    @property
+    def active(self) -> int:
+        """How many jobs have not ended."""
+        return self.due + self.scheduled + self.processing + self.waiting + self.expired
 
 
 class PausedQueue(NamedTuple):
@@ -149,6 +158,15 @@ class PausedQueue(NamedTuple):
     name: str
     paused_at: Instant
     paused_by: str
+    reason: str | None = None
+
+
+class Leases(NamedTuple):
+    """How many jobs a worker has leased."""
+
+    held: int
+    ended: int = 0
+    """Those whose lease has ended: it runs them no more."""
 
 
 class WorkerRow(NamedTuple):
@@ -371,7 +389,13 @@ class Store(Protocol):
         ...
 
     def pause_queue(
-        self, queue: str, *, by: str, now: Instant, audit: AuditEntry | None = None
+        self,
+        queue: str,
+        *,
+        by: str,
+        now: Instant,
+        reason: str | None = None,
+        audit: AuditEntry | None = None,
     ) -> bool:
         """Stop claims from a queue; False when it was paused already.
 
@@ -387,7 +411,7 @@ class Store(Protocol):
         """Return the queues that are paused, by name."""
         ...
 
-    def leased(self) -> dict[str, int]:
+    def leased(self, *, now: Instant) -> dict[str, Leases]:
         """Return how many jobs each worker has leased, by its id."""
         ...
 

@@ -40,6 +40,7 @@ class Door(NamedTuple):
 
 ALL = True
 ROUTES = {
+    "GET /api/attention": Door(READER, ALL),
     "GET /api/audit": Door(READER, ALL),
     "GET /api/dead-letters": Door(READER),
     "GET /api/dead-letters/groups": Door(READER),

@@ -44,7 +44,8 @@ def test_whoever_is_paged_gets_to_a_verified_replay_in_five_clicks(stage: Stage,
     page = look()
     hand = Hand(page)
     page.goto("/")
-    expect(page.locator("#verdict")).to_contain_text("6 dead letters of 1 cause wait for you.")
+    expect(page.locator("#verdict")).to_contain_text("1 thing needs a person.")
+    expect(page.locator("#attention")).to_contain_text("6 dead letters: GATEWAY_DOWN")
 
     hand.click("link", "Replay…")
     expect(page.locator("dialog#ask")).to_contain_text("This sends 6 dead letters of 6.")
@@ -77,7 +78,7 @@ def test_pages_follow_what_happens_while_they_are_looked_at(stage: Stage, look):
     page.evaluate("window.__same = true")
 
     stage.app.submit("convert", {"n": 1}, key="watched")
-    expect(page.locator("#verdict")).to_contain_text("No worker is running, and 1 job is due.")
+    expect(page.locator("#attention")).to_contain_text("is due, and nobody runs it.")
     stage.work()
     expect(page.locator("#latest")).to_contain_text("complete")
     stage.app.upstreams.force_open("gateway", by="ada", reason="a drill")

@@ -19,6 +19,9 @@ class Queue(BaseModel):
     processing: int
     waiting: int
     oldest_due_at: Moment | None
+    paused_reason: str | None
+    expired: int
+    """Jobs whose lease has ended: nobody runs them, and a running worker will take them over."""
 
     @classmethod
     def of(cls, counts: QueueCounts) -> Queue:
@@ -29,7 +32,7 @@ class Queue(BaseModel):
 
 
 class Queues(BaseModel):
-    """Every queue that has active jobs or is paused, by name."""
+    """Every queue that has active jobs, is paused, declared or served, by name."""
 
     items: list[Queue]
 
@@ -40,3 +43,6 @@ class QueueStanding(BaseModel):
     queue: str
     paused: bool
     changed: bool
+    known: bool
+    """Whether the queue has jobs, is declared by a pipeline, or is served by a live worker; else
+    the name may be mistyped."""

@@ -27,7 +27,7 @@ QueueName = Annotated[
 
 @ROUTER.get("")
 def list_queues(_who: ReaderOfAll, request: Request) -> Queues:
-    """List every queue that has active jobs or is paused, by name.
+    """List every queue that has active jobs, is paused, declared or served, by name.
 
     Where a thousand jobs and more are active, the counts may be a second old.
     """
@@ -45,7 +45,7 @@ def pause_queue(
     """Keep workers from taking jobs of a queue; attempts under way go on."""
     changed = engine.pause_queue(name, by=who.name, reason=said.reason)
     serving_of(request).queues.forget()
-    return QueueStanding(queue=name, paused=True, changed=changed)
+    return QueueStanding(queue=name, paused=True, changed=changed, known=engine.knows_queue(name))
 
 
 @ROUTER.post("/{name}/resume")
@@ -59,4 +59,4 @@ def resume_queue(
     """Let workers take jobs of a queue again."""
     changed = engine.resume_queue(name, by=who.name, reason=said.reason)
     serving_of(request).queues.forget()
-    return QueueStanding(queue=name, paused=False, changed=changed)
+    return QueueStanding(queue=name, paused=False, changed=changed, known=engine.knows_queue(name))

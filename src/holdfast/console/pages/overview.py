@@ -10,13 +10,14 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.activity import ActivityRow
+from holdfast.attention import Attention, Urgency
 from holdfast.console import charts, words
 from holdfast.console.counting import Counted, counted
 from holdfast.console.depth import depth
 from holdfast.console.pages.groups import group_lines
 from holdfast.console.pages.jobs import job_rows
-from holdfast.console.pages.queues import DEPTH, VERY_OLD_US, age_tone, queue_lines
-from holdfast.console.pages.upstreams import UpstreamLine, upstream_lines
+from holdfast.console.pages.queues import DEPTH, queue_lines
+from holdfast.console.pages.upstreams import upstream_lines
 from holdfast.console.rendering import LOOK, Console
 from holdfast.console.visit import Visit
 from holdfast.core.instant import Instant, to_datetime
@@ -25,7 +26,6 @@ from holdfast.liveness import standing
 from holdfast.pipeline import Pipeline
 from holdfast.spoken import span
 from holdfast.store.contract import JobFilter, QueueCounts
-from holdfast.store.deliveries import DeliveryStanding
 from holdfast.store.letters import LetterGroup
 
 MINUTES: Final = 60
@@ -42,6 +42,7 @@ SERIES: Final = (
     charts.Series("retried", "warn"),
     charts.Series("failed for good", "bad"),
 )
+TONE_OF: Final = {Urgency.CRITICAL: words.BAD, Urgency.WARNING: words.WARN}
 _EVENTS: Final = {"completed": 0, "retried": 1, "failed": 2, "expired": 2, "refused": 2}
 
 
@@ -75,7 +76,6 @@ def overview(console: Console, visit: Visit) -> Response:
     engine = console.engine
     groups = engine.dead.groups(limit=100, owner=visit.owner)
     common: dict[str, Any] = {
-        "groups": group_lines(groups[:MOST_GROUPS], console.shown_to(visit)),
         **job_rows(console, visit, engine.jobs(JobFilter(owner=visit.owner), limit=LATEST)),
         "fleet": visit.owner is None,
     }
@@ -88,7 +88,9 @@ def overview(console: Console, visit: Visit) -> Response:
         "overview.html",
         screen="overview",
         **common,
-        verdict=_verdict(groups, [], [], [], alive=1, now=engine.clock.now()),
+        groups=group_lines(groups[:MOST_GROUPS], console.shown_to(visit)),
+        attention=[],
+        verdict=_verdict_of_owner(groups),
         figures=_figures_of(console, visit.owner),
     )
 
@@ -98,13 +100,15 @@ def _of_all(console: Console, groups: Sequence[LetterGroup]) -> dict[str, Any]:
     now = engine.clock.now()
     activity = engine.activity(since=(MINUTES - 1) * 60.0)
     queues = engine.queues()
+    found = engine.attention()
     upstreams = upstream_lines(console)
     alive = sum(standing(row, now) == "running" for row in engine.workers())
     columns = _columns(activity, now)
     return {
-        "verdict": _verdict(
-            groups, engine.deliveries.unattended(), upstreams, queues, alive=alive, now=now
-        ),
+        "groups": [],
+        "attention": found,
+        "tone_of": TONE_OF,
+        "verdict": _verdict(found),
         "figures": _figures(columns, queues, groups, alive=alive, now=now),
         "throughput": _throughput(columns),
         "series": SERIES,
@@ -166,54 +170,24 @@ def _failures(
     ]
 
 
-def _verdict(
-    groups: Sequence[LetterGroup],
-    unattended: Sequence[DeliveryStanding],
-    upstreams: Sequence[UpstreamLine],
-    queues: Sequence[QueueCounts],
-    *,
-    alive: int,
-    now: Instant,
-) -> Verdict:
-    """Return the one thing to look at first."""
-    due = sum(queue.due for queue in queues)
-    shut = [line.name for line in upstreams if line.word in {"open", "half_open", "paused"}]
+def _verdict(found: Sequence[Attention]) -> Verdict:
+    """Return whether anybody is needed; all is well only where the list is empty."""
+    if not found:
+        return Verdict("well", words.GOOD, "Everything is well.", "Nothing waits for you.")
+    count = words.plural(len(found), "thing")
+    title = f"{count} {'needs' if len(found) == 1 else 'need'} a person."
+    return Verdict("needs you", TONE_OF[found[0].urgency], title)
+
+
+def _verdict_of_owner(groups: Sequence[LetterGroup]) -> Verdict:
+    """Return whether jobs of one owner wait for somebody."""
     letters = sum(group.letters for group in groups)
-    if due and not alive:
-        waiting = words.plural(due, "job")
-        title = f"No worker is running, and {waiting} {'is' if due == 1 else 'are'} due."
-        return Verdict("stopped", words.BAD, title, "Start one.", "/workers", "Workers")
-    if letters:
-        causes = words.plural(len(groups), "cause")
-        waiting = f"{words.plural(letters, 'dead letter')} of {causes}"
-        title = f"{waiting} {'waits' if letters == 1 else 'wait'} for you."
-        others = f" Held back: {', '.join(shut)}." if shut else ""
-        return Verdict("needs you", words.BAD, title, others.strip(), "/groups", "Failure groups")
-    if unattended:
-        return _verdict_on_deliveries(unattended)
-    if shut:
-        title = f"{', '.join(shut)} {'is' if len(shut) == 1 else 'are'} held back."
-        detail = "Jobs wait, and lose no attempt."
-        return Verdict("holding", words.WARN, title, detail, "/upstreams", "Upstreams")
-    paused = [queue.queue for queue in queues if queue.paused_at is not None and queue.due]
-    if paused:
-        title = f"Paused with jobs that are due: {', '.join(paused)}."
-        return Verdict("paused", words.WARN, title, "", "/queues", "Queues")
-    oldest = min((queue.oldest_due_at for queue in queues if queue.oldest_due_at), default=None)
-    if age_tone(oldest, now) == words.BAD:
-        title = f"Jobs wait for more than {span(VERY_OLD_US)}."
-        return Verdict("behind", words.WARN, title, "Workers do not keep up.", "/queues", "Queues")
-    return Verdict("well", words.GOOD, "Everything is well.", "Nothing waits for you.")
-
-
-def _verdict_on_deliveries(unattended: Sequence[DeliveryStanding]) -> Verdict:
-    count = sum(each.deliveries for each in unattended)
-    waits = "1 delivery waits" if count == 1 else f"{count} deliveries wait"
-    states = sorted({each.state for each in unattended}, reverse=True)
-    said = " and ".join(words.spoken(state) for state in states)
-    detail = f"No dead letter speaks for them: {said}."
-    href = f"/deliveries?state={states[0]}"
-    return Verdict("needs you", words.BAD, f"{waits} for you.", detail, href, "Deliveries")
+    if not letters:
+        return Verdict("well", words.GOOD, "Everything is well.", "Nothing waits for you.")
+    causes = words.plural(len(groups), "cause")
+    waiting = f"{words.plural(letters, 'dead letter')} of {causes}"
+    title = f"{waiting} {'waits' if letters == 1 else 'wait'} for you."
+    return Verdict("needs you", words.BAD, title, "", "/groups", "Failure groups")
 
 
 def _figures(

@@ -19,8 +19,12 @@ DEPTH: Final = (
     charts.Series("processing", "busy"),
     charts.Series("waiting", "wait"),
     charts.Series("scheduled", "over"),
+    charts.Series("expired", "bad"),
 )
 OLD_US: Final = 60 * SECOND_US
+_UNKNOWN: Final = (
+    "No queue of this name is known: it has no jobs, no pipeline declares it, no worker serves it."
+)
 VERY_OLD_US: Final = 600 * SECOND_US
 
 
@@ -31,10 +35,13 @@ class QueueLine(NamedTuple):
     paused: bool
     paused_by: str | None
     paused_at: Instant | None
+    reason: str | None
+    """Why it is paused."""
     due: int
     scheduled: int
     processing: int
     waiting: int
+    expired: int
     oldest_due_at: Instant | None
     tone: str
     picture: Markup
@@ -48,7 +55,7 @@ def add_to(console: Console) -> None:
 
 
 def queues(console: Console, visit: Visit) -> Response:
-    """Return every queue that has active jobs or is paused."""
+    """Return every queue that has active jobs, is paused, declared or served."""
     engine = console.engine
     return console.render(
         visit,
@@ -86,9 +93,14 @@ class QueueAction(NamedTuple):
                 else "Workers take jobs from it again."
             ],
             touches=f"This touches {words.plural(due, 'queued job')}.",
-            notes=[f"{words.plural(running, 'job')} under way will be finished."]
-            if pause and running
-            else [],
+            notes=[
+                *([_UNKNOWN] if pause and not self.console.engine.knows_queue(name) else []),
+                *(
+                    [f"{words.plural(running, 'job')} under way will be finished."]
+                    if pause and running
+                    else []
+                ),
+            ],
             verb=f"{self.word.capitalize()} the queue",
             back="/queues",
             dangerous=pause,
@@ -113,7 +125,7 @@ def age_tone(oldest_due_at: Instant | None, now: Instant) -> str:
 
 
 def _depth(queue: QueueCounts) -> int:
-    return queue.due + queue.scheduled + queue.processing + queue.waiting
+    return sum(getattr(queue, each.name) for each in DEPTH)
 
 
 def _line(queue: QueueCounts, most: int, now: Instant) -> QueueLine:
@@ -123,10 +135,12 @@ def _line(queue: QueueCounts, most: int, now: Instant) -> QueueLine:
         paused=queue.paused_at is not None,
         paused_by=queue.paused_by,
         paused_at=queue.paused_at,
+        reason=queue.paused_reason,
         due=queue.due,
         scheduled=queue.scheduled,
         processing=queue.processing,
         waiting=queue.waiting,
+        expired=queue.expired,
         oldest_due_at=queue.oldest_due_at,
         tone=age_tone(queue.oldest_due_at, now),
         picture=charts.share(parts, whole=most),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Final, NamedTuple
 
 from starlette.responses import Response
@@ -15,7 +14,7 @@ from holdfast.core.instant import Instant
 from holdfast.core.job import JobState
 from holdfast.errors import UnknownWorker
 from holdfast.liveness import queues_of, standing
-from holdfast.store.contract import JobFilter, WorkerRow
+from holdfast.store.contract import JobFilter, Leases, WorkerRow
 
 MOST_LEASES: Final = 200
 _TONES: Final = {"running": words.GOOD, "stopped": words.OVER}
@@ -30,6 +29,8 @@ class WorkerLine(NamedTuple):
     tone: str
     queues: list[str]
     leases: int
+    ended: int
+    """Leases that have ended: the worker runs these jobs no more."""
     can_drain: bool
 
 
@@ -42,15 +43,14 @@ def add_to(console: Console) -> None:
 def workers(console: Console, visit: Visit) -> Response:
     """Return the workers on record, and what is leased."""
     engine = console.engine
-    leases = engine.jobs(_PROCESSING, limit=MOST_LEASES)
-    held = Counter(str(view.job.holder) for view in leases)
     now = engine.clock.now()
+    held = engine.store.leased(now=now)
     return console.render(
         visit,
         "workers.html",
         screen="workers",
-        workers=[_line(row, held[row.id], now) for row in engine.workers()],
-        leases=leases,
+        workers=[_line(row, held.get(row.id, Leases(0)), now) for row in engine.workers()],
+        leases=engine.jobs(_PROCESSING, limit=MOST_LEASES),
     )
 
 
@@ -65,8 +65,7 @@ class Drain(NamedTuple):
         row = next((each for each in engine.workers() if each.id == worker_id), None)
         if row is None:
             raise UnknownWorker(worker_id)
-        leases = engine.jobs(_PROCESSING, limit=MOST_LEASES)
-        running = sum(view.job.holder == worker_id for view in leases)
+        running = engine.store.leased(now=engine.clock.now()).get(worker_id, Leases(0)).held
         return Ask(
             title=f"Drain worker {worker_id}?",
             sentences=[
@@ -88,7 +87,7 @@ class Drain(NamedTuple):
         return Done("/workers", "draining")
 
 
-def _line(row: WorkerRow, leases: int, now: Instant) -> WorkerLine:
+def _line(row: WorkerRow, leases: Leases, now: Instant) -> WorkerLine:
     told = row.drain_asked_at is not None
     stands = standing(row, now)
     if told and stands == "running":
@@ -98,6 +97,6 @@ def _line(row: WorkerRow, leases: int, now: Instant) -> WorkerLine:
         stands,
         _TONES.get(stands, words.tone(stands)),
         queues_of(row),
-        leases,
+        *leases,
         can_drain=stands == "running",
     )

@@ -22,6 +22,7 @@ from holdfast.store.audit import AuditEntry, done_and_recorded
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
+    Leases,
     LedgerEntry,
     Listener,
     NewJob,
@@ -355,9 +356,15 @@ class PostgresStore(Parts):
         return Plan.from_document(json.loads(rows[0][0])) if rows else None
 
     def pause_queue(
-        self, queue: str, *, by: str, now: Instant, audit: AuditEntry | None = None
+        self,
+        queue: str,
+        *,
+        by: str,
+        now: Instant,
+        reason: str | None = None,
+        audit: AuditEntry | None = None,
     ) -> bool:
-        values = {"queue": queue, "by": by, "now": now}
+        values = {"queue": queue, "by": by, "now": now, "reason": reason}
         return done_and_recorded(self._sql, "pause_queue", values, audit)
 
     def resume_queue(self, queue: str, *, audit: AuditEntry | None = None) -> bool:
@@ -368,8 +375,9 @@ class PostgresStore(Parts):
     def paused_queues(self) -> list[PausedQueue]:
         return [PausedQueue._make(row) for row in self._rows("paused_queues", {})]
 
-    def leased(self) -> dict[str, int]:
-        return dict(self._rows("leased", {}))
+    def leased(self, *, now: Instant) -> dict[str, Leases]:
+        rows = self._rows("leased", {"now": now})
+        return {holder: Leases(*counts) for holder, *counts in rows}
 
     def queued(self, queue: str, *, limit: int) -> int:
         return cast("int", self._rows("queued", {"queue": queue, "limit": limit})[0][0])

@@ -21,6 +21,7 @@ from holdfast.store.audit import AuditEntry, done_and_recorded
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
+    Leases,
     LedgerEntry,
     Listener,
     NewJob,
@@ -298,10 +299,16 @@ class SqliteStore(Parts):
         return Plan.from_document(json.loads(rows[0][0])) if rows else None
 
     def pause_queue(
-        self, queue: str, *, by: str, now: Instant, audit: AuditEntry | None = None
+        self,
+        queue: str,
+        *,
+        by: str,
+        now: Instant,
+        reason: str | None = None,
+        audit: AuditEntry | None = None,
     ) -> bool:
         """Stop claims from a queue; False when it was paused already."""
-        values = {"queue": queue, "by": by, "now": now}
+        values = {"queue": queue, "by": by, "now": now, "reason": reason}
         return done_and_recorded(self._sql, "pause_queue", values, audit)
 
     def resume_queue(self, queue: str, *, audit: AuditEntry | None = None) -> bool:
@@ -314,9 +321,10 @@ class SqliteStore(Parts):
         """Return the queues that are paused, by name."""
         return [PausedQueue._make(row) for row in self._rows("paused_queues", {})]
 
-    def leased(self) -> dict[str, int]:
+    def leased(self, *, now: Instant) -> dict[str, Leases]:
         """Return how many jobs each worker has leased, by its id."""
-        return dict(self._rows("leased", {}))
+        rows = self._rows("leased", {"now": now})
+        return {holder: Leases(*counts) for holder, *counts in rows}
 
     def queued(self, queue: str, *, limit: int) -> int:
         """Return how many jobs of a queue are queued; at most `limit` are counted."""

@@ -7,7 +7,7 @@ from holdfast.core.job import PlanDigest, WorkerId
 from holdfast.core.plan import Plan, StagePlan
 from holdfast.core.retention import DAY_S
 from holdfast.core.retry import Retry
-from holdfast.store.contract import Store, WorkerRow
+from holdfast.store.contract import Leases, PausedQueue, Store, WorkerRow
 from holdfast.testing.conformance.samples import (
     LASTING_FAILURE,
     NOW,
@@ -72,24 +72,35 @@ class KeepConformance:
         assert store.newest_plan("parcels") is None
 
     def test_a_queue_is_paused_once_and_resumed_once(self, store: Store) -> None:
-        assert store.pause_queue("default", by="ada", now=NOW) is True
-        assert store.pause_queue("default", by="bob", now=after(1)) is False
+        why = "it's % \\ odd"
+        assert store.pause_queue("default", by="ada", now=NOW, reason=why) is True
+        assert store.pause_queue("default", by="bob", now=after(1), reason="no") is False
 
         (counts,) = store.queues(now=NOW)
-        assert (counts.paused_at, counts.paused_by) == (NOW, "ada")
-        assert store.paused_queues() == [("default", NOW, "ada")]
+        assert (counts.paused_at, counts.paused_by, counts.paused_reason) == (NOW, "ada", why)
+        assert store.paused_queues() == [PausedQueue("default", NOW, "ada", why)]
 
         assert store.resume_queue("default") is True
         assert store.resume_queue("default") is False
         assert store.paused_queues() == []
 
     def test_leases_are_counted_by_worker(self, store: Store) -> None:
-        assert store.leased() == {}
+        assert store.leased(now=NOW) == {}
         submitted(store, 3)
         claim(store, limit=2, holder=WorkerId("a"))
         claim(store, holder=WorkerId("b"))
 
-        assert store.leased() == {"a": 2, "b": 1}
+        assert store.leased(now=NOW) == {"a": Leases(2), "b": Leases(1)}
+
+    def test_a_job_whose_lease_has_ended_is_run_by_nobody(self, store: Store) -> None:
+        submitted(store, 3)
+        claim(store, limit=2, holder=WorkerId("a"), lease_us=5 * SECOND_US)
+        claim(store, holder=WorkerId("b"), lease_us=60 * SECOND_US)
+
+        (early,), (late,) = store.queues(now=after(5)), store.queues(now=after(6))
+        assert (early.processing, early.expired) == (3, 0)
+        assert (late.processing, late.expired) == (1, 2)
+        assert store.leased(now=after(6)) == {"a": Leases(0, 2), "b": Leases(1)}
 
     def test_a_worker_says_which_stages_it_runs(self, store: Store) -> None:
         stages = '["letters/draft"]'

@@ -1,2 +1,2 @@
--- paused_queues: the queues from which nothing is claimed, and who paused them when.
-select name, paused_at, paused_by from holdfast.queue order by name
+-- paused_queues: the queues from which nothing is claimed, and who paused them when and why.
+select name, paused_at, paused_by, reason from holdfast.queue order by name

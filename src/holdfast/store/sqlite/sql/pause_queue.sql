@@ -1,3 +1,4 @@
 -- pause_queue: stop claims from a queue; no row is touched when it is paused already.
-insert into holdfast_queue (name, paused_at, paused_by) values (:queue, :now, :by)
+insert into holdfast_queue (name, paused_at, paused_by, reason)
+values (:queue, :now, :by, :reason)
 on conflict do nothing

@@ -1,0 +1,10 @@
+"""What needs a person: the one ranked list of the overview, the doctor, the API and alerts.
+
+`ranked` is pure: it takes what was read, and says of each thing whose move it is and the one action
+to take. `Needs` reads.
+"""
+
+from holdfast.attention.entry import Action, Attention, Kind, Urgency, Whose
+from holdfast.attention.needs import Needs, ranked
+
+__all__ = ["Action", "Attention", "Kind", "Needs", "Urgency", "Whose", "ranked"]

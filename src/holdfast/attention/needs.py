@@ -1,0 +1,92 @@
+"""Reads what needs a person, and ranks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from holdfast.attention.entry import Attention, Kind, Urgency
+from holdfast.attention.leftovers import deliveries, letters, outbox, replays
+from holdfast.attention.read import DueRoute, Read
+from holdfast.attention.work import breakers, due_jobs, pauses, workers
+from holdfast.core.instant import Instant
+from holdfast.core.replay import ItemState, Replay, ReplayState, obstacle
+from holdfast.runtime.clock import Clock
+from holdfast.store.contract import Store
+from holdfast.waiting import Waits
+
+MOST_COUNTED_CAUSES: Final = 100
+MOST_REPLAYS: Final = 20
+"""So many of the latest replays are looked at."""
+MOST_ITEMS: Final = 200
+"""So many unsent letters of a replay are looked at."""
+
+
+def ranked(read: Read) -> list[Attention]:
+    """Return everything that needs a person, what to look at first before the rest."""
+    found = [
+        *due_jobs(read),
+        *outbox(read),
+        *letters(read.groups),
+        *deliveries(read.unattended),
+        *breakers(read),
+        *pauses(read),
+        *replays(read.stopped),
+        *workers(read),
+    ]
+    return sorted(found, key=_rank)
+
+
+_URGENCIES: Final = list(Urgency)
+_KINDS: Final = list(Kind)
+
+
+def _rank(each: Attention) -> tuple[int, int, int, str]:
+    kind = _KINDS.index(each.kind)
+    return (_URGENCIES.index(each.urgency), kind, -each.count, each.subject)
+
+
+class Needs:
+    """Reads what needs a person."""
+
+    def __init__(self, store: Callable[[], Store], *, waits: Waits, clock: Clock) -> None:
+        self._store = store
+        self._waits = waits
+        self._clock = clock
+
+    def read(self) -> list[Attention]:
+        """Return everything that needs a person, the most urgent first."""
+        store, now = self._store(), self._clock.now()
+        queues = store.queues(now=now)
+        messages = store.outbox.standing()
+        return ranked(
+            Read(
+                now,
+                around=self._waits.around(),
+                queues=queues,
+                due=self._due(store, now) if any(each.due for each in queues) else (),
+                groups=store.letters.groups(limit=MOST_COUNTED_CAUSES),
+                unattended=store.deliveries.unattended(),
+                stopped=_stopped(store),
+                outbox=messages,
+                message_due_at=store.outbox.next_due() if messages.pending else None,
+            )
+        )
+
+    def _due(self, store: Store, now: Instant) -> list[DueRoute]:
+        return [
+            DueRoute(route, due, since, self._waits.upstream_of_route(route))
+            for route, due, since in store.routes(now=now)
+        ]
+
+
+def _stopped(store: Store) -> list[tuple[Replay, int]]:
+    """Return the latest replays that stopped, with letters that nobody has sent since."""
+    found = []
+    for replay in store.replays.latest(limit=MOST_REPLAYS):
+        if replay.state is ReplayState.STOPPED:
+            unsent = store.replays.seen(replay.id, ItemState.PENDING, limit=MOST_ITEMS)
+            left = sum(obstacle(each) is None for each in unsent)
+            if left:
+                found.append((replay, left))
+    return found

@@ -1,0 +1,40 @@
+"""What the list of what needs a person is made of, as it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from holdfast.core.instant import Instant
+from holdfast.core.plan import Route
+from holdfast.core.replay import Replay
+from holdfast.store.contract import QueueCounts
+from holdfast.store.deliveries import DeliveryStanding
+from holdfast.store.letters import LetterGroup
+from holdfast.store.outbox import Standing
+from holdfast.waiting import Around
+
+
+class DueRoute(NamedTuple):
+    """Due jobs of one stage, and the upstream that it calls."""
+
+    route: Route
+    due: int
+    since: Instant
+    upstream: str | None = None
+
+
+class Read(NamedTuple):
+    """What the list is made of, as it was read."""
+
+    now: Instant
+    around: Around = Around()
+    queues: Sequence[QueueCounts] = ()
+    due: Sequence[DueRoute] = ()
+    groups: Sequence[LetterGroup] = ()
+    unattended: Sequence[DeliveryStanding] = ()
+    stopped: Sequence[tuple[Replay, int]] = ()
+    """Replays that stopped, with how many letters of each still wait to be sent."""
+    outbox: Standing = Standing(0, None, 0)
+    message_due_at: Instant | None = None
+    """When the first pending message is, or was, due."""
