@@ -34,7 +34,7 @@ def queues() -> None:
     """Look at queues, pause and resume them."""
 
 
-@queues.command("list", cls=Command)
+@queues.command("list", cls=Command, example="holdfast queues list")
 @pass_invocation
 def list_queues(invocation: Invocation) -> None:
     """List every queue that has active jobs or is paused."""
@@ -50,7 +50,9 @@ def list_queues(invocation: Invocation) -> None:
         output.remark("No queue has active jobs, and none is paused.")
 
 
-@queues.command("pause", cls=Command)
+@queues.command(
+    "pause", cls=Command, example='holdfast queues pause mail --reason "maintenance until noon"'
+)
 @click.argument("queue", type=text)
 @_reason
 @by_option
@@ -61,7 +63,7 @@ def pause_queue(invocation: Invocation, queue: str, reason: str | None, by: str 
     _tell(invocation, queue, paused=True, changed=changed)
 
 
-@queues.command("resume", cls=Command)
+@queues.command("resume", cls=Command, example="holdfast queues resume mail")
 @click.argument("queue", type=text)
 @_reason
 @by_option

@@ -13,6 +13,7 @@ from holdfast.activity import ActivityRow
 from holdfast.console import charts, words
 from holdfast.console.counting import Counted, counted
 from holdfast.console.depth import depth
+from holdfast.console.first_steps import first_steps
 from holdfast.console.pages.groups import group_lines
 from holdfast.console.pages.jobs import job_rows
 from holdfast.console.pages.queues import DEPTH, VERY_OLD_US, age_tone, queue_lines
@@ -78,6 +79,7 @@ def overview(console: Console, visit: Visit) -> Response:
         "groups": group_lines(groups[:MOST_GROUPS], console.shown_to(visit)),
         **job_rows(console, visit, engine.jobs(JobFilter(owner=visit.owner), limit=LATEST)),
         "fleet": visit.owner is None,
+        "first_steps": first_steps(engine, console.more) if visit.owner is None else [],
     }
     if visit.owner is None:
         return console.render(
