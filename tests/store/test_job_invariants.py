@@ -35,6 +35,15 @@ CONSTRAINTS = (
 
 
 def migrate_to(url: str, version: int) -> None:
+    """Bring a database to an old version, with the one later table that jobs are made beside."""
+    _migrate_to(url, version)
+    migrations = SQLITE_MIGRATIONS if url.startswith("sqlite:") else MIGRATIONS
+    text = next(each.text for each in migrations if "kept_key" in each.text)
+    table = text[text.index("create table") : text.index(";")]
+    by_hand(url, table.replace("create table", "create table if not exists", 1))
+
+
+def _migrate_to(url: str, version: int) -> None:
     if url.startswith("sqlite:"):
         database = Database(url)
         runner.migrate(SqliteDialect(database, lambda: 0), SQLITE_MIGRATIONS[:version])
@@ -63,6 +72,7 @@ def test_a_database_with_jobs_in_every_state_gets_the_constraints(
 ) -> None:
     job = started(old_store)
     before = by_hand(empty_database_url, "select * from {job} order by id")
+    by_hand(empty_database_url, "drop table {kept_key}")
 
     old_store.migrate()
 
@@ -152,6 +162,7 @@ class TestOnPostgres:
         with pytest.raises(UsageError, match=f"job_result_only_when_complete, such as {job_id}"):
             jobs.migrate()
         by_hand(empty_postgres_url, "update {job} set result = null")
+        by_hand(empty_postgres_url, "drop table {kept_key}")
 
         assert jobs.migrate()[0] == MIGRATIONS[HOLDS - 1].name
         jobs.check_schema()
