@@ -8,6 +8,8 @@ PYTHON ?= python3
 WORKERS ?= $(shell echo $$(( 2 * $$(getconf _NPROCESSORS_ONLN) )))
 # File by file, in the order of tests/plugins/order.py.
 SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# The same with one worker a core, where nothing waits.
+AT_ONCE := -n $(shell getconf _NPROCESSORS_ONLN) --dist loadfile --no-loadscope-reorder
 PYTEST_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
@@ -42,6 +44,12 @@ run: $(RUN_STAMP) ## API, console, worker and fault lab on SQLite, in one proces
 test: announced install ## lint, types, layers and every test that is not slow, on SQLite and PostgreSQL
 	@$(MAKE) --no-print-directory --jobs --output-sync=target lint layers types compiled programs
 	@$(BIN)/python -m pytest -m "not slow" $(SPREAD) $(PYTEST_ARGS)
+
+.PHONY: check
+check: export HOLDFAST_TEST_EXAMPLES ?= 10
+check: install ## lint, layers, types and the tests that need no server, within a minute
+	@$(MAKE) --no-print-directory --jobs --output-sync=target lint layers types
+	@$(BIN)/python -m pytest -q -m "not slow" --no-servers $(AT_ONCE) $(PYTEST_ARGS)
 
 .PHONY: announced
 announced:

@@ -5,6 +5,7 @@ pytest_plugins = [
     "tests.plugins.garbage",
     "tests.plugins.memory",
     "tests.plugins.order",
+    "tests.plugins.servers",  # before those that import it
     "tests.plugins.postgres",
     "tests.plugins.pgbouncer",
     "tests.plugins.rabbitmq",

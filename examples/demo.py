@@ -1,7 +1,7 @@
 """Run the demo: a worker, a pipeline whose upstreams fail now and then, and a steady flow of jobs.
 
-make run                                  until Ctrl-C
-.venv/bin/python examples/demo.py --jobs 50
+.venv/bin/python examples/demo.py             until Ctrl-C
+.venv/bin/python examples/demo.py --jobs 50   until so many have ended
 """
 
 from __future__ import annotations

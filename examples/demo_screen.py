@@ -299,6 +299,9 @@ def hints(tally: Tally, *, database_url: str | None) -> Iterator[tuple[str, str]
     yield ".venv/bin/holdfast jobs list --state failed", "what failed, and why"
     if tally.latest is not None:
         yield f".venv/bin/holdfast jobs show {tally.latest}", "all that happened to one job"
-    yield "make run, kill -9 it, make run", "nothing is lost"
+    yield "kill -9 it, and run it again", "nothing is lost"
     if not database_url:
-        yield "DATABASE_URL=postgresql://… make run", "the same on PostgreSQL"
+        yield (
+            "DATABASE_URL=postgresql://… .venv/bin/python examples/demo.py",
+            "the same on PostgreSQL",
+        )

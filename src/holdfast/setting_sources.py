@@ -123,6 +123,11 @@ def invalid(origin: Origin, name: str, shown: object, *, limit: str) -> InvalidS
             return InvalidSetting(origin.kind, field=origin.name, value=shown, limit=limit)
 
 
+def variable_of(name: str) -> str:
+    """Return the variable of a setting that wins over the others."""
+    return _variables(name)[0][0]
+
+
 def _variables(name: str) -> list[tuple[str, str]]:
     own = (f"{PREFIX}{name.upper()}", "s")
     further = FURTHER_VARIABLES.get(name)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import program
+from holdfast.cli.setting_option import SettingOption
 from tests.cli.conftest import Command, error_of
 
 
@@ -220,3 +222,71 @@ def test_a_reader_that_goes_away_is_no_traceback(holdfast: Command):
     )
 
     assert b"Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("path", EVERY, ids=" ".join)
+def test_every_command_has_an_example_that_it_takes(path: tuple[str, ...]):
+    command: click.Command = program
+    for name in path:
+        assert isinstance(command, click.Group)
+        command = command.commands[name]
+    example = command.example.partition(" > ")[0]
+    words = shlex.split(example)
+
+    assert words[: len(path) + 1] == ["holdfast", *path]
+    context = command.make_context(path[-1], words[len(path) + 1 :])  # raises where it does not fit
+    assert context.args == []
+    assert f"Example:\n  {command.example}\n" in command.get_help(context) + "\n"
+
+
+@pytest.mark.parametrize("path", [(), ("jobs",), ("dead",), ("deliveries",)], ids=" ".join)
+def test_summaries_are_listed_whole(holdfast: Command, path: tuple[str, ...]):
+    listed = holdfast(*path, "--help").stdout.partition("Commands:")[2].partition("Exit codes:")[0]
+    group: click.Command = program
+    for name in path:
+        assert isinstance(group, click.Group)
+        group = group.commands[name]
+
+    assert isinstance(group, click.Group)
+    assert "..." not in listed
+    flowing = " ".join(listed.split())
+    for command in group.commands.values():
+        assert command.get_short_help_str(limit=1_000) in flowing
+
+
+def test_options_of_settings_show_variable_and_default(holdfast: Command):
+    told = " ".join(holdfast("worker", "--help").stdout.split())
+
+    assert "[env: HOLDFAST_CONCURRENCY; default: 10]" in told
+    assert "[env: HOLDFAST_LEASE; default: 30s]" in told
+    assert "[env: HOLDFAST_ERROR_LOG]" in told
+
+
+def test_an_option_that_sets_something_names_its_variable():
+    served = {"up": "--no-worker", "serve": "", "dev": "", "worker": "", "relay": "", "herald": ""}
+    for name, flag in served.items():
+        own = [
+            each
+            for each in program.commands[name].params
+            if isinstance(each, click.Option)
+            and not (each.name or "").startswith("common_")
+            and flag not in each.opts
+        ]
+        assert own
+        assert all(isinstance(each, SettingOption) for each in own), name
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("holdfast jo", "jobs"), ("holdfast up --po", "--port")]
+)
+def test_a_shell_completes_commands_and_options(typed: str, offered: str):
+    asked = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    done = subprocess.run(
+        [sys.executable, "-m", "holdfast"],
+        env={**os.environ, "_HOLDFAST_COMPLETE": "bash_complete", **asked},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.split() == [f"plain,{offered}"]

@@ -11,7 +11,6 @@ from holdfast.core.delivery import DeliveryState
 from holdfast.core.instant import SECOND_US, Instant, to_datetime
 from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.spoken import span
-from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import WorkerId
 from holdfast.core.plan import Route
 from holdfast.store.tallies import MINUTE_US, Tally

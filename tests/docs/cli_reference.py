@@ -38,8 +38,10 @@ def help_of(name: str, command: click.Command) -> str:
         terminal_width=WIDTH,
         max_content_width=WIDTH,
         help_option_names=["-h", "--help"],
+        show_default=True,
     )
-    return command.get_help(context).partition("\n\nOptions of every command:")[0]
+    own, _, rest = command.get_help(context).partition("\n\nOptions of every command:")
+    return own + "".join(rest.partition("\n\nExample:")[1:])
 
 
 def rendered() -> str:

@@ -19,6 +19,7 @@ from holdfast.errors import UnavailableError
 from holdfast.testing.postgres_databases import CopyStrategy, DisposableDatabases
 from holdfast.testing.postgres_server import URL_VARIABLE, PrivatePostgres
 from tests.plugins.reused_databases import ReusedDatabases
+from tests.plugins.servers import NOT_ALLOWED, runs_without_servers
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class SharedServer:
 
 @dataclass
 class _ServerOfThisRun:
+    allowed: bool
     cleanup: ExitStack = field(default_factory=ExitStack)
     server: SharedServer | None = None
 
@@ -41,6 +43,8 @@ class _ServerOfThisRun:
         return self.server
 
     def _provide(self) -> SharedServer:
+        if not self.allowed:
+            return SharedServer(missing=NOT_ALLOWED)
         given = os.environ.get(URL_VARIABLE)
         if given:
             return SharedServer(url=given)
@@ -56,7 +60,7 @@ _WORKER_INPUT = "holdfast_postgres"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    owned = config.stash[_SERVER] = _ServerOfThisRun()
+    owned = config.stash[_SERVER] = _ServerOfThisRun(not runs_without_servers(config))
     told = getattr(config, "workerinput", {}).get(_WORKER_INPUT)
     if told is not None:
         owned.server = SharedServer(**told)
@@ -77,6 +81,8 @@ def missing_server(reason: str) -> NoReturn:
     """Ends a test that has no server: a failure in CI, elsewhere a skip that says why."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"CI must not skip: {reason}", pytrace=False)
+    if reason == NOT_ALLOWED:
+        pytest.fail(reason, pytrace=False)
     pytest.skip(reason)
 
 

@@ -14,6 +14,7 @@ import pytest
 from holdfast.errors import UnavailableError
 from holdfast.testing.rabbitmq_server import URL_VARIABLE, PrivateRabbitmq, wait_until_ready
 from tests.plugins.postgres import missing_server
+from tests.plugins.servers import NOT_ALLOWED, runs_without_servers
 
 CONSUMER_TIMEOUT_S = 5
 """After which the hurt broker takes a delivery back that nobody has settled."""
@@ -29,6 +30,7 @@ class SharedBroker:
 
 @dataclass
 class _BrokerOfThisRun:
+    allowed: bool
     cleanup: ExitStack = field(default_factory=ExitStack)
     broker: SharedBroker | None = None
 
@@ -38,6 +40,8 @@ class _BrokerOfThisRun:
         return self.broker
 
     def _provide(self) -> SharedBroker:
+        if not self.allowed:
+            return SharedBroker(missing=NOT_ALLOWED)
         given = os.environ.get(URL_VARIABLE)
         if given:
             return SharedBroker(url=given)
@@ -55,7 +59,7 @@ _WORKER_INPUT = "holdfast_rabbitmq"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    owned = config.stash[_BROKER] = _BrokerOfThisRun()
+    owned = config.stash[_BROKER] = _BrokerOfThisRun(not runs_without_servers(config))
     told = getattr(config, "workerinput", {}).get(_WORKER_INPUT)
     if told is not None:
         owned.broker = SharedBroker(**told)

@@ -22,6 +22,10 @@ _PATH: Final = "/:@!$&'()*+,;=~"
 """What a path may hold as it is, besides letters, digits and `_.-`."""
 
 
+_PAGES_OF_API: Final = frozenset({"/api", "/api/", "/api/reference"})
+"""What people look at although it is the API's."""
+
+
 class Kind(NamedTuple):
     """A kind of problem: its status and its title, which never change for a code."""
 
@@ -187,9 +191,20 @@ def answer(request: Request, problem: Problem) -> Response:
 
 def is_of_api(request: Request) -> bool:
     """Return whether a request came to the API, and not to a page beside it."""
-    path = str(request.scope.get("path", "")).removeprefix(request.scope.get("root_path", ""))
+    path = _path_of(request)
     return path == "/api" or path.startswith("/api/")
 
 
+def accepts_html(request: Request) -> bool:
+    """Return whether a request is a browser's, which looks for a page."""
+    return "text/html" in request.headers.get("accept", "")
+
+
 def _is_for_people(request: Request) -> bool:
-    return not is_of_api(request) and "text/html" in request.headers.get("accept", "")
+    if not accepts_html(request):
+        return False
+    return _path_of(request) in _PAGES_OF_API or not is_of_api(request)
+
+
+def _path_of(request: Request) -> str:
+    return str(request.scope.get("path", "")).removeprefix(request.scope.get("root_path", ""))

@@ -1,4 +1,7 @@
-"""A name for every request, in its answer and in the log, so that both can be found together."""
+"""A name for every request, in its answer and in the log, so that both can be found together.
+
+Where the API itself is mounted is kept beside it: what is mounted in the API changes `root_path`.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,13 @@ class RequestIds:
         self._fresh = fresh
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, with its id in the scope's state."""
+        """Pass a request on, with its id and the API's root in the scope's state."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         given = Headers(scope=scope).get(HEADER, "")
         request_id = given if _GIVEN.fullmatch(given) else self._fresh()
-        scope.setdefault("state", {})["request_id"] = request_id
+        scope.setdefault("state", {}).update(request_id=request_id, root=scope.get("root_path", ""))
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -45,7 +45,11 @@ def _verb_options(command: Callable[..., object]) -> Callable[..., object]:
     return command
 
 
-@click.command("retry", cls=Command)
+@click.command(
+    "retry",
+    cls=Command,
+    example='holdfast jobs retry --state failed --since 2h --reason "the gateway is back"',
+)
 @_verb_options
 @click.option("--from-start", is_flag=True, help="From the first stage, not from the failed one.")
 @pass_invocation
@@ -83,7 +87,11 @@ def retry_jobs(
     return verb.run(job_ids, wanted, everything=everything, yes=yes, dry_run=dry_run)
 
 
-@click.command("cancel", cls=Command)
+@click.command(
+    "cancel",
+    cls=Command,
+    example='holdfast jobs cancel --pipeline digest --state queued --reason "sent by mistake"',
+)
 @_verb_options
 @pass_invocation
 def cancel_jobs(

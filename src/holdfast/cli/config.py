@@ -20,7 +20,7 @@ def config() -> None:
     """Look at the settings."""
 
 
-@config.command("show", cls=Command)
+@config.command("show", cls=Command, example="holdfast config show --origin")
 @click.option("--origin", "with_origin", is_flag=True, help="Say where each value comes from.")
 @pass_invocation
 def show_config(invocation: Invocation, *, with_origin: bool) -> None:

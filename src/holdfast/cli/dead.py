@@ -59,7 +59,7 @@ def dead() -> None:
     """Work through dead letters: jobs that failed for good."""
 
 
-@dead.command("list", cls=Command)
+@dead.command("list", cls=Command, example="holdfast dead list --pipeline digest --since 1d")
 @letter_filter_options
 @limit_option
 @click.option("--before", metavar="ID", help="Only jobs older than this one: the next page.")
@@ -83,7 +83,7 @@ def list_letters(
     tell_next_page(output, page, limit=limit)
 
 
-@dead.command("groups", cls=Command)
+@dead.command("groups", cls=Command, example="holdfast dead groups")
 @limit_option
 @pass_invocation
 def list_groups(invocation: Invocation, limit: int) -> None:

@@ -24,7 +24,7 @@ from holdfast.handle import JobHandle
 from holdfast.letter_files import FileResult, LetterFiles, Outcome
 
 
-@click.command("export", cls=Command)
+@click.command("export", cls=Command, example="holdfast dead export letters --pipeline digest")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
 @letter_filter_options
 @click.option("--all", "everything", is_flag=True, help="Also those that are resolved.")
@@ -59,7 +59,7 @@ def export_letters(
     return _ended(invocation.output, tally)
 
 
-@click.command("import", cls=Command)
+@click.command("import", cls=Command, example="holdfast dead import letters")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), metavar="DIR")
 @click.option(
     "--operation",

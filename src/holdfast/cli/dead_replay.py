@@ -37,7 +37,12 @@ Broken off, it goes on with --resume, whoever runs it and wherever.
 """
 
 
-@click.command("replay", cls=Command, epilog=_EPILOG)
+@click.command(
+    "replay",
+    cls=Command,
+    example='holdfast dead replay --group 3f2a91c0d4e5 --cause transient --evidence "deploy 42"',
+    epilog=_EPILOG,
+)
 @click.argument("letter_ids", metavar="[ID]...", nargs=-1)
 @letter_filter_options
 @click.option("--preview", is_flag=True, help="Only tell what would be sent and what not.")

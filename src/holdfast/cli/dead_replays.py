@@ -42,7 +42,7 @@ _STYLES: Final = {
 }
 
 
-@click.command("replays", cls=Command)
+@click.command("replays", cls=Command, example="holdfast dead replays --limit 5")
 @click.argument("replay_id", metavar="[REPLAY]", required=False)
 @click.option("--cancel", is_flag=True, help="Send nothing more; what was sent goes on.")
 @click.option("--reason", help="Why it is cancelled.")

@@ -25,7 +25,11 @@ from holdfast.store.letters import LetterFilter
 _PAGE: Final = 500
 
 
-@click.command("resolve", cls=Command)
+@click.command(
+    "resolve",
+    cls=Command,
+    example='holdfast dead resolve --group 3f2a91c0d4e5 --note "INC-7 is over"',
+)
 @click.argument("letter_ids", metavar="[ID]...", nargs=-1)
 @letter_filter_options
 @click.option("--note", required=True, help="How it ended.")

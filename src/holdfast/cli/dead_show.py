@@ -19,7 +19,9 @@ from holdfast.spoken import clock, when
 from holdfast.store.audit import AuditEntry
 
 
-@click.command("show", cls=Command)
+@click.command(
+    "show", cls=Command, example="holdfast dead show 0190f5a2-6c1e-7d3a-9b52-3f0e5a1c7d48"
+)
 @click.argument("letter_id", metavar="ID")
 @pass_invocation
 def show_letter(invocation: Invocation, letter_id: str) -> None:

@@ -13,7 +13,11 @@ from holdfast.cli.program import Command
 from holdfast.core.dead_letter import Cause
 
 
-@click.command("triage", cls=Command)
+@click.command(
+    "triage",
+    cls=Command,
+    example="holdfast dead triage 0190f5a2-6c1e-7d3a-9b52-3f0e5a1c7d48 --cause transient",
+)
 @click.argument("letter_ids", metavar="ID...", nargs=-1, required=True)
 @click.option(
     "--cause",
@@ -44,7 +48,11 @@ def triage_letters(
     )
 
 
-@click.command("remediate", cls=Command)
+@click.command(
+    "remediate",
+    cls=Command,
+    example='holdfast dead remediate 0190f5a2-6c1e-7d3a-9b52-3f0e5a1c7d48 --evidence "deploy 42"',
+)
 @click.argument("letter_ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--evidence", required=True, help="How it is known: a ticket, a deploy, a probe.")
 @by_option

@@ -50,7 +50,7 @@ def deliveries() -> None:
     """Look after deliveries: what recipients are told, each once."""
 
 
-@deliveries.command("list", cls=Command)
+@deliveries.command("list", cls=Command, example="holdfast deliveries list --state unknown")
 @click.option(
     "-s",
     "--state",
@@ -109,7 +109,9 @@ def list_deliveries(
     tell_next_page(output, page, limit=limit)
 
 
-@deliveries.command("show", cls=Command)
+@deliveries.command(
+    "show", cls=Command, example="holdfast deliveries show 0190f5a2-6c1e-7d3a-9b52-3f0e5a1c7d48"
+)
 @click.argument("delivery_id", metavar="ID")
 @pass_invocation
 def show_delivery(invocation: Invocation, delivery_id: str) -> None:
@@ -131,7 +133,11 @@ def show_delivery(invocation: Invocation, delivery_id: str) -> None:
         _print_actions(output, report)
 
 
-@deliveries.command("resolve", cls=Command)
+@deliveries.command(
+    "resolve",
+    cls=Command,
+    example="holdfast deliveries resolve 0190f5a2-6c1e-7d3a-9b52-3f0e5a1c7d48 --as sent",
+)
 @click.argument("delivery_ids", metavar="ID...", nargs=-1, required=True)
 @click.option(
     "--as",
@@ -161,7 +167,7 @@ def resolve_deliveries(
             output.words(f"{view.id}  ", _state(view))
 
 
-@deliveries.command("reconcile", cls=Command)
+@deliveries.command("reconcile", cls=Command, example="holdfast deliveries reconcile")
 @click.option(
     "--since",
     type=duration_or_moment,

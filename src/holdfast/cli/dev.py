@@ -16,6 +16,7 @@ from holdfast.cli.observing import observing
 from holdfast.cli.one_process import OneProcess
 from holdfast.cli.program import Command
 from holdfast.cli.serving import give_options, log_options
+from holdfast.cli.setting_option import setting_option
 from holdfast.cli.site import request_grace_s, server_of
 from holdfast.cli.up import engine_of, parts_of, run_here, runs_app
 from holdfast.engine import Holdfast
@@ -37,9 +38,9 @@ _QUIETLY: Final = {
 }
 
 
-@click.command("dev", cls=Command)
-@click.option("--systems", metavar="NAME[,NAME]", help="Systems to run, not all.")
-@click.option("--port", metavar="NUMBER", help="The port to listen on; 0 for a free one.")
+@click.command("dev", cls=Command, example="holdfast dev --port 8001")
+@setting_option("--systems", metavar="NAME[,NAME]", help="Systems to run, not all.")
+@setting_option("--port", metavar="NUMBER", help="The port to listen on; 0 for a free one.")
 @log_options
 @pass_invocation
 def dev(invocation: Invocation, /, **options: str | None) -> int:

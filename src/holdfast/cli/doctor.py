@@ -30,7 +30,7 @@ _NARROWEST: Final = 40
 _STYLES: Final = {Level.OK: "green", Level.WARN: "yellow", Level.FAIL: "bold red"}
 
 
-@click.command("doctor", cls=Command)
+@click.command("doctor", cls=Command, example="holdfast doctor -A app:app")
 @pass_invocation
 def doctor(invocation: Invocation) -> int:
     """Check this installation, and say what to do.

@@ -22,7 +22,7 @@ def export() -> None:
     """Print files for other programs: a dashboard, alert rules, the API's description."""
 
 
-@export.command("grafana", cls=Command)
+@export.command("grafana", cls=Command, example="holdfast export grafana > dashboard.json")
 @pass_invocation
 def export_grafana(invocation: Invocation) -> None:
     """Print a dashboard for Grafana; it asks for its data source when it is imported."""
@@ -33,7 +33,7 @@ def export_grafana(invocation: Invocation) -> None:
         click.echo(json.dumps(document, indent=1, ensure_ascii=False))
 
 
-@export.command("alerts", cls=Command)
+@export.command("alerts", cls=Command, example="holdfast export alerts > alerts.yml")
 @click.option("--runbook-url", metavar="URL", default=RUNBOOK, help="Where your runbook is.")
 @pass_invocation
 def export_alerts(invocation: Invocation, *, runbook_url: str) -> None:
@@ -45,7 +45,7 @@ def export_alerts(invocation: Invocation, *, runbook_url: str) -> None:
         click.echo(rules, nl=False)
 
 
-@export.command("openapi", cls=Command)
+@export.command("openapi", cls=Command, example="holdfast export openapi > openapi.json")
 @pass_invocation
 def export_openapi(invocation: Invocation) -> None:
     """Print the description of the HTTP API, as OpenAPI 3.1. No database is needed."""

@@ -9,6 +9,7 @@ import click
 from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.program import Command
 from holdfast.cli.serving import broker_of, give_options, log_options, run_service
+from holdfast.cli.setting_option import setting_option
 from holdfast.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,13 +18,15 @@ if TYPE_CHECKING:
 _SPAN: Final = "DURATION"
 
 
-@click.command("herald", cls=Command)
-@click.option("--broker-url", metavar="URL", help="The broker, such as amqp://host/.")
-@click.option("--exchange", metavar="NAME", help="The exchange, and what its queues begin with.")
-@click.option("-q", "--queues", multiple=True, metavar="NAME[,NAME]", help="Queues to tell of.")
-@click.option("--poll", metavar=_SPAN, help="How often to look for due jobs unasked.")
-@click.option("--sweep", metavar=_SPAN, help="How often to look for lost workers.")
-@click.option("--deadline-check", metavar=_SPAN, help="How often to look for passed deadlines.")
+@click.command(
+    "herald", cls=Command, example="holdfast herald -A app:app --broker-url amqp://broker/"
+)
+@setting_option("--broker-url", metavar="URL", help="The broker, such as amqp://host/.")
+@setting_option("--exchange", metavar="NAME", help="The exchange, and what its queues begin with.")
+@setting_option("-q", "--queues", multiple=True, metavar="NAME[,NAME]", help="Queues to tell of.")
+@setting_option("--poll", metavar=_SPAN, help="How often to look for due jobs unasked.")
+@setting_option("--sweep", metavar=_SPAN, help="How often to look for lost workers.")
+@setting_option("--deadline-check", metavar=_SPAN, help="How often to look for passed deadlines.")
 @log_options
 @pass_invocation
 def herald(invocation: Invocation, /, queues: tuple[str, ...], **options: str | None) -> int:

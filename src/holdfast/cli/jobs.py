@@ -33,7 +33,7 @@ def jobs() -> None:
     """Look at jobs and look after them."""
 
 
-@jobs.command("list", cls=Command)
+@jobs.command("list", cls=Command, example="holdfast jobs list --state failed --since 1h")
 @filter_options
 @limit_option
 @click.option("--before", metavar="ID", help="Only jobs older than this one: the next page.")
@@ -53,7 +53,9 @@ def list_jobs(invocation: Invocation, wanted: Filter, limit: int, before: str | 
     tell_next_page(output, page, limit=limit)
 
 
-@jobs.command("show", cls=Command)
+@jobs.command(
+    "show", cls=Command, example="holdfast jobs show 0190f5a2-6c1e-7d3a-9b52-3f0e5a1c7d48"
+)
 @click.argument("job_id", metavar="ID")
 @pass_invocation
 def show_job(invocation: Invocation, job_id: str) -> None:

@@ -43,14 +43,23 @@ Exit codes:
 Settings come from flags, then the environment (HOLDFAST_…), then holdfast.toml
 or [tool.holdfast] of pyproject.toml; see: holdfast config show --origin.
 HOLDFAST_DEBUG=1 shows tracebacks, NO_COLOR=1 turns colours off.
+
+\b
+Completion of commands and options, here for bash (or zsh, fish):
+  eval "$(_HOLDFAST_COMPLETE=bash_source holdfast)"
 """
 
 
 @click.group(
     PROGRAM,
     cls=Program,
+    example="holdfast dev",
     epilog=_EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.version_option(None, "--version", package_name="holdfast", message="%(prog)s %(version)s")
 def program() -> None:

@@ -9,7 +9,11 @@ from holdfast.cli.program import Command
 from holdfast.errors import UsageError
 
 
-@click.command("migrate", cls=Command)
+@click.command(
+    "migrate",
+    cls=Command,
+    example="holdfast migrate --database-url postgresql://db.example.org/app",
+)
 @click.option("--plan", is_flag=True, help="Only list what would be applied.")
 @click.option("--sql", is_flag=True, help="Only print the SQL of what would be applied.")
 @pass_invocation

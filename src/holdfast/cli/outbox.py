@@ -53,7 +53,7 @@ def _status(given: str) -> OutboxStatus:
         raise click.BadParameter(message) from None
 
 
-@outbox.command("list", cls=Command)
+@outbox.command("list", cls=Command, example="holdfast outbox list --limit 20")
 @click.option("-s", "--status", type=_status, metavar="STATUS", help="Messages of this status.")
 @click.option("--type", "message_type", type=text, help="Messages of this type.")
 @click.option("--aggregate", type=text, help="Messages about this aggregate.")
@@ -83,7 +83,9 @@ def list_messages(
     output.remark(_summary(engine.outbox.standing(), now))
 
 
-@outbox.command("show", cls=Command)
+@outbox.command(
+    "show", cls=Command, example="holdfast outbox show 0190f5a2-6c1e-7d3a-9b52-3f0e5a1c7d48"
+)
 @click.argument("message_id", type=text)
 @pass_invocation
 def show_message(invocation: Invocation, message_id: str) -> None:
@@ -114,7 +116,9 @@ def show_message(invocation: Invocation, message_id: str) -> None:
     output.line(json_text(message_document(message, now)["payload"]))
 
 
-@outbox.command("retry", cls=Command)
+@outbox.command(
+    "retry", cls=Command, example="holdfast outbox retry 0190f5a2-6c1e-7d3a-9b52-3f0e5a1c7d48"
+)
 @click.argument("message_ids", type=text, nargs=-1, metavar="[MESSAGE_ID]...")
 @click.option("--failed", is_flag=True, help="All messages that were given up.")
 @click.option("--type", "message_type", type=text, help="Of those, the ones of this type.")

@@ -12,10 +12,12 @@ import click
 from holdfast.cli.complaint import complain, show_traceback
 from holdfast.cli.exit_codes import ExitCode, code_of
 from holdfast.cli.invocation import Invocation
+from holdfast.settings import DEFAULT_DATABASE_URL
 
 PROGRAM: Final = "holdfast"
 _COMMON: Final = "common_"
 _HELP: Final = ("-h", "--help")
+_LONGEST_SUMMARY: Final = 1_000
 
 
 def _keep(name: str, option: str) -> Any:  # noqa: ANN401 - the callback of an option
@@ -45,7 +47,8 @@ def common_options() -> list[click.Parameter]:
             metavar="URL",
             expose_value=False,
             callback=_keep("database_url", "--database-url"),
-            help="The database, for commands that need no pipelines. [env: HOLDFAST_DATABASE_URL]",
+            help="The database, for commands that need no pipelines. "
+            f"[env: HOLDFAST_DATABASE_URL; default: {DEFAULT_DATABASE_URL}]",
         ),
         click.Option(
             ["--json", f"{_COMMON}json"],
@@ -65,9 +68,11 @@ class _WithCommonOptions(click.Command):
         name: str | None,
         *,
         params: list[click.Parameter] | None = None,
+        example: str = "",
         **attributes: Any,  # noqa: ANN401 - click's own
     ) -> None:
         super().__init__(name, params=[*(params or []), *common_options()], **attributes)
+        self.example = example
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's
         """Return the same names in every context: click keeps the option that it makes first."""
@@ -88,6 +93,13 @@ class _WithCommonOptions(click.Command):
         if isinstance(self, click.Group):
             self.format_commands(ctx, formatter)
 
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write an example, to be copied, and whatever else is said at the end."""
+        if self.example:
+            formatter.write_paragraph()
+            formatter.write(f"Example:\n  {self.example}\n")
+        super().format_epilog(ctx, formatter)
+
 
 class Command(_WithCommonOptions):
     """A command."""
@@ -104,6 +116,16 @@ class Group(_WithCommonOptions, click.Group):
             click.echo(ctx.get_help(), err=True)
             ctx.exit(ExitCode.USAGE)
         return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write every command with its whole summary, over several lines where it is long."""
+        records = [
+            (name, command.get_short_help_str(limit=_LONGEST_SUMMARY))
+            for name in self.list_commands(ctx)
+            if (command := self.get_command(ctx, name)) is not None and not command.hidden
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(records)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
         """Return the names of the commands."""

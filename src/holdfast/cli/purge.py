@@ -31,7 +31,7 @@ _NOUNS: Final = {
 }
 
 
-@click.command("purge", cls=Command)
+@click.command("purge", cls=Command, example="holdfast purge --dry-run")
 @click.option("--dry-run", is_flag=True, help="Only count what would go.")
 @pass_invocation
 def purge(invocation: Invocation, *, dry_run: bool) -> None:

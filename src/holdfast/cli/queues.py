@@ -35,7 +35,7 @@ def queues() -> None:
     """Look at queues, pause and resume them."""
 
 
-@queues.command("list", cls=Command)
+@queues.command("list", cls=Command, example="holdfast queues list")
 @pass_invocation
 def list_queues(invocation: Invocation) -> None:
     """List every queue that has active jobs, is paused, declared or served."""
@@ -51,7 +51,9 @@ def list_queues(invocation: Invocation) -> None:
         output.remark("There is no queue: none has jobs, is paused, declared or served.")
 
 
-@queues.command("pause", cls=Command)
+@queues.command(
+    "pause", cls=Command, example='holdfast queues pause mail --reason "maintenance until noon"'
+)
 @click.argument("queue", type=text)
 @_reason
 @by_option
@@ -66,7 +68,7 @@ def pause_queue(invocation: Invocation, queue: str, reason: str | None, by: str 
         _warn_of_unknown(invocation, queue)
 
 
-@queues.command("resume", cls=Command)
+@queues.command("resume", cls=Command, example="holdfast queues resume mail")
 @click.argument("queue", type=text)
 @_reason
 @by_option

@@ -15,6 +15,7 @@ from holdfast.cli.serving import (
     run_service,
     transport_of,
 )
+from holdfast.cli.setting_option import setting_option
 
 _COUNT: Final = "INTEGER"
 _SPAN: Final = "DURATION"
@@ -23,13 +24,27 @@ _CALLED: Final = {
 }
 
 
-@click.command("relay", cls=Command)
-@click.option("--broker-url", metavar="URL", help="The broker, such as amqp://host/.")
-@click.option("--exchange", metavar="NAME", help="The exchange that messages are published to.")
-@click.option("--reply-to", metavar="NAME", help="The queue in which replies are awaited.")
-@click.option("--batch-size", metavar=_COUNT, help="Messages at a time.")
-@click.option("--poll-interval", metavar=_SPAN, help="How often to look for messages unasked.")
-@click.option("--stale-threshold", metavar=_SPAN, help="Warn of messages that wait longer.")
+@click.command(
+    "relay", cls=Command, example="holdfast relay --broker-url amqp://broker/ --exchange events"
+)
+@setting_option("--broker-url", metavar="URL", help="The broker, such as amqp://host/.")
+@setting_option("--exchange", metavar="NAME", help="The exchange that messages are published to.")
+@setting_option("--reply-to", metavar="NAME", help="The queue in which replies are awaited.")
+@setting_option(
+    "--batch-size", setting=_CALLED["batch_size"], metavar=_COUNT, help="Messages at a time."
+)
+@setting_option(
+    "--poll-interval",
+    setting=_CALLED["poll_interval"],
+    metavar=_SPAN,
+    help="How often to look for messages unasked.",
+)
+@setting_option(
+    "--stale-threshold",
+    setting=_CALLED["stale_threshold"],
+    metavar=_SPAN,
+    help="Warn of messages that wait longer.",
+)
 @log_options
 @pass_invocation
 def relay(invocation: Invocation, /, **options: str | None) -> int:

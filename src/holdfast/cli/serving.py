@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
-import click
-
 from holdfast.cli.invocation import Invocation
+from holdfast.cli.setting_option import setting_option
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.setting_values import LOG_FORMATS, LOG_LEVELS
 
@@ -37,8 +36,10 @@ class Service(Protocol):
 def log_options(command: _F) -> _F:
     """Give a command the options that say how it logs."""
     for option in (
-        click.option("--log-format", metavar="|".join(LOG_FORMATS), help="How to log, to stderr."),
-        click.option(
+        setting_option(
+            "--log-format", metavar="|".join(LOG_FORMATS), help="How to log, to stderr."
+        ),
+        setting_option(
             "--log-level", metavar="|".join(LOG_LEVELS), help="What to log, from there up."
         ),
     ):

@@ -81,7 +81,9 @@ def site_of(
     )
     api = create_api(engine, options=options)
     screens = [
-        Screen(one.system.name, one.system.title, f"{one.place}/", "jobs")
+        Screen(
+            one.system.name, one.system.title, f"{one.place}/", "jobs", summary=one.system.summary
+        )
         for one in built
         if one.parts.pages is not None
     ]

@@ -34,7 +34,11 @@ _FILE_HELP: Final = (
 )
 
 
-@click.command("submit", cls=Command)
+@click.command(
+    "submit",
+    cls=Command,
+    example='holdfast submit -A app:app weather \'{"station": "harbour"}\' --wait',
+)
 @click.argument("pipeline")
 @click.argument("payload", metavar="[PAYLOAD|-|@FILE]", required=False)
 @click.option("--key", type=text, help="Idempotency key: the same key and body make one job.")

@@ -32,7 +32,7 @@ def tokens() -> None:
     """Let people and programs in over HTTP, and keep them out again."""
 
 
-@tokens.command("create", cls=Command)
+@tokens.command("create", cls=Command, example="holdfast tokens create dashboard --role reader")
 @click.argument("name", type=text)
 @click.option(
     "--role",
@@ -62,7 +62,7 @@ def create_token(
     output.remark("Send it as: Authorization: Bearer …")
 
 
-@tokens.command("list", cls=Command)
+@tokens.command("list", cls=Command, example="holdfast tokens list")
 @pass_invocation
 def list_tokens(invocation: Invocation) -> None:
     """List every token there ever was, the newest first."""
@@ -80,7 +80,9 @@ def list_tokens(invocation: Invocation) -> None:
         )
 
 
-@tokens.command("revoke", cls=Command)
+@tokens.command(
+    "revoke", cls=Command, example="holdfast tokens revoke 0190f5a2-6c1e-7d3a-9b52-3f0e5a1c7d48"
+)
 @click.argument("token_id", type=text, metavar="TOKEN")
 @click.option("--reason", type=text, help="Why; kept in the record.")
 @by_option

@@ -16,6 +16,7 @@ from holdfast.cli.observing import observing
 from holdfast.cli.one_process import OneProcess, Part
 from holdfast.cli.program import Command
 from holdfast.cli.serving import give_options, log_options, on_hangup, transport_of
+from holdfast.cli.setting_option import setting_option
 from holdfast.cli.site import request_grace_s, server_of
 from holdfast.core.retention import Retention, longest
 from holdfast.engine import Holdfast
@@ -34,25 +35,25 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 def _listening_options(command: _F) -> _F:
     for option in (
-        click.option("--port", metavar="NUMBER", help="The port to listen on; 0 for a free one."),
-        click.option("--host", metavar="ADDRESS", help="The address to listen on."),
+        setting_option("--port", metavar="NUMBER", help="The port to listen on; 0 for a free one."),
+        setting_option("--host", metavar="ADDRESS", help="The address to listen on."),
     ):
         command = option(command)
     return command
 
 
-@click.command("up", cls=Command)
-@click.option("--systems", metavar="NAME[,NAME]", help="Installed systems to run, not all.")
+@click.command("up", cls=Command, example="holdfast up -A app:app --port 8001")
+@setting_option("--systems", metavar="NAME[,NAME]", help="Installed systems to run, not all.")
 @_listening_options
 @click.option("--no-worker", is_flag=True, help="Run no jobs here: workers run elsewhere.")
-@click.option(
+@setting_option(
     "-c", "--concurrency", metavar=_COUNT, help="Attempts at a time, in each kind of lane."
 )
-@click.option("-q", "--queues", multiple=True, metavar="NAME[,NAME]", help="Queues to serve.")
-@click.option("--broker-url", metavar="URL", help="The broker, such as amqp://host/.")
-@click.option("--grace", metavar=_SPAN, help="Time for attempts and requests after SIGTERM.")
+@setting_option("-q", "--queues", multiple=True, metavar="NAME[,NAME]", help="Queues to serve.")
+@setting_option("--broker-url", metavar="URL", help="The broker, such as amqp://host/.")
+@setting_option("--grace", metavar=_SPAN, help="Time for attempts and requests after SIGTERM.")
 @log_options
-@click.option("--error-log", metavar="FOLDER", help="Where to keep a record of every failure.")
+@setting_option("--error-log", metavar="FOLDER", help="Where to keep a record of every failure.")
 @pass_invocation
 def up(
     invocation: Invocation, /, queues: tuple[str, ...], *, no_worker: bool, **options: str | None
@@ -88,9 +89,11 @@ def up(
         return run_here(invocation, together, started=_log_address)
 
 
-@click.command("serve", cls=Command)
+@click.command(
+    "serve", cls=Command, example="holdfast serve --database-url postgresql://db.example.org/app"
+)
 @_listening_options
-@click.option("--grace", metavar=_SPAN, help="Time for requests after SIGTERM.")
+@setting_option("--grace", metavar=_SPAN, help="Time for requests after SIGTERM.")
 @log_options
 @pass_invocation
 def serve(invocation: Invocation, /, **options: str | None) -> int:

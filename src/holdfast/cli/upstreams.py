@@ -63,7 +63,7 @@ def _about_one(command: _F) -> _F:
     return command
 
 
-@upstreams.command("list", cls=Command)
+@upstreams.command("list", cls=Command, example="holdfast upstreams list")
 @pass_invocation
 def list_upstreams(invocation: Invocation) -> None:
     """List every upstream that stages call, and how its breaker stands."""
@@ -78,7 +78,7 @@ def list_upstreams(invocation: Invocation) -> None:
         output.remark("No stage calls an upstream, and nothing is known about any.")
 
 
-@upstreams.command("show", cls=Command)
+@upstreams.command("show", cls=Command, example="holdfast upstreams show gateway")
 @click.argument("upstream", type=text)
 @pass_invocation
 def show_upstream(invocation: Invocation, upstream: str) -> None:
@@ -121,7 +121,9 @@ def show_upstream(invocation: Invocation, upstream: str) -> None:
         output.table(_RECORD, (_action_row(one) for one in actions))
 
 
-@upstreams.command("open", cls=Command)
+@upstreams.command(
+    "open", cls=Command, example='holdfast upstreams open gateway --reason "maintenance until noon"'
+)
 @_about_one
 @pass_invocation
 def open_upstream(
@@ -132,7 +134,9 @@ def open_upstream(
     _tell(invocation, engine.upstreams.force_open(upstream, by=by or os_user(), reason=reason))
 
 
-@upstreams.command("close", cls=Command)
+@upstreams.command(
+    "close", cls=Command, example='holdfast upstreams close gateway --reason "it is back"'
+)
 @_about_one
 @pass_invocation
 def close_upstream(
@@ -143,7 +147,7 @@ def close_upstream(
     _tell(invocation, engine.upstreams.force_closed(upstream, by=by or os_user(), reason=reason))
 
 
-@upstreams.command("reset", cls=Command)
+@upstreams.command("reset", cls=Command, example="holdfast upstreams reset gateway")
 @_about_one
 @pass_invocation
 def reset_upstream(
@@ -154,7 +158,7 @@ def reset_upstream(
     _tell(invocation, engine.upstreams.reset(upstream, by=by or os_user(), reason=reason))
 
 
-@upstreams.command("probe", cls=Command)
+@upstreams.command("probe", cls=Command, example="holdfast upstreams probe gateway")
 @_about_one
 @pass_invocation
 def probe_upstream(

@@ -10,7 +10,7 @@ from holdfast.cli.output import Column, Styled
 from holdfast.cli.program import Command
 
 
-@click.command("verify", cls=Command)
+@click.command("verify", cls=Command, example="holdfast verify -A app:app")
 @pass_invocation
 def verify(invocation: Invocation) -> int:
     """Check the invariants of the database; change nothing.

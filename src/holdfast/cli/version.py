@@ -12,7 +12,7 @@ from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.program import Command
 
 
-@click.command("version", cls=Command)
+@click.command("version", cls=Command, example="holdfast version --json")
 @pass_invocation
 def version(invocation: Invocation) -> None:
     """Print the versions of holdfast and of what it stands on."""

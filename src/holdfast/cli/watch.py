@@ -31,7 +31,7 @@ _ROOM_FOR_HEADINGS: Final = 3
 Read = Callable[[], list[JobView]]
 
 
-@click.command("watch", cls=Command)
+@click.command("watch", cls=Command, example="holdfast jobs watch --pipeline digest")
 @click.argument("job_ids", metavar="[ID]...", nargs=-1)
 @filter_options
 @click.option("--every", type=duration, default=EVERY, show_default=True, help="How often to look.")

@@ -11,6 +11,7 @@ from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.observing import observing
 from holdfast.cli.program import Command
 from holdfast.cli.serving import give_options, log_options, on_hangup, run_service
+from holdfast.cli.setting_option import setting_option
 from holdfast.error_log import ErrorLog
 from holdfast.runtime.own_process import settle_in
 
@@ -18,20 +19,22 @@ _COUNT: Final = "INTEGER"
 _SPAN: Final = "DURATION"
 
 
-@click.command("worker", cls=Command)
-@click.option(
+@click.command(
+    "worker", cls=Command, example="holdfast worker -A app:app --concurrency 20 --queues mail,pages"
+)
+@setting_option(
     "-c", "--concurrency", metavar=_COUNT, help="Attempts at a time, in each kind of lane."
 )
-@click.option("--processes", metavar=_COUNT, help="Attempts at a time in child processes.")
-@click.option("-q", "--queues", multiple=True, metavar="NAME[,NAME]", help="Queues to serve.")
-@click.option("--lease", metavar=_SPAN, help="How long a lease lasts unless it is renewed.")
-@click.option("--poll", metavar=_SPAN, help="How often to look for due jobs unasked.")
-@click.option("--sweep", metavar=_SPAN, help="How often to look for lost workers.")
-@click.option("--deadline-check", metavar=_SPAN, help="How often to look for passed deadlines.")
-@click.option("--grace", metavar=_SPAN, help="Time for running attempts after SIGTERM.")
+@setting_option("--processes", metavar=_COUNT, help="Attempts at a time in child processes.")
+@setting_option("-q", "--queues", multiple=True, metavar="NAME[,NAME]", help="Queues to serve.")
+@setting_option("--lease", metavar=_SPAN, help="How long a lease lasts unless it is renewed.")
+@setting_option("--poll", metavar=_SPAN, help="How often to look for due jobs unasked.")
+@setting_option("--sweep", metavar=_SPAN, help="How often to look for lost workers.")
+@setting_option("--deadline-check", metavar=_SPAN, help="How often to look for passed deadlines.")
+@setting_option("--grace", metavar=_SPAN, help="Time for running attempts after SIGTERM.")
 @log_options
-@click.option("--error-log", metavar="FOLDER", help="Where to keep a record of every failure.")
-@click.option("--metrics-port", metavar="NUMBER", help="Where to serve metrics; 0 for any port.")
+@setting_option("--error-log", metavar="FOLDER", help="Where to keep a record of every failure.")
+@setting_option("--metrics-port", metavar="NUMBER", help="Where to serve metrics; 0 for any port.")
 @pass_invocation
 def worker(invocation: Invocation, /, queues: tuple[str, ...], **options: str | None) -> int:
     """Run the jobs of an app's pipelines until told to stop.

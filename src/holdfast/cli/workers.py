@@ -31,7 +31,7 @@ def workers() -> None:
     """Look at workers, and have them end."""
 
 
-@workers.command("list", cls=Command)
+@workers.command("list", cls=Command, example="holdfast workers list")
 @pass_invocation
 def list_workers(invocation: Invocation) -> None:
     """List the workers of the last day; one that is silent ended without a word."""
@@ -47,7 +47,7 @@ def list_workers(invocation: Invocation) -> None:
         output.remark("No worker is on record; start one with: holdfast -A module:app worker")
 
 
-@workers.command("drain", cls=Command)
+@workers.command("drain", cls=Command, example="holdfast workers drain host-1-4f7a2c")
 @click.argument("worker_id", type=text, metavar="WORKER")
 @click.option("--reason", type=text, help="Why; kept in the record.")
 @by_option

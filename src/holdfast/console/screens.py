@@ -18,6 +18,8 @@ class Screen(NamedTuple):
     key: str = ""
     every_owner: bool = False
     """Whether it shows what belongs to no single owner."""
+    summary: str = ""
+    """What it is for, in a sentence."""
 
 
 Navigation = tuple[tuple[str, tuple[Screen, ...]], ...]

@@ -11,10 +11,9 @@ from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Any, Final, NamedTuple
 
-from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 
 MEDIA_TYPES: Final = {
     ".css": "text/css; charset=utf-8",
@@ -54,8 +53,9 @@ def pages_of(package: str) -> Callable[[Any, Any, Any], Awaitable[None]]:
             return PlainTextResponse("There is no such file; load the page again.", 404)
         return _answer(request, found)
 
-    # Starlette lets HEAD in where GET is, and answers everything else with 405.
-    return Starlette(routes=[Route("/", get_page), Route("/static/{name}", get_static)])
+    # HEAD is let in where GET is. Every other address and method is refused by the application
+    # that this is mounted in, as it refuses its own.
+    return Router([Route("/", get_page), Route("/static/{name}", get_static)])
 
 
 def _names(package: str) -> list[str]:

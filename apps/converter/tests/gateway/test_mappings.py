@@ -149,3 +149,17 @@ def test_a_mapping_that_is_not_there_is_refused_before_the_file_is_looked_at(tmp
         convert(tmp_path / "no such file.pdf", "pretty")
 
     assert str(refused.value) == "There is no mapping 'pretty'; there are text, layout, raw."
+
+
+def test_the_engines_differ_where_the_readme_says_so(converted, engine):
+    ligature = HELVETICA.replace(
+        b"/Encoding /WinAnsiEncoding", b"/Encoding << /Type /Encoding /Differences [65 /fi] >>"
+    )
+    spelled = converted(document_of([text_at(b"(A)", 72, 720)], fonts=[ligature]), "text")
+    sideways = b"q 0 1 -1 0 300 300 cm " + text_at(literal("turned"), 0, 0) + b" Q"
+    turned = converted(document_of([sideways], fonts=[HELVETICA]), "text")
+
+    if engine is Engine.POPPLER:
+        assert (texts(spelled, "line"), texts(turned, "line")) == (["fi"], ["turned"])
+    else:
+        assert (texts(spelled, "line"), texts(turned, "line")) == (["ﬁ"], list("denrut"))

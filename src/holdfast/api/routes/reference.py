@@ -1,4 +1,4 @@
-"""`/api/openapi.json`, `/api/reference` and `/problems/…`: what the API says of itself."""
+"""`/api`, `/api/openapi.json`, `/api/reference` and `/problems/…`: what the API says of itself."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ from typing import Any, Final
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from holdfast.api.access import GuardedRoute, Reader
-from holdfast.api.problems import KINDS, Problem
+from holdfast.api.problems import KINDS, Problem, accepts_html
 from holdfast.api.reference import problem_page, reference_page, stylesheet
 
 GUARDED: Final = APIRouter(prefix="/api", include_in_schema=False, route_class=GuardedRoute)
 ROUTER: Final = APIRouter(include_in_schema=False)
+
+
+@GUARDED.get("")
+@GUARDED.get("/")
+async def get_root(request: Request, _who: Reader) -> RedirectResponse:
+    """Lead a browser to the page about the API, and a program to its description."""
+    place = "reference" if accepts_html(request) else "openapi.json"
+    return RedirectResponse(f"{_root(request)}/api/{place}")
 
 
 @GUARDED.get("/openapi.json")

@@ -14,6 +14,7 @@ from holdfast.attention import Attention, Urgency
 from holdfast.console import charts, words
 from holdfast.console.counting import Counted, counted
 from holdfast.console.depth import depth
+from holdfast.console.first_steps import first_steps
 from holdfast.console.pages.groups import group_lines
 from holdfast.console.pages.jobs import job_rows
 from holdfast.console.pages.queues import DEPTH, queue_lines
@@ -78,6 +79,7 @@ def overview(console: Console, visit: Visit) -> Response:
     common: dict[str, Any] = {
         **job_rows(console, visit, engine.jobs(JobFilter(owner=visit.owner), limit=LATEST)),
         "fleet": visit.owner is None,
+        "first_steps": first_steps(engine, console.more) if visit.owner is None else [],
     }
     if visit.owner is None:
         return console.render(

@@ -1,4 +1,4 @@
-"""Engines: what reads a PDF. Both give the same `Document`."""
+"""Engines: what reads a PDF. Both give a `Document`; its text may differ."""
 
 from __future__ import annotations
 

@@ -1,0 +1,58 @@
+"""Sentences on the pages that were not so once, held to the code."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from holdfast import Retry
+from holdfast.settings import Settings
+from tests.docs.markdown import ROOT, documents, name_of
+
+README = ROOT / "README.md"
+GATEWAY_PORT = 8091
+NOT_FOR_USERS = {"dev", "upstreams"}
+"""Extras for those who work on holdfast itself."""
+
+PAGES = [*documents(), *sorted(ROOT.glob("apps/*/README.md"))]
+
+
+def test_a_later_wait_may_be_shorter_and_only_its_limit_doubles():
+    text = README.read_text("utf-8")
+    retry = Retry(attempts=5, base=1, cap=60)
+
+    def waits_s(failures: int, roll: float) -> float:
+        return retry.delay_us(failures=failures, roll=roll, retry_after_us=None) / 1_000_000
+
+    assert "Retry(attempts=5, base=1, cap=60)" in text
+    assert "drawn by chance whose limit doubles with each failure" in text
+    assert [round(waits_s(failures, 0.999_999)) for failures in (1, 2, 3)] == [1, 2, 4]
+    assert waits_s(3, 0.1) < waits_s(2, 0.9)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_page_names_ports_at_which_something_listens(page: Path):
+    ports = re.findall(r"(?:localhost|127\.0\.0\.1):(\d+)", page.read_text("utf-8"))
+    unreachable = "1"  # where a page shows a refused connection
+
+    assert set(ports) <= {str(Settings().port), str(GATEWAY_PORT), unreachable}
+
+
+@pytest.mark.parametrize("file", ["demo.py", "demo_screen.py", "demo_pipeline.py"])
+def test_the_demo_does_not_say_that_make_run_starts_it(file: str):
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+
+    assert "demo.py" not in makefile
+    assert "make run" not in (ROOT / "examples" / file).read_text("utf-8")
+
+
+def test_the_readme_names_every_extra_for_users():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    install = README.read_text("utf-8").partition("## Install")[2].partition("\n## ")[0]
+
+    rows = "\n".join(line for line in install.splitlines() if line.startswith("| `"))
+    named = set(re.findall(r"`([\w-]+)`", rows.replace("`holdfast up`", "")))
+    assert set(project["optional-dependencies"]) - NOT_FOR_USERS <= named
