@@ -133,7 +133,7 @@ def test_a_failure_of_a_call_begun_before_the_opening_is_no_evidence_after_the_c
 
 
 def test_permits_for_which_no_job_was_due_are_given_back(open_app, gateway):
-    upstream = Upstream("gateway", breaker=replace(FIVE, trials=3))
+    upstream = Upstream("gateway", breaker=replace(FIVE, trials=3, successes=3))
     app, crew = opened(open_app, gateway, upstream, jobs=5)
     for view in app.jobs()[1:]:
         app.cancel(view.id, by="ada")
