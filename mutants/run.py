@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from mutants import page
@@ -19,17 +20,31 @@ from mutants.fault import FAULTS, Fault, ListError, load
 from mutants.scratch import Scratch, TestRun
 from mutants.verdict import Verdict
 
-TREE = Path(__file__).parent.parent
 ENOUGH = 0.95
 LIMIT_S = 240.0
 _TESTS_PASSED, _TESTS_FAILED = 0, 1
-CANARY = Fault(
-    name="the canary: ids are of another version",
-    group="canary",
-    file="src/holdfast/core/ids.py",
-    before="_VERSION = 7 << 12",
-    after="_VERSION = 6 << 12",
-    tests=("tests/core/test_ids.py",),
+
+
+@dataclass(frozen=True)
+class Project:
+    """What faults are planted in, and how to know that a copy of it is what its tests import."""
+
+    tree: Path
+    packages: tuple[str, ...]
+    canary: Fault
+
+
+HOLDFAST = Project(
+    tree=Path(__file__).parent.parent,
+    packages=("holdfast", "converter", "criticizer"),
+    canary=Fault(
+        name="The canary: ids are of another version",
+        group="canary",
+        file="src/holdfast/core/ids.py",
+        before="_VERSION = 7 << 12",
+        after="_VERSION = 6 << 12",
+        tests=("tests/core/test_ids.py",),
+    ),
 )
 
 
@@ -113,19 +128,19 @@ def _lent(free: "queue.SimpleQueue[Scratch]") -> Iterator[Scratch]:
         free.put(scratch)
 
 
-def check_copies(scratches: Iterable[Scratch]) -> None:
+def check_copies(scratches: Iterable[Scratch], project: Project) -> None:
     """Raise unless each copy is what its tests import, and a fault in it makes them fail."""
+    canary = project.canary
     for scratch in scratches:
-        if not scratch.imports_itself():
+        if not scratch.imports_itself(project.packages):
             raise ListError("the tests do not import the copy")
-        if scratch.test(CANARY.tests, limit_s=LIMIT_S).status != _TESTS_PASSED:
-            raise ListError("the canary's test fails without it")
-        with scratch.planted(CANARY):
-            if scratch.test(CANARY.tests, limit_s=LIMIT_S).status == _TESTS_PASSED:
-                raise ListError("the canary was not noticed: what is planted is not what is run")
+        if scratch.test(canary.tests, limit_s=LIMIT_S).status != _TESTS_PASSED:
+            raise ListError("the canary's tests fail without it")
+        if tried(canary, scratch, limit_s=LIMIT_S).outcome != "caught":
+            raise ListError("the canary was not noticed: what is planted is not what is run")
 
 
-def main(arguments: Sequence[str] | None = None, *, tree: Path = TREE) -> int:
+def main(arguments: Sequence[str] | None = None, *, project: Project = HOLDFAST) -> int:
     """Return 0 when enough of the faults are caught."""
     options = _parsed(arguments)
     try:
@@ -144,17 +159,17 @@ def main(arguments: Sequence[str] | None = None, *, tree: Path = TREE) -> int:
     began = time.monotonic()
     with ExitStack() as cleanup:
         scratches = [
-            Scratch(tree, Path(cleanup.enter_context(tempfile.TemporaryDirectory())))
+            Scratch(project.tree, Path(cleanup.enter_context(tempfile.TemporaryDirectory())))
             for _ in range(min(options.jobs, len(faults)))
         ]
         try:
-            check_copies(scratches)
+            check_copies(scratches, project)
         except ListError as error:
             print(f"error: {error}")
             return 2
         verdicts = try_all(faults, scratches, limit_s=options.limit)
     if options.write and len(faults) == len(listed):
-        page.write(verdicts, tree / page.PAGE)
+        page.write(verdicts, project.tree / page.PAGE)
     return _reported(verdicts, seconds=time.monotonic() - began)
 
 

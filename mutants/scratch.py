@@ -105,10 +105,10 @@ class Scratch:
         if self._running is not None and self._running.poll() is None:
             os.killpg(self._running.pid, signal.SIGKILL)
 
-    def imports_itself(self) -> bool:
+    def imports_itself(self, packages: Sequence[str]) -> bool:
         """Return whether Python takes the packages from the copy."""
-        names = "holdfast, converter, criticizer"
-        code = f"import {names}\nfor package in ({names}): print(package.__file__)"
+        names = ", ".join(packages) + ","
+        code = f"import {names[:-1]}\nfor package in ({names}): print(package.__file__)"
         found = subprocess.run(
             [sys.executable, "-c", code],
             cwd=self.folder,

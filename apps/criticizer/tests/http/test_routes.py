@@ -125,7 +125,9 @@ class TestAsking:
         visit().post("/api/reviews", json={**BODY, "recipients": ["ada@example.org"] * 2})
         criticizer.run()
 
+        (shown,) = show(visit()).json()["versions"]
         assert criticizer.told() == ["ada@example.org"]
+        assert len(shown["deliveries"]) == 1
 
 
 class TestShowing:
