@@ -11,6 +11,7 @@ SPREAD := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # The same with one worker a core, where nothing waits.
 AT_ONCE := -n $(shell getconf _NPROCESSORS_ONLN) --dist loadfile --no-loadscope-reorder
 PYTEST_ARGS ?=
+MUTANTS_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -78,6 +79,10 @@ test-slow: install ## the tests that take long, all examples of properties, and 
 cover: export HOLDFAST_TEST_EXAMPLES ?= 100
 cover: install ## the tests of the pure core reach every branch of it
 	@$(BIN)/python -m pytest tests/core -q -n $(WORKERS) -k "not takes_no_longer and not takes_less and not takes_microseconds" --cov=holdfast.core --cov-branch --cov-fail-under=100
+
+.PHONY: mutants
+mutants: install ## plant faults in a copy of the code and see whether the tests notice them
+	@$(BIN)/python -m mutants.run $(MUTANTS_ARGS)
 
 .PHONY: lint
 lint: install ## ruff: rules and formatting

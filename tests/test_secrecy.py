@@ -130,6 +130,18 @@ def test_a_long_text_is_cut_after_its_secrets_are_gone():
             assert len(shown) <= MAX_MESSAGE_LENGTH
 
 
+@pytest.mark.parametrize("tail", ["", " tail" * 5_000], ids=["short", "long"])
+def test_no_part_of_a_secret_is_left_where_a_text_is_cut(tail):
+    secrecy = Secrecy()
+    secrecy.keep([NEW])
+    limit = 60
+    for before in range(1, limit):
+        shown = secrecy.safe_text("x" * before + " " + NEW + tail, limit)
+
+        assert NEW[:5] not in shown
+        assert len(shown) <= limit
+
+
 def test_a_known_value_of_many_kilobytes_is_seen_whole():
     secrecy = Secrecy()
     document = secrets.token_hex(20_000)

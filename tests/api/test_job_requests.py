@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from holdfast.api.paging import cursor_of
 from holdfast.core.job import Job
 
 MEANT = {
@@ -133,6 +134,19 @@ def test_a_cursor_from_elsewhere_is_refused(client, cursor):
     answer = client.get("/api/jobs", params={"cursor": cursor})
 
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_cursor")
+
+
+@pytest.mark.parametrize("kind", ["jobs", "dead-letters", "deliveries", "replays"])
+def test_a_cursor_of_one_list_is_none_of_another(client, kind):
+    cursor = cursor_of(kind, "0190163d-8694-739b-aea5-966c26f8ad90")
+
+    answers = {
+        noun: client.get(f"/api/{noun}", params={"cursor": cursor}).status_code
+        for noun in ("jobs", "dead-letters", "deliveries", "replays")
+    }
+
+    assert answers.pop(kind) == 200
+    assert set(answers.values()) == {400}
 
 
 @pytest.mark.parametrize("path", ["", "/events", "/attempts", "/results"])

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from holdfast import errors
 from holdfast.api.access import Reader, guarded_router
 from holdfast.api.error_problems import CODES, problem_of, problem_of_http
+from holdfast.api.faults import internal_error
 from holdfast.api.problems import KINDS, Problem
 from tests.docs.markdown import ROOT
 
@@ -93,6 +94,14 @@ def test_what_is_not_allowed_here_names_what_is(client):
     answer = client.delete("/api/jobs")
 
     assert set(answer.headers["allow"].split(", ")) <= {"GET", "POST", "HEAD"}
+
+
+@pytest.mark.parametrize("what", ["secret", "setting"])
+def test_nothing_is_said_of_an_error_that_is_this_servers_alone(client, what):
+    answer = client.get(f"/api/breaking/{what}")
+
+    assert answer.json()["detail"] == internal_error().detail
+    assert answer.json().keys() == MEMBERS
 
 
 def test_an_unexpected_error_is_told_by_its_request_only_and_logged_in_full(client, caplog):

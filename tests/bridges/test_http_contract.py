@@ -244,6 +244,20 @@ def test_no_redirect_is_followed(subject: Subject):
         assert elsewhere.requests == []
 
 
+def test_no_proxy_of_the_environment_sees_a_request(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{unused_port()}")
+        monkeypatch.setenv(name.upper(), f"http://127.0.0.1:{unused_port()}")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+    subject.send()
+
+    assert subject.api.connections == 1
+
+
 def test_what_was_never_sent_is_known_not_to_be_accepted(subject: Subject):
     provider, message = subject.at(f"http://127.0.0.1:{unused_port()}")
     refused = caught(provider.send, message, token=TOKEN, timeout_s=TIMEOUT_S)

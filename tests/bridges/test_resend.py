@@ -70,6 +70,20 @@ def test_the_same_token_sends_once_and_gives_the_same_id(fake):
     assert len(api.requests) == 3
 
 
+def test_the_order_of_headers_and_metadata_makes_no_other_email(fake):
+    api, ledger = fake
+    provider = Resend(KEY, base_url=api.url)
+    headers, metadata = {"X-Review": "17", "X-Author": "ada"}, {"review": "17", "author": "ada"}
+    mail = {**MAIL, "headers": headers, "metadata": metadata}
+    turned = {name: dict(reversed(mail[name].items())) for name in ("headers", "metadata")}
+
+    first = provider.send(mail, token="t-1", timeout_s=TIMEOUT_S)
+    again = provider.send({**mail, **turned}, token="t-1", timeout_s=TIMEOUT_S)
+
+    assert list(ledger.sent) == [first.notification_id] == [again.notification_id]
+    assert len({request.body for request in api.requests}) == 1
+
+
 def test_a_token_of_another_body_is_never_taken_for_a_plain_refusal(fake):
     api, _ = fake
     provider = Resend(KEY, base_url=api.url)

@@ -1,6 +1,7 @@
 """Webhooks: what a receiver gets, how it checks it, and where none is sent."""
 
 import json
+import socket
 from collections.abc import Iterator
 
 import pytest
@@ -289,6 +290,28 @@ def test_with_public_only_nothing_reaches_this_machine_whatever_its_name(fake):
         )
         assert row_of(error) == rows.INVALID
         assert "127" not in str(error)
+    assert (ledger.ids, api.connections) == ([], 0)
+
+
+def test_with_public_only_every_address_of_a_name_has_to_be_public(fake, monkeypatch):
+    api, ledger = fake
+    port = int(api.url.rpartition(":")[2])
+    both = [("127.0.0.1", port), ("93.184.216.34", port)]
+
+    def resolve(host, port, *, type, flags):  # noqa: A002 - as it is called
+        if flags:
+            raise socket.gaierror(socket.EAI_NONAME, "a name")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", address) for address in both]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    error = caught(
+        Webhook(SECRET, public_only=True, allow_http=True).send,
+        message(api, url=f"http://hooks.example.org:{port}/"),
+        token="t",
+        timeout_s=TIMEOUT_S,
+    )
+
+    assert row_of(error) == rows.INVALID
     assert (ledger.ids, api.connections) == ([], 0)
 
 

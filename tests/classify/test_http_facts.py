@@ -1,6 +1,7 @@
 """Statuses and Retry-After, read from whatever shape a library gives its exceptions."""
 
 import http
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +13,7 @@ from holdfast.classify.http_facts import (
     retry_after_us_of,
     status_of,
 )
-from holdfast.core.instant import SECOND_US
+from holdfast.core.instant import SECOND_US, to_datetime
 from holdfast.core.retry import Retry
 
 RETRY = Retry(base=2, jitter="none")
@@ -146,6 +147,23 @@ def test_absurdly_many_or_long_headers_are_left_unread():
 )
 def test_retry_after_is_read_as_seconds_or_as_a_date_and_clamped(value, microseconds):
     assert parse_retry_after(value, now=NOW) == microseconds
+
+
+@pytest.fixture
+def far_east(monkeypatch):
+    """A machine whose own time is hours away from UTC."""
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("zone", ["GMT", "", "-0000"])
+def test_a_date_without_a_zone_is_in_utc_wherever_the_machine_is(far_east, zone):
+    date = to_datetime(NOW + 90 * SECOND_US).strftime("%a, %d %b %Y %H:%M:%S") + f" {zone}"
+
+    assert parse_retry_after(date.strip(), now=NOW) == 90 * SECOND_US
 
 
 @pytest.mark.parametrize(

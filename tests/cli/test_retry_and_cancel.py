@@ -5,7 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from holdfast import Holdfast, JobFilter, JobState, Submit
-from holdfast.cli.bulk import CHUNK
+from holdfast.bulk import Chunk
+from holdfast.cli.bulk import CHUNK, Verb
+from holdfast.cli.options import Filter
+from holdfast.cli.output import Output
 from holdfast.core.job import WorkerId
 from holdfast.core.plan import Route
 from holdfast.runtime.clock import Chance
@@ -189,6 +192,29 @@ def test_on_a_terminal_a_person_is_asked(
     assert session.exit_code == exit_code
     assert said in session.plain
     assert states(app) == {job_id: state}
+
+
+def test_jobs_that_are_made_after_the_count_are_left_alone(app: Holdfast):
+    counted = app.submit("review").id
+    later: list[str] = []
+
+    def many(matching: JobFilter, before: str | None) -> Chunk:
+        later.append(app.submit("review").id)
+        return app.cancel_many(matching, by="ada", before=before)
+
+    verb = Verb(
+        Output(as_json=True),
+        app,
+        name="cancel",
+        done="cancelled",
+        states=(JobState.QUEUED,),
+        one=lambda job_id: app.cancel(job_id, by="ada"),
+        many=many,
+    )
+    everything = Filter(state=(), since=None, until=None)
+    verb.run([], everything, everything=True, yes=True, dry_run=False)
+
+    assert states(app) == {counted: JobState.CANCELLED, later[0]: JobState.QUEUED}
 
 
 @pytest.mark.parametrize(

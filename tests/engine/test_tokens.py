@@ -44,6 +44,13 @@ def test_only_a_hash_of_a_token_is_kept_and_no_record_or_log_shows_it(app):
     assert secret not in Redactor().text(f"it was {secret}, they say")
 
 
+def test_a_token_is_a_secret_as_soon_as_it_is_made_however_it_is_written(app):
+    _, secret = app.tokens.create("shop", role="reader", by="ada")
+    written = secret.encode().hex()
+
+    assert written not in redacted(f"it was {written}, they say")
+
+
 @pytest.mark.parametrize(
     "guess",
     ["", "hf_", "hf_" + "A" * 43, "hf_" + "A" * 5000, "Bearer x", "hf_\ud800", "hf_\x00", "hf_é"],

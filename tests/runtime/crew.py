@@ -36,6 +36,7 @@ class FaultyStore:
         self._skipped: dict[str, object] = {}
         self._lost_replies: set[str] = set()
         self._first: dict[str, Callable[[], object]] = {}
+        self._then: dict[str, Callable[[], object]] = {}
         self.calls: list[str] = []
 
     def refuse(self, method: str, error: Exception | None = None) -> None:
@@ -54,6 +55,10 @@ class FaultyStore:
     def do_first(self, method: str, action: Callable[[], object]) -> None:
         """Let something else happen right before the next call of the method."""
         self._first[method] = action
+
+    def do_after(self, method: str, action: Callable[[], object]) -> None:
+        """Let something else happen right after the next call of the method."""
+        self._then[method] = action
 
     def skip(self, method: str, answer: object) -> None:
         """Let the method, until it is restored, do nothing and answer this."""
@@ -77,6 +82,7 @@ class FaultyStore:
                 return self._skipped[name]
             self._first.pop(name, lambda: None)()
             answer = real(*args, **kwargs)
+            self._then.pop(name, lambda: None)()
             if name in self._lost_replies:
                 self._lost_replies.discard(name)
                 raise StoreUnavailable("test://", reason="the reply was lost")

@@ -183,6 +183,35 @@ def test_jobs_of_a_claim_whose_reply_was_lost_are_run(open_app, caplog):
     assert "a claim whose reply was lost" in caplog.text
 
 
+def test_a_job_whose_lease_ended_meanwhile_is_not_adopted(open_app):
+    app = open_app(pipeline_of(Script(then=1)))
+    job = app.submit("p")
+    crew = Crew(app)
+    crew.store.lose_reply("claim")
+    with pytest.raises(StoreUnavailable):
+        crew.claim()
+    crew.clock.advance(LEASE_US / SECOND_US)
+    crew.claim()
+
+    assert crew.lane.load() == 0
+    assert (row_of(app, job).holder, row_of(app, job).attempt) == (crew.id, 1)
+
+
+def test_the_shares_of_a_lane_together_claim_no_more_than_it_has_room_for(open_app):
+    app = open_app(pipeline_of(Script(then=1)), pipeline_of(Script(then=1), name="q"))
+    crew = Crew(app, limit=20)
+    for _ in range(17):
+        app.submit("p")
+    crew.claim()
+    assert crew.lane.load() == 17
+    for _ in range(5):
+        app.submit("p")
+        app.submit("q")
+    crew.claim()
+
+    assert crew.lane.load() == 20
+
+
 def test_a_claim_that_never_was_leaves_nothing_to_adopt(open_app, caplog):
     app = open_app(pipeline_of(Script(then=1)))
     job = app.submit("p")

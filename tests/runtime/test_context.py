@@ -50,6 +50,21 @@ def test_it_knows_how_many_attempts_are_left(open_app):
     assert seen == [(1, False, token), (2, False, token), (3, True, token)]
 
 
+def test_no_two_attempts_publish_messages_of_the_same_id(open_app):
+    ids = []
+
+    def publish_and_fail(job):
+        ids.extend(job.publish("made", {"n": number}) for number in range(2))
+        raise TimeoutError
+
+    app = open_app(pipeline_of(Script(then=publish_and_fail)))
+    app.submit("p")
+    drain(app)
+
+    assert len(ids) == 6
+    assert len(set(ids)) == 6
+
+
 def test_its_token_differs_by_stage_and_by_run(open_app):
     tokens = []
 

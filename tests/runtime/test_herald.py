@@ -26,6 +26,7 @@ from holdfast.runtime.herald import (
 )
 from holdfast.submission import Submit
 from holdfast.testing import ManualClock
+from tests.runtime.crew import Crew
 
 DOWN = NotTaken(Trouble.UNAVAILABLE, "nobody answers")
 ONE, TWO = Route("default", "p", "one"), Route("default", "p", "two")
@@ -159,6 +160,16 @@ def test_a_job_that_changed_is_told_of_at_once(bench: Bench):
     bench.turn()
 
     assert bench.fleet.take() == [(job,)]
+
+
+def test_a_job_that_moved_on_is_told_of_at_once(bench: Bench):
+    (job,) = bench.submit()
+    bench.turn()
+    bench.fleet.take()
+    Crew(bench.app, stages=["one"]).work()
+    bench.turn()
+
+    assert [(message.route, message.job_ids) for message in bench.fleet.messages] == [(TWO, (job,))]
 
 
 def test_few_jobs_are_told_of_one_by_one_and_a_backlog_in_groups(bench: Bench):

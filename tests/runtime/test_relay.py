@@ -18,6 +18,7 @@ from holdfast.core.retry import Retry
 from holdfast.errors import InvalidValue, StoreUnavailable, TopologyMismatch
 from holdfast.runtime.clock import Chance
 from holdfast.runtime.relay import LONGEST_PAUSE_US, RelayOptions, RelayService
+from holdfast.runtime.relaying import Relay
 from holdfast.testing import ManualClock
 from holdfast.testing.proxy import PostgresProxy
 
@@ -260,6 +261,23 @@ def test_a_relay_that_ends_lets_go_of_what_it_leased(bench: Bench):
     other._claim(bench.clock.now())
 
     other.release()
+
+    bench.turn()
+    assert bench.broker.taken == ["1"]
+
+
+def test_a_relay_process_that_ends_lets_go_of_what_it_leased(bench: Bench):
+    bench.publish(1)
+    process = Relay(
+        bench.app.store,
+        bench.broker,
+        clock=bench.clock,
+        chance=Chance(8),
+        options=RelayOptions(),
+    )
+    process._service._claim(bench.clock.now())
+
+    assert process.stop() == 0
 
     bench.turn()
     assert bench.broker.taken == ["1"]

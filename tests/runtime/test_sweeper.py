@@ -127,6 +127,37 @@ def test_a_job_that_ended_after_it_was_read_is_left_alone(app):
     assert kinds_of(app, job.id) == [Kind.COMPLETED]
 
 
+def test_a_job_that_another_took_back_and_runs_is_left_to_its_new_worker(app):
+    job = app.submit("p")
+    Crew(app, name="dead").claim()
+    first, second, runner = (Crew(app, name=name) for name in ("w1", "w2", "runner"))
+    first.clock.advance(31)
+
+    def take_back_and_run():
+        first.sweep()
+        first.clock.advance(11)
+        runner.claim()
+
+    second.store.do_after("expired", take_back_and_run)
+    second.sweep()
+
+    row = job.get().job
+    assert (row.state, row.holder, row.attempt) == (JobState.PROCESSING, "runner", 2)
+
+
+def test_what_was_not_applied_is_not_announced(app):
+    app.submit("p")
+    Crew(app, name="dead").claim()
+    first, second = Crew(app, name="w1"), Crew(app, name="w2")
+    first.clock.advance(31)
+    announced = []
+    app.subscribe(lambda applied: announced.append(applied.decision.entry.kind))
+    second.store.do_first("apply", first.sweep)
+    second.sweep()
+
+    assert announced == [Kind.RETRIED]
+
+
 def test_a_job_without_a_plan_holds_up_nobody(app, caplog):
     bad, good = app.submit("p"), app.submit("p")
     dead, crew = Crew(app, name="dead"), Crew(app)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 from collections import defaultdict
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -13,6 +13,7 @@ from holdfast.core.decision import Kind
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
 from holdfast.runtime.clock import monotonic_s, sleep_s
 from holdfast.runtime.reporter import BATCH
+from holdfast.store.postgres.store import CONNECTIONS
 from holdfast.submission import Submit
 from holdfast.testing import Script, failing
 from tests.runtime.attempts import PATIENCE_S
@@ -243,6 +244,30 @@ def test_a_worker_that_cannot_go_on_ends_with_a_status(open_real, caplog):
 
     assert ended == [1]
     assert "the worker ends: the test says so" in caplog.text
+
+
+def test_leases_are_renewed_while_all_connections_of_the_application_are_in_use(open_real):
+    begun, over = threading.Event(), threading.Event()
+
+    def stay(job):
+        begun.set()
+        over.wait(PATIENCE_S)
+
+    app = open_real(pipeline_of(Script(then=stay)))
+    job = app.submit("p")
+    watching = app.store.reserve("watching")
+    with working(app, lease=1.5), ExitStack() as used_up:
+        assert begun.wait(PATIENCE_S)
+        used_up.callback(over.set)
+        if app.store.writes_at_once:
+            for _ in range(CONNECTIONS):
+                used_up.enter_context(app.store.transaction())
+        leases = {watching.get([job.id])[job.id].lease_until}
+
+        wait_until(
+            lambda: leases.add(watching.get([job.id])[job.id].lease_until) or len(leases) > 2
+        )
+    watching.close()
 
 
 def test_a_cancelled_job_is_stopped_within_a_third_of_its_lease(open_real):

@@ -1,7 +1,9 @@
 """Connections of a PostgreSQL store: none is left open by whoever closes them."""
 
 import pytest
+from psycopg.pq import TransactionStatus
 
+from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.connection import Connections
 
 
@@ -35,4 +37,30 @@ def test_whoever_asks_for_a_connection_after_closing_has_one_that_is_kept(
         pass
 
     assert second is first
+    connections.close()
+
+
+def test_a_connection_with_an_open_transaction_is_not_lent_again(
+    connections: Connections,
+) -> None:
+    connections.lent_to(lambda lent: lent.execute("begin"))
+
+    with connections.borrowed() as lent:
+        assert lent.pgconn.transaction_status == TransactionStatus.IDLE
+        assert lent.execute("select now() = statement_timestamp()").fetchone() == (True,)
+    connections.close()
+
+
+def test_a_connection_that_fails_inside_a_transaction_is_not_lent_again(
+    connections: Connections,
+) -> None:
+    def begin_and_fail(lent: BoundedConnection) -> None:
+        lent.execute("begin")
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        connections.lent_to(begin_and_fail)
+
+    with connections.borrowed() as lent:
+        assert lent.pgconn.transaction_status == TransactionStatus.IDLE
     connections.close()

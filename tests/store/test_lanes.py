@@ -1,9 +1,9 @@
 """From where on PostgreSQL's claims look for due jobs."""
 
 from holdfast.core.plan import Route
-from holdfast.store.postgres.lanes import HEADS_FROM, Lanes
+from holdfast.store.postgres.lanes import HEADS_FROM, REWIND_S, Lanes
 from holdfast.store.rows import as_stored
-from holdfast.testing.conformance.samples import new_job
+from holdfast.testing.conformance.samples import after, claim, new_job, submitted
 
 ONE = Route("default", "one", "first")
 TWO = Route("default", "two", "first")
@@ -44,3 +44,25 @@ def test_a_small_claim_looks_from_the_start_for_its_own_routes_only():
 
     assert lanes.has_heads([ONE])
     assert not lanes.has_heads([TWO])
+
+
+def test_after_a_while_a_claim_looks_from_the_start_again():
+    lanes = Lanes(spares=False)
+    lanes.values([ONE, TWO], limit=HEADS_FROM, first=1)
+    lanes.note([claimed("one", 5), claimed("two", 6)])
+    lanes._rewound_s -= REWIND_S
+
+    values = lanes.values([ONE, TWO], limit=HEADS_FROM, first=1)
+
+    assert not lanes.has_heads([ONE, TWO])
+    assert values["heads_at"] == Lanes(spares=False).arrays([ONE, TWO], first=1)["heads_at"]
+
+
+def test_a_job_that_comes_to_be_due_behind_those_claimed_is_claimed(postgres_url, open_store):
+    store = open_store(postgres_url)
+    store.insert([new_job(run_at=after(-5)) for _ in range(3 * HEADS_FROM)])
+    claim(store, limit=HEADS_FROM)
+    (early,) = submitted(store, run_at=after(-9))
+    store._lanes._rewound_s -= REWIND_S
+
+    assert claim(store, limit=HEADS_FROM)[0].id == early

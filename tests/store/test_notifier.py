@@ -5,13 +5,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 
 import holdfast
+from holdfast.errors import StoreUnavailable
 from holdfast.store.contract import Store
 from holdfast.store.outbox import OutboxFilter
 from holdfast.store.postgres import notifier
@@ -160,6 +161,26 @@ def test_a_lost_connection_costs_no_wake_up(postgres_store: Store, postgres_url:
         submitted(postgres_store)
 
         assert woken(connection)
+
+
+def test_a_listener_that_had_to_connect_again_listens_again(
+    postgres_store: Store, postgres_url: str
+):
+    listener = postgres_store.listen()
+    listener.wait(0)
+    with psycopg.connect(postgres_url, autocommit=True) as beside:
+        beside.execute(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+            " where datname = current_database() and query like 'listen %'"
+        )
+    for _ in range(3):  # what is lost, what is new, and silence
+        with suppress(StoreUnavailable):
+            listener.wait(A_WHILE_S)
+
+    postgres_store.announce_due()
+
+    assert listener.wait(SOON_S)
+    listener.close()
 
 
 def test_a_server_that_is_down_is_no_concern_of_whoever_notifies(postgres_server: PrivatePostgres):

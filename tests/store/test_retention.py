@@ -6,14 +6,23 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from holdfast.core.event import CancelRequested
+from holdfast.core.event import CancelRequested, Failed, RetryRequested
 from holdfast.core.instant import Instant
+from holdfast.core.job import JobState
 from holdfast.core.retention import Retention
 from holdfast.store.postgres.statements import SQL as POSTGRES
-from holdfast.store.retention import Place, Section
+from holdfast.store.retention import Place, RetentionRows, Section
 from holdfast.store.sqlite.statements import SQL as SQLITE
-from holdfast.testing.conformance.purge_samples import failed, id_made_now, purged, resolve
+from holdfast.testing.conformance.purge_samples import (
+    failed,
+    id_made_now,
+    left_of,
+    purged,
+    refused,
+    resolve,
+)
 from holdfast.testing.conformance.samples import (
+    LASTING_FAILURE,
     NOW,
     PLAN,
     after,
@@ -69,6 +78,62 @@ def test_a_failed_job_goes_with_its_letter_or_not_at_all_when_either_is_locked(
         assert gone == {"jobs": 2, "letters": 2}
         assert store.letters.get(jobs[1].id) is not None
     assert set(store.get([job.id for job in jobs])) == {jobs[1].id}
+
+
+class Meddled:
+    """A database in which something happens between what a purge reads and what it removes."""
+
+    def __init__(self, sql, action) -> None:
+        self._sql, self._action = sql, action
+
+    def transact(self, work):
+        self._action()
+        return self._sql.transact(work)
+
+    def __getattr__(self, name):
+        return getattr(self._sql, name)
+
+
+def purged_after(store, section, action):
+    """What is removed of a section when the action comes in between."""
+    rows = RetentionRows(Meddled(store._sql, action))
+    return rows.purge(NOTHING_KEPT.cutoffs(after(1)), Place(section)).removed
+
+
+def send_back(store, job):
+    return after_event(store, job, RetryRequested("ada"), now=after(1))
+
+
+def test_a_job_that_was_sent_back_since_it_was_read_stays(store):
+    job = refused(store)
+
+    gone = purged_after(store, Section.JOBS, lambda: send_back(store, job))
+
+    assert gone == {"jobs": 0, "letters": 0}
+    assert store.get([job.id])[job.id].state is JobState.QUEUED
+
+
+def test_a_job_that_was_sent_back_since_its_letter_was_read_stays(store):
+    job = failed(store)
+    resolve(store, job, now=NOW)
+
+    purged_after(store, Section.LETTERS, lambda: send_back(store, job))
+
+    assert store.get([job.id])[job.id].state is JobState.QUEUED
+
+
+def test_a_job_that_got_a_dead_letter_since_it_was_read_stays_with_it(store):
+    job = refused(store)
+
+    def fail_again():
+        send_back(store, job)
+        (claimed,) = claim(store, now=after(1))
+        after_event(store, claimed, Failed(LASTING_FAILURE), now=after(1))
+
+    gone = purged_after(store, Section.JOBS, fail_again)
+
+    assert gone == {"jobs": 0, "letters": 0}
+    assert {"job", "letter"} <= set(left_of(store, job.id))
 
 
 def test_a_walk_takes_no_lock_that_a_claim_would_wait_for(postgres_url, open_store):

@@ -57,6 +57,7 @@ class ScriptedReviewer:
     name: str = "scripted"
     plays: list[Exception] = field(default_factory=list)
     repairs: list[bool] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
 
     def review(
         self,
@@ -68,6 +69,7 @@ class ScriptedReviewer:
         headers: Mapping[str, str],
     ) -> Reviewed:
         self.repairs.append(repair)
+        self.tokens.append(token)
         if self.plays:
             raise self.plays.pop(0)
         return Reviewed(critique=CRITIQUE, reviewer=self.name, usage=Usage(calls=1))

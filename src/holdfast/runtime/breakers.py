@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from holdfast.core.breaker import (
@@ -214,11 +214,8 @@ class Breakers:
 
     def _report(self, watch: Watch, now: Instant) -> None:
         """Write what this worker has seen; nothing at all while all is well."""
-        limited = watch.take_rate_limit()
-        if limited is not None:
-            self._move(watch, limited, now)
-        for trial in watch.take_trials():
-            self._end_trial(watch, trial, now)
+        self._report_rate_limit(watch, now)
+        self._end_trials(watch, watch.take_trials(), now)
         if not watch.state.samples and not watch.has_failures():
             watch.put_aside(now)
             return
@@ -232,13 +229,24 @@ class Breakers:
         )
         self._move(watch, observed, now)
 
-    def _end_trial(self, watch: Watch, trial: TrialEnded, now: Instant) -> None:
+    def _report_rate_limit(self, watch: Watch, now: Instant) -> None:
+        limited = watch.take_rate_limit()
+        if limited is None:
+            return
         try:
-            self._move(watch, trial, now)
+            self._move(watch, limited, now)
         except UnavailableError:
-            # The permit would only run out, and meanwhile nobody could try.
-            watch.trials.append(trial)
+            watch.pause(limited.until)
             raise
+
+    def _end_trials(self, watch: Watch, trials: Sequence[TrialEnded], now: Instant) -> None:
+        for number, trial in enumerate(trials):
+            try:
+                self._move(watch, trial, now)
+            except UnavailableError:
+                # The permits would only run out, and meanwhile nobody could try.
+                watch.trials.extend(trials[number:])
+                raise
 
     def _probe(self, watch: Watch, now: Instant) -> None:
         """Ask the upstream itself how it is, once its cooldown is over."""
@@ -247,7 +255,7 @@ class Breakers:
             return
         ended = probing.take(now)
         if ended is not None:
-            self._end_trial(watch, ended, now)
+            self._end_trials(watch, [ended], now)
         if probing.idle and self._may_try(watch, now):
             permits = self.ask_permits(watch.terms.name, 1, store=self._store, now=now)
             if permits:

@@ -255,6 +255,11 @@ class Watch:
             until, self.paused_until = self.paused_until, None
         return None if until is None else RateLimited(until)
 
+    def pause(self, until: Instant) -> None:
+        """Leave the upstream alone until then, or for longer where that was asked before."""
+        with self._lock:
+            self.paused_until = max(until, self.paused_until or until)
+
     def _admits_all(self, now: Instant) -> bool:
         """Tell whether everything is let through, as nearly always: what `_admission` may say."""
         return self._is_calm and self.paused_until is None and now - self.read_at <= STALE_US

@@ -3,6 +3,7 @@
 import itertools
 import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -95,6 +96,39 @@ def test_a_runner_that_wakes_up_late_sends_nothing_twice(app: Holdfast, fail, ga
     assert (view.state, view.counts) == (ReplayState.DONE, Counts(failed_again=1))
     assert returns(app, [job_id]) == [1]
     assert gateway.calls == {0: 1}
+
+
+class Meddled:
+    """The rows of replays, in which something happens right before letters are marked."""
+
+    def __init__(self, rows: Any, action: Callable[[], object]) -> None:
+        self._rows, self._action = rows, action
+
+    def advance(self, replay: Any, **more: Any) -> Any:
+        if more.get("marks"):
+            self._action()
+        return self._rows.advance(replay, **more)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rows, name)
+
+
+def test_a_runner_sends_nothing_once_its_replay_was_cancelled_while_it_looked(app: Holdfast, fail):
+    ids = fail(2)
+    replay = app.replays.start("outage", LetterFilter(), by="ada", **AT_ONCE)
+    sent: list[str] = []
+
+    def send_back(replay_row: Any, item: Any) -> None:
+        sent.append(item.letter_id)
+
+    runner = Replayer(app.store, replay.id, send_back=send_back)
+    runner._rows = Meddled(app.store.replays, lambda: app.replays.cancel(replay.id, by="bob"))
+    for _ in range(3):
+        runner.tick(app.clock.now())
+
+    assert runner.over
+    assert sent == []
+    assert returns(app, ids) == [0, 0]
 
 
 def run_all(*works: Callable[[], object]) -> None:

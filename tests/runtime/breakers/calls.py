@@ -1,10 +1,12 @@
 """An upstream that is up or down, and workers whose jobs call it."""
 
 from dataclasses import replace
+from typing import Any
 
 from holdfast import Holdfast, Pipeline, Retry, Upstream
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.upstream import Gate
+from holdfast.errors import StoreUnavailable
 from tests.runtime.crew import Crew
 
 FIVE = Breaker(consecutive=5, cooldown=30, growth=1, successes=1, release=0)
@@ -24,6 +26,32 @@ class Gateway:
         if not self.up:
             raise self.raises
         return "fine"
+
+
+class Unwritable:
+    """A real store in which upstreams cannot be written while it is down."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.down = False
+
+    @property
+    def upstreams(self) -> Any:
+        return self
+
+    def all(self) -> Any:
+        return self._store.upstreams.all()
+
+    def get(self, name: str) -> Any:
+        return self._store.upstreams.get(name)
+
+    def save(self, *args: Any, **kwargs: Any) -> Any:
+        if self.down:
+            raise StoreUnavailable("test://", reason="refused")
+        return self._store.upstreams.save(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
 
 
 def calling(gateway: Gateway, upstream: Upstream, name: str = "p") -> Pipeline:

@@ -8,8 +8,8 @@ import pytest
 from holdfast import Pipeline, Upstream
 from holdfast.core.decision import Kind
 from holdfast.core.upstream import Gate
-from holdfast.errors import InvalidPolicy, UsageError
-from tests.runtime.breakers.calls import FIVE, calling, opened, state_of, turn
+from holdfast.errors import InvalidPolicy, StoreUnavailable, UsageError
+from tests.runtime.breakers.calls import FIVE, Unwritable, calling, opened, state_of, turn
 from tests.runtime.crew import Crew
 
 
@@ -86,6 +86,45 @@ def test_an_upstream_never_gets_more_calls_at_a_time_than_its_concurrency(open_a
     names = [attempt.job.pipeline for attempt in crew.lane.waiting]
     assert names.count("p") == 2
     assert names.count("quick") == 10
+
+
+def test_an_upstream_that_may_have_many_calls_gets_no_more_than_a_lane_has_room_for(
+    open_app, gateway
+):
+    upstreams = [Upstream(name, concurrency=10) for name in ("gateway", "other")]
+    app = open_app(
+        *(calling(gateway, upstream, upstream.name) for upstream in upstreams),
+    )
+    crew = Crew(app, limit=6)
+    for _ in range(5):
+        app.submit("gateway")
+    for _ in range(10):
+        app.submit("other")
+    crew.claim()
+
+    assert crew.lane.load() == 6
+
+
+def test_a_429_is_heeded_although_the_store_is_away(open_app, gateway):
+    app = open_app(calling(gateway, Upstream("gateway")))
+    crew = Crew(app, limit=1)
+    for _ in range(3):
+        app.submit("p")
+    store = crew.breakers._store = Unwritable(app.store)
+    gateway.up = False
+    gateway.raises = _limited(seconds=60)
+    crew.breakers.tick(crew.clock.now())
+    crew.work()
+    store.down = True
+    with pytest.raises(StoreUnavailable):
+        crew.breakers.tick(crew.clock.now())
+    store.down = False
+    crew.clock.advance(1)
+    crew.claim()
+    crew.breakers.tick(crew.clock.now())
+
+    assert crew.lane.load() == 0
+    assert state_of(app).paused_until is not None
 
 
 def test_retries_are_at_most_a_share_of_first_attempts_and_a_few(open_app, gateway):

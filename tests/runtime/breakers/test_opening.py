@@ -143,6 +143,20 @@ def test_a_lone_worker_opens_it_after_others_had_time_to_speak(open_app, gateway
     assert state_of(app).gate is Gate.OPEN
 
 
+def test_nobody_waits_for_the_word_of_a_worker_that_was_stopped(open_app, gateway):
+    app = open_app(calling(gateway, Upstream("gateway", breaker=FIVE)))
+    crew = Crew(app)
+    crew.keeper.tick(crew.clock.now())
+    stopped = crew._describe(crew.clock.now())._replace(id="stopped", state="stopped")
+    app.store.record_worker(stopped)
+    for _ in range(40):
+        app.submit("p")
+    gateway.up = False
+    turn(crew)
+
+    assert state_of(app).gate is Gate.OPEN
+
+
 def test_fail_fast_fails_jobs_at_once_with_a_public_class(open_app, gateway):
     upstream = Upstream("gateway", breaker=replace(FIVE, mode="fail_fast"))
     app, crew = opened(open_app, gateway, upstream, jobs=5)

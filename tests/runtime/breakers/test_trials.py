@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
+import pytest
+
 from holdfast import JobState, Upstream
 from holdfast.core.instant import SECOND_US
 from holdfast.core.upstream import Gate
-from tests.runtime.breakers.calls import FIVE, calling, opened, state_of, turn
+from holdfast.errors import StoreUnavailable
+from tests.runtime.breakers.calls import FIVE, Unwritable, calling, opened, state_of, turn
 from tests.runtime.crew import Crew
 
 
@@ -130,7 +133,7 @@ def test_a_failure_of_a_call_begun_before_the_opening_is_no_evidence_after_the_c
 
 
 def test_permits_for_which_no_job_was_due_are_given_back(open_app, gateway):
-    upstream = Upstream("gateway", breaker=replace(FIVE, trials=3))
+    upstream = Upstream("gateway", breaker=replace(FIVE, trials=3, successes=3))
     app, crew = opened(open_app, gateway, upstream, jobs=5)
     for view in app.jobs()[1:]:
         app.cancel(view.id, by="ada")
@@ -140,6 +143,48 @@ def test_permits_for_which_no_job_was_due_are_given_back(open_app, gateway):
 
     assert crew.lane.load() == 1
     assert len(state_of(app).permits) == 1
+
+
+def test_a_permit_that_ran_out_lets_no_call_through(open_app, gateway):
+    _, crew = opened(open_app, gateway)
+    gateway.up = True
+    crew.clock.advance(30)
+    crew.claim()
+    assert crew.lane.load() == 1
+    crew.clock.advance(FIVE.trial_timeout)
+    crew.breakers.refresh(crew.clock.now())
+    calls = gateway.calls
+    crew.lane.run()
+
+    assert gateway.calls == calls
+
+
+def test_a_permit_is_given_out_once_also_to_the_same_worker(open_app, gateway):
+    upstream = Upstream("gateway", breaker=replace(FIVE, trials=3, successes=3))
+    app, crew = opened(open_app, gateway, upstream)
+    crew.clock.advance(30)
+    now = crew.clock.now()
+    asked = [crew.breakers.ask_permits("gateway", 1, store=app.store, now=now) for _ in range(4)]
+
+    assert [len(permits) for permits in asked] == [1, 1, 1, 0]
+    assert len({permit.number for permits in asked for permit in permits}) == 3
+
+
+def test_no_trial_that_ended_while_the_store_was_away_is_forgotten(open_app, gateway):
+    upstream = Upstream("gateway", breaker=replace(FIVE, trials=2, successes=2))
+    app, crew = opened(open_app, gateway, upstream)
+    store = crew.breakers._store = Unwritable(app.store)
+    gateway.up = True
+    crew.clock.advance(30)
+    crew.claim()
+    crew.lane.run()
+    store.down = True
+    with pytest.raises(StoreUnavailable):
+        crew.breakers.tick(crew.clock.now())
+    store.down = False
+    crew.breakers.tick(crew.clock.now())
+
+    assert state_of(app).gate is Gate.CLOSED
 
 
 def test_fail_fast_recovers_by_trials_too(open_app, gateway):

@@ -1,12 +1,14 @@
 """A courier that is turned by hand, and a provider that does what it is told."""
 
 from collections.abc import Callable
+from typing import Any
 
 from holdfast import CourierOptions, Evidence, Holdfast, Promise, Retry
 from holdfast.core.delivery import Delivery
 from holdfast.core.instant import SECOND_US
 from holdfast.runtime.breakers import Breakers
 from holdfast.runtime.courier import Courier
+from holdfast.store.deliveries import DeliveryRows
 
 LOOKUP = Promise(lookup_lag=0.0)
 OPTIONS = CourierOptions(
@@ -37,16 +39,36 @@ class Clerk:
         return None
 
 
+class Meddled:
+    """A store in which something else happens right before deliveries are next written."""
+
+    def __init__(self, store: Any, action: Callable[[], None]) -> None:
+        self._store, self._action = store, action
+        self.deliveries = (
+            self if isinstance(store, DeliveryRows) else Meddled(store.deliveries, action)
+        )
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        action, self._action = self._action, lambda: None
+        action()
+        return self._store.apply(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
 class Desk:
     """A courier whose errands are run when the test says so."""
 
-    def __init__(self, app: Holdfast, *, breakers: Breakers | None = None) -> None:
+    def __init__(
+        self, app: Holdfast, *, breakers: Breakers | None = None, store: Any = None
+    ) -> None:
         self.app = app
         self.waiting: list[Callable[[], None]] = []
         notices = app.dispatch.notices(app.store, chance=app.chance, announcer=app.announcer)
         assert notices is not None
         self.courier: Courier = app.dispatch.courier(
-            app.store,
+            store or app.store,
             notices=notices,
             holder="courier-1",
             clock=app.clock,

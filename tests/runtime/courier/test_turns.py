@@ -7,9 +7,19 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from holdfast import DeliveryState, Holdfast, Notify, Promise, Recipient, WorkerOptions
+from holdfast import (
+    DeliveryState,
+    Holdfast,
+    JobState,
+    Notify,
+    Pipeline,
+    Promise,
+    Recipient,
+    Wait,
+    WorkerOptions,
+)
 from holdfast.classify import ProviderError, Verdict
-from holdfast.core.delivery import Delivery
+from holdfast.core.delivery import Delivery, intent
 from holdfast.core.delivery_event import Accepted, CourierLost
 from holdfast.core.delivery_lifecycle import decide_delivery
 from holdfast.core.event import Suspended
@@ -18,7 +28,8 @@ from holdfast.runtime.courier import MOST_STUCK
 from holdfast.runtime.lanes import child
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing import ManualClock
-from tests.runtime.courier.desk import OPTIONS, Clerk, Desk, deliver, read
+from tests.runtime.courier.desk import OPTIONS, Clerk, Desk, Meddled, deliver, read
+from tests.runtime.crew import Crew
 
 
 def test_no_more_calls_are_under_way_than_there_are_places(open_for):
@@ -50,6 +61,105 @@ def test_that_a_send_begins_is_stored_before_anything_is_handed_over(open_for, c
         1,
     )
     assert (begun.holder, begun.notified_at) == ("courier-1", None)
+
+
+def test_nothing_is_sent_whose_call_may_outlast_the_lease(open_for, clock):
+    clerk = Clerk()
+    app = open_for(clerk)
+    (made,) = deliver(app)
+    desk = Desk(app)
+    desk.tick()
+    clock.advance(OPTIONS.lease - OPTIONS.timeout + 0.000001)
+    desk.run()
+
+    assert clerk.sent == []
+    assert read(app, made).state is DeliveryState.INTENT
+
+
+def test_what_has_just_time_enough_is_sent(open_for, clock):
+    clerk = Clerk()
+    app = open_for(clerk)
+    deliver(app)
+    desk = Desk(app)
+    desk.tick()
+    clock.advance(OPTIONS.lease - OPTIONS.timeout)
+    desk.run()
+
+    assert len(clerk.sent) == 1
+
+
+def test_what_could_not_be_written_as_begun_is_not_sent(open_for):
+    clerk = Clerk()
+    app = open_for(clerk)
+    moved, plain = deliver(app, 2)
+    desk = Desk(app, store=Meddled(app.store, lambda: raise_revision(app, moved)))
+    desk.tick()
+    desk.run()
+
+    assert clerk.sent == [plain.recipient]
+    assert read(app, moved).attempts == 0
+
+
+def raise_revision(app: Holdfast, delivery: Delivery) -> None:
+    """Change a delivery as somebody else would."""
+    table = "holdfast_delivery" if app.store.url.startswith("sqlite") else "holdfast.delivery"
+    with app.store.transaction() as connection:
+        connection.execute(f"update {table} set revision = revision + 1 where id = '{delivery.id}'")
+
+
+def test_a_draining_courier_sets_out_with_nothing_more(open_for):
+    clerk = Clerk()
+    app = open_for(clerk)
+    (made,) = deliver(app)
+    desk = Desk(app)
+    desk.courier.drain()
+    desk.tick()
+
+    assert desk.run() == 0
+    assert read(app, made).holder is None
+
+
+def test_a_job_that_is_about_to_wait_is_told_once_it_does(open_for, clock):
+    app = open_for(Clerk())
+    app.add(_telling())
+    job = app.submit("telling")
+    crew = Crew(app)
+    crew.claim()
+    made = intent(
+        "0190163d-8694-739b-aea5-966c26f8ad90",
+        subject="s",
+        recipient="a@example.test",
+        version=1,
+        provider="mail",
+        message='{"to":"a@example.test"}',
+        now=clock.now(),
+        job_id=job.id,
+        stage="tell",
+    )
+    app.store.deliveries.ensure([made])
+    desk = Desk(app)
+    desk.tick()
+    desk.run()
+    desk.tick()
+    sent = read(app, made)
+    crew.lane.run()
+    crew.report()
+    assert job.get().state is JobState.WAITING
+    desk.tick()
+
+    assert (sent.state, sent.job_told) == (DeliveryState.SENT, False)
+    assert job.get().state is JobState.COMPLETE
+    assert read(app, made).job_told
+
+
+def _telling() -> Pipeline:
+    pipeline = Pipeline("telling")
+
+    @pipeline.stage
+    def tell(job) -> Wait:
+        return Wait(timeout=60)
+
+    return pipeline
 
 
 def test_providers_do_not_take_each_others_places(open_for):

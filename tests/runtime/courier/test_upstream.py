@@ -76,6 +76,30 @@ def test_failures_open_it_and_a_trial_closes_it(desk, clerk, clock):
     assert desk.run() == 3
 
 
+def test_a_permit_for_which_no_delivery_was_due_goes_back(open_for, clock):
+    several = replace(BREAKER, trials=3, successes=3)
+    clerk = Clerk(upstream=Upstream("smtp", breaker=several))
+    app = open_for(clerk)
+    stages = list(app.dispatch.providers)
+    breakers = Breakers(app.store, worker=WorkerId("w"), stages=stages, chance=app.chance)
+    breakers.refresh(clock.now())
+    desk = Desk(app, breakers=breakers)
+    deliver(app, 2)
+    clerk.raises = ProviderError(
+        Verdict("UPSTREAM_5XX", retryable=True, blames_upstream=True), "503", status_code=503
+    )
+    desk.tick()
+    desk.run()
+    settle(desk)
+    clock.advance(30)
+    settle(desk)
+    desk.tick()
+    settle(desk)
+
+    assert len(desk.waiting) == 2
+    assert len(app.store.upstreams.get("smtp").permits) == 2
+
+
 def test_a_rate_limit_holds_everything_without_spending_attempts(desk, clerk, clock):
     app = desk.app
     made = deliver(app, 5)

@@ -96,6 +96,28 @@ def test_the_next_stage_starts_once_although_the_database_failed_in_between(make
     assert announced.count(Kind.LATE) == 1
 
 
+def test_what_was_applied_is_not_applied_again_when_announcing_it_is_broken_off(make_crew):
+    app, crew = make_crew(Script("a"), Script("b"))
+    job = app.submit("p")
+    crew.claim()
+    crew.lane.run()
+
+    def stop(applied):
+        raise SystemExit
+
+    cancel = app.subscribe(stop)
+    with pytest.raises(SystemExit):
+        crew.report()
+    cancel()
+    writes = crew.store.calls.count("apply")
+    crew.report()
+
+    assert crew.reporter.pending() == 0
+    assert crew.store.calls.count("apply") == writes
+    assert [attempt.job.stage for attempt in crew.lane.waiting] == ["two"]
+    assert job.get().job.stage == "two"
+
+
 def test_a_harmless_change_meanwhile_means_deciding_again(make_crew):
     app, crew = make_crew(Script(1))
     job = app.submit("p")

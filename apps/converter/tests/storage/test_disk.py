@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import queue
 import resource
 import shutil
 import signal
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from converter.storage import clerk_process
+from converter.storage.clerk_process import MADE
 from converter.storage.disk import DiskStorage
 from converter.storage.errors import BadName, StorageFailed, StorageFull, StorageMissing
 from converter.storage.unnamed import HiddenFile, NamelessFile
@@ -92,6 +95,56 @@ def killed_while_writing(folder: Path, kind: str, name: str = NAME) -> None:
     child.send_signal(signal.SIGKILL)
     assert child.wait(30) == -signal.SIGKILL
     child.stdout.close()
+
+
+@pytest.fixture(params=["nameless", "hidden"])
+def watched(request, tmp_path, monkeypatch) -> tuple[DiskStorage, list[tuple[str, bool]]]:
+    """A storage, and what is synced of it: a file or its folder, and whether the name is there."""
+    folder = tmp_path / "watched"
+    synced: list[tuple[str, bool]] = []
+    really = os.fsync
+
+    def fsync(handle: int) -> None:
+        kind = "folder" if stat.S_ISDIR(os.fstat(handle).st_mode) else "file"
+        synced.append((kind, (folder / NAME).exists()))
+        really(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    return DiskStorage(folder, label="results", nameless=request.param == "nameless"), synced
+
+
+@pytest.mark.parametrize("put", [DiskStorage.put, DiskStorage.put_if_absent])
+def test_a_file_is_on_disk_before_it_has_its_name_and_then_the_name_is(watched, put):
+    storage, synced = watched
+
+    put(storage, NAME, [b"x" * 1000])
+
+    assert synced == [("file", False), ("folder", True)]
+
+
+def test_who_only_wants_to_be_told_is_told_once_the_name_is_on_disk(watched):
+    storage, synced = watched
+    told: queue.SimpleQueue[tuple[list[tuple[str, bool]], bool]] = queue.SimpleQueue()
+    draft = storage.draft(NAME)
+    draft.write(b"x" * 1000)
+
+    draft.commit_then(lambda made, error: told.put((list(synced), made and error is None)))
+
+    assert told.get(timeout=10) == ([("file", False), ("folder", True)], True)
+
+
+def test_a_small_file_is_on_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    opened: list[int] = []
+    really = os.open
+
+    def noted(path, flags, *more, **named):
+        opened.append(flags)
+        return really(path, flags, *more, **named)
+
+    monkeypatch.setattr(os, "open", noted)
+
+    assert clerk_process._came_of(str(tmp_path), str(tmp_path / NAME), b"small") == MADE
+    assert [bool(flags & os.O_SYNC) for flags in opened] == [True]
 
 
 def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_to_be_seen(disk, folder, kind):

@@ -76,6 +76,14 @@ class TestTwins:
 
         assert converter.take(**other).job.id != first.job.id
 
+    def test_files_of_one_hash_and_different_lengths_are_different_jobs(self, converter):
+        whole = [upload(source=f"{size}.pdf", size=size) for size in (9, 10, 9)]
+
+        found = [converter.conversions._submit(each, "ada", 1).job.id for each in whole]
+
+        assert found[0] != found[1]
+        assert found[0] == found[2]
+
     def test_a_twin_that_failed_or_lost_its_result_is_no_twin(self, converter):
         converter.gateway.plays += [StorageFull("results", "no room")]
         failed = converter.take()
@@ -330,6 +338,27 @@ class TestOwners:
             converter.conversions.job(nobodys, owner=None)
         with pytest.raises(Forbidden):
             converter.conversions.job(nobodys, owner="ada")
+
+    def test_a_job_of_another_pipeline_is_no_conversion(self, converter):
+        other = Pipeline("other")
+
+        @other.stage
+        def only(job: JobContext) -> None:
+            pass
+
+        converter.app.add(other)
+        job_id = converter.app.submit("other", owner="ada").id
+
+        with pytest.raises(UnknownJob):
+            converter.conversions.job(job_id, owner=None)
+        for attempt in (
+            lambda: converter.conversions.job(job_id, owner="ada"),
+            lambda: converter.conversions.retry(job_id, owner="ada", by="ada"),
+            lambda: converter.conversions.remove(job_id, owner="ada", by="ada"),
+        ):
+            with pytest.raises(Forbidden):
+                attempt()
+        assert converter.app.job(job_id).state is JobState.QUEUED
 
 
 class TestRetry:

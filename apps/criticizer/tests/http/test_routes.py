@@ -19,6 +19,10 @@ def show(client, changelist_id="owner/repo#17"):
     return client.get("/api/reviews/" + changelist_id.replace("#", "%23"))
 
 
+def diff(client, changelist_id="owner/repo#17"):
+    return client.get("/api/review-diffs", params={"changelist_id": changelist_id})
+
+
 class TestAsking:
     def test_a_new_review_is_201_and_the_same_request_again_200_with_the_same_job(self, visit):
         first = visit().post("/api/reviews", json=BODY)
@@ -121,7 +125,9 @@ class TestAsking:
         visit().post("/api/reviews", json={**BODY, "recipients": ["ada@example.org"] * 2})
         criticizer.run()
 
+        (shown,) = show(visit()).json()["versions"]
         assert criticizer.told() == ["ada@example.org"]
+        assert len(shown["deliveries"]) == 1
 
 
 class TestShowing:
@@ -265,6 +271,24 @@ class TestWhoMaySee:
         assert [each["job_id"] for each in show(bob).json()["versions"]] == [
             theirs.json()["job_id"]
         ]
+
+    def test_the_versions_and_the_diff_of_anothers_review_are_not_there(self, visit, criticizer):
+        def token(owner):
+            _, secret = criticizer.app.tokens.create(
+                owner, role="submitter", owner=owner, by="root"
+            )
+            return secret
+
+        ada, bob = visit(token("ada")), visit(token("bob"))
+        ada.post("/api/reviews", json=BODY)
+        criticizer.run()
+
+        assert [show(who).status_code for who in (ada, bob)] == [200, 404]
+        assert [diff(who).status_code for who in (ada, bob)] == [200, 404]
+        bob.post("/api/reviews", json={**BODY, "review_version": 7, "idempotency_key": "b"})
+        shown = [show(who).json()["versions"] for who in (ada, bob)]
+        assert [[each["review_version"] for each in versions] for versions in shown] == [[3], [7]]
+        assert diff(bob).status_code == 404
 
     def test_a_reader_asks_for_nothing(self, visit, criticizer):
         _, reader = criticizer.app.tokens.create("rita", role="reader", by="root")

@@ -58,6 +58,13 @@ class TestStages:
         assert criticizer.reviewed().state is JobState.COMPLETE
         assert criticizer.reviewer.repairs == [False, True]
 
+    def test_every_attempt_at_the_model_has_the_token_of_the_review(self, criticizer):
+        criticizer.reviewer.plays += [MalformedAnswer("no JSON"), MalformedAnswer("no JSON")]
+
+        assert criticizer.reviewed().state is JobState.COMPLETE
+        assert len(criticizer.reviewer.tokens) == 3
+        assert len(set(criticizer.reviewer.tokens)) == 1
+
     def test_a_bug_is_not_tried_again(self, criticizer):
         criticizer.source.plays += [KeyError("a bug of ours")]
 

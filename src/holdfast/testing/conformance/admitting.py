@@ -83,3 +83,16 @@ class TokenConformance:
         store.tokens.revoke(token.id, at=NOW, audit=about(token, "revoked"))
 
         assert store.tokens.any() is True
+
+    def test_an_ended_session_is_known_until_its_cookie_is_good_for_nothing(
+        self, store: Store
+    ) -> None:
+        sessions = store.sessions
+        sessions.end("short", expires_at=after(30), now=NOW)
+        sessions.end("long", expires_at=after(60), now=NOW)
+        sessions.end("another", expires_at=after(60), now=after(30))
+
+        assert sessions.has_ended("long")
+        assert sessions.has_ended("another")
+        assert not sessions.has_ended("short")
+        assert not sessions.has_ended("never")

@@ -74,6 +74,15 @@ class ClaimConformance:
 
         assert order == [urgent.id, early.id, late.id, low.id, last.id]
 
+    def test_what_is_longest_due_is_claimed_before_what_was_made_earlier(
+        self, store: Store
+    ) -> None:
+        late, early = new_job(run_at=after(-5)), new_job(run_at=after(-7))
+        store.insert([late, early])
+
+        assert _ids(claim(store, limit=1)) == [early.id]
+        assert _ids(claim(store, limit=1)) == [late.id]
+
     @pytest.mark.parametrize("first", [0, 1, 2, 3])
     def test_the_priority_asked_for_comes_before_the_others(self, store: Store, first: int) -> None:
         jobs = [new_job(priority=priority, run_at=after(-priority)) for priority in (0, 1, 2, 3)]

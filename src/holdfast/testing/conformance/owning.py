@@ -5,11 +5,13 @@ from holdfast.core.event import Failed
 from holdfast.core.job import Job, JobState
 from holdfast.store.contract import JobFilter, Store
 from holdfast.store.deliveries import DeliveryFilter
+from holdfast.store.letters import LetterFilter
 from holdfast.testing.conformance.delivering import new_delivery
 from holdfast.testing.conformance.replaying import frozen
 from holdfast.testing.conformance.samples import (
     LASTING_FAILURE,
     after_event,
+    new_job,
     next_id,
     started,
     submitted,
@@ -33,6 +35,24 @@ class OwnerConformance:
         assert set(store.get([hers, his, nobodys], owner="")) == {nobodys}
         assert store.get([hers], owner="ada") == store.get([hers])
 
+    def test_a_key_finds_the_job_of_its_own_owner(self, store: Store) -> None:
+        first = {owner: submitted(store, owner=owner, key="k")[0] for owner in ("ada", "bob")}
+
+        for owner, job_id in first.items():
+            (twin,) = store.insert([new_job(owner=owner, key="k")])
+            assert twin is not None
+            assert twin.job_id == job_id
+            found = store.twins(owner=owner, pipeline="letters", key="k")
+            assert [each.job_id for each in found] == [job_id]
+
+    def test_keys_in_bulk_find_the_jobs_of_their_own_owners(self, store: Store) -> None:
+        owners = ("ada", "bob", "eve")
+        first = [submitted(store, owner=owner, key="k")[0] for owner in owners]
+
+        twins = store.insert([new_job(owner=owner, key="k") for owner in owners])
+
+        assert [twin and twin.job_id for twin in twins] == first
+
     def test_matching_jobs_are_counted_up_to_a_limit(self, store: Store) -> None:
         submitted(store, 3, owner="ada")
         submitted(store, 2, owner="bob")
@@ -49,6 +69,8 @@ class OwnerConformance:
 
         assert store.letters.get(his.id, owner="ada") is None
         assert store.letters.get(hers.id, owner="ada") == store.letters.get(hers.id)
+        listed = store.letters.find(LetterFilter(owner="ada"), before=None, limit=9)
+        assert [letter.id for letter in listed] == [hers.id]
 
     def test_causes_are_counted_for_one_owner(self, store: Store) -> None:
         hers = [_dead(store, "ada") for _ in range(2)]

@@ -72,6 +72,16 @@ class RenewConformance:
 
         assert kept == {lease_of(new)}
 
+    def test_an_older_lease_prolongs_no_newer_one(self, store: Store) -> None:
+        old = started(store)
+        queued = after_event(store, old, LeaseExpired(), now=after(61))
+        (new,) = claim(store, now=queued.run_at)
+
+        kept = store.renew([lease_of(old)], holder=WORKER, lease_us=LEASE_US, now=after(80))
+
+        assert kept == set()
+        assert read(store, new.id) == new
+
     def test_a_lease_that_ended_but_was_not_taken_back_is_still_held(self, store: Store) -> None:
         job = started(store)
 
