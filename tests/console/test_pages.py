@@ -9,10 +9,10 @@ from holdfast import GiveUp, Pipeline, Retry, Upstream
 from holdfast.classify import PublicCode, PublicCodes
 from holdfast.core.delivery import DeliveryState
 from holdfast.core.instant import SECOND_US, Instant, to_datetime
-from holdfast.core.upstream import Gate, UpstreamState
-from holdfast.spoken import span
 from holdfast.core.job import WorkerId
 from holdfast.core.plan import Route
+from holdfast.core.upstream import Gate, UpstreamState
+from holdfast.spoken import span
 from holdfast.store.tallies import MINUTE_US, Tally
 from holdfast.testing import Script, drain, run_inline
 from holdfast.testing.conformance.delivering import logged
