@@ -45,7 +45,13 @@ def tokens(app):
 def test_nobody_needs_credentials_on_loopback_while_there_is_no_token(client):
     who = client.get("/api/session").json()
 
-    assert who == {"name": "local", "role": "operator", "owner": None, "csrf_token": None}
+    assert who == {
+        "name": "local",
+        "role": "operator",
+        "owner": None,
+        "csrf_token": None,
+        "console": True,
+    }
 
 
 def test_the_first_token_ends_that_also_once_it_is_revoked(app, client):

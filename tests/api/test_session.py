@@ -70,7 +70,13 @@ def test_a_session_is_who_its_token_is(signed_in):
 
     who = client.get("/api/session").json()
 
-    assert who == {"name": "ann", "role": "operator", "owner": None, "csrf_token": csrf_token}
+    assert who == {
+        "name": "ann",
+        "role": "operator",
+        "owner": None,
+        "csrf_token": csrf_token,
+        "console": True,
+    }
 
 
 def test_a_session_ends_with_its_token(small_app, signed_in, token):

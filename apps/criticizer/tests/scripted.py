@@ -12,6 +12,7 @@ from criticizer.payload import Asked
 from criticizer.pipeline import Terms, request_pipeline, review_pipeline
 from criticizer.reviewers.contract import Reviewed, Usage
 from criticizer.reviews import Made, Reviews
+from criticizer.sources.contract import Pinned
 from criticizer.system import SECRET_NAMES
 from holdfast import Breaker, Holdfast, JobView, Provider, Retry
 from holdfast.bridges.file import File
@@ -39,6 +40,18 @@ class ScriptedSource:
     plays: list[Exception] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     change: Change = field(default_factory=lambda: Change(diff=DIFF, title="Add a loop"))
+    names: dict[str, str] = field(default_factory=dict)
+    """What names such as HEAD stand for now; an id that is not here stands for itself."""
+    unpinned: list[Exception] = field(default_factory=list)
+    """What is raised instead of pinning, one per call."""
+
+    def pin(self, changelist_id: str, *, timeout_s: float) -> Pinned:
+        if self.unpinned:
+            raise self.unpinned.pop(0)
+        return Pinned(self.names.get(changelist_id, changelist_id), "team/rope")
+
+    def located(self, changelist_id: str) -> Pinned | None:
+        return None if changelist_id in self.names else Pinned(changelist_id, "team/rope")
 
     def fetch(self, changelist_id: str, *, timeout_s: float, headers: Mapping[str, str]) -> Change:
         self.calls.append(changelist_id)
@@ -158,4 +171,12 @@ def made_criticizer(
         clock=clock,
         secret_names=SECRET_NAMES,
     ) as app:
-        yield Criticizer(app, Reviews(app), source, reviewer, mail, mail_file, clock)
+        yield Criticizer(
+            app,
+            Reviews(app, source=source, pin_timeout_s=5),
+            source,
+            reviewer,
+            mail,
+            mail_file,
+            clock,
+        )

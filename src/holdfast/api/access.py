@@ -263,6 +263,26 @@ async def visitor_of(request: Request, *, walk_ins: bool = False) -> Visitor:
     return visitor
 
 
+async def is_local(request: Request) -> bool:
+    """Return whether a request comes from this machine while that needs no credentials."""
+    return await in_thread(serving_of(request).doors.local, request) is not None
+
+
+def csrf_token_of(request: Request, visitor: Visitor) -> str | None:
+    """Return what forms of a visitor's session have to carry; None without a session."""
+    if visitor.session is None:
+        return None
+    return serving_of(request).sessions.csrf_token(visitor.session)
+
+
+async def _form_token(request: Request) -> str | None:
+    return csrf_token_of(request, await visitor_of(request))
+
+
+FormToken = Annotated[str | None, Depends(_form_token)]
+"""What a form on a page of a route has to carry as `csrf_token`; None without a session."""
+
+
 async def _identify(request: Request, *, walk_ins: bool) -> Visitor:
     doors = serving_of(request).doors
     authorization = request.headers.get("authorization")

@@ -47,10 +47,3 @@ async def sign_out(request: Request, response: Response) -> None:
         await in_thread(serving.doors.logout, session)
     https = serving.options.https
     clear_cookie(response, path=request.scope.get("root_path", ""), https=https)
-
-
-def csrf_token_of(request: Request, visitor: Visitor) -> str | None:
-    """Return what forms of a visitor's session have to carry; None without a session."""
-    if visitor.session is None:
-        return None
-    return serving_of(request).sessions.csrf_token(visitor.session)

@@ -15,11 +15,10 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from holdfast.api.access import GuardedRoute, Needs, needs, shown_to
+from holdfast.api.access import GuardedRoute, Needs, csrf_token_of, needs, shown_to
 from holdfast.api.doors import Visitor
 from holdfast.api.error_problems import problem_of
 from holdfast.api.principal import Role
-from holdfast.api.signing_in import csrf_token_of
 from holdfast.console import filters
 from holdfast.console.ask import Action, Ask, Field
 from holdfast.console.said import said

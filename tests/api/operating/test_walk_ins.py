@@ -194,3 +194,9 @@ class TestOnThisMachineWithoutAnyToken:
 
         assert client.get("/api/queues").status_code == 200
         assert client.get("/api/workers").status_code == 200
+
+
+def test_the_console_is_not_for_somebody_without_credentials_where_they_are_needed(desk, walk_in):
+    client, _ = walk_in
+
+    assert client.get("/api/session").json()["console"] is False

@@ -105,7 +105,12 @@ class Haunted:
             clock=self.clock,
         )
         self.conversions = Conversions(
-            self.app, uploads=uploads, results=results, max_bytes=10_000, max_under_way=100
+            self.app,
+            uploads=uploads,
+            results=results,
+            max_bytes=10_000,
+            max_under_way=100,
+            mappings=("text", "layout", "raw"),
         )
         settings = Settings(api_token=OPERATORS_TOKEN)
         self.site: FastAPI = site_of(self.app, settings, built=[Built(SYSTEM, self._parts())])

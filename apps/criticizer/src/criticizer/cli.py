@@ -9,8 +9,9 @@ import sys
 import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,10 +25,8 @@ from criticizer.config import CriticizerConfig
 from criticizer.critique import Critique, Finding
 from criticizer.payload import Asked
 from criticizer.pipeline import LLM_STAGE
-from criticizer.refusals import VersionRefused
+from criticizer.refusals import ChangeRefused, SourceAway, VersionRefused
 from criticizer.reviews import Made, Reviews
-from criticizer.sources.errors import SourceError
-from criticizer.sources.git import GitSource
 from criticizer.sources.open import open_source
 from criticizer.system import parts_of
 from holdfast import Holdfast, JobState, JobView
@@ -91,26 +90,17 @@ def review(
     try:
         config = CriticizerConfig.from_environment(environment)
         asked = Asked(
-            changelist_id=_named(config, change),
+            changelist_id=change,
             review_version=review_version,
             recipients=list(dict.fromkeys(recipients)),
             rerun=rerun,
         )
         with _database(database_url) as url:
             view, results = _reviewed(url, config, asked)
-    except (HoldfastError, VersionRefused) as error:
+    except (HoldfastError, ChangeRefused, SourceAway, VersionRefused) as error:
         Console(stderr=True).print(Text(str(error), style="red"), soft_wrap=True)
         sys.exit(REFUSED)
     sys.exit(_tell(view, results, as_json=as_json))
-
-
-def _named(config: CriticizerConfig, change: str) -> str:
-    """Name commits by their hashes: what HEAD is changes with the next commit."""
-    source = open_source(config.source)
-    if isinstance(source, GitSource):
-        with suppress(SourceError):  # the review itself says what is wrong
-            return source.pinned(change, timeout_s=config.fetch_timeout_s)
-    return change
 
 
 @contextmanager
@@ -125,7 +115,7 @@ def _database(url: str | None) -> Generator[str]:
 def _reviewed(url: str, config: CriticizerConfig, asked: Asked) -> tuple[JobView, dict[str, Any]]:
     parts = parts_of(config)
     with Holdfast(url, pipelines=parts.pipelines, providers=parts.providers) as app:
-        made = _asked(app, asked)
+        made = _asked(app, config, asked)
         if made.job.removed_at is not None:
             return made.job, {}
         if made.job.state not in _ENDED:
@@ -133,9 +123,11 @@ def _reviewed(url: str, config: CriticizerConfig, asked: Asked) -> tuple[JobView
         return app.job(made.job.id), app.results(made.job.id)
 
 
-def _asked(app: Holdfast, asked: Asked) -> Made:
-    key = f"terminal:{asked.changelist_id}:{asked.review_version}"
-    return Reviews(app).ask(asked, key=key, owner="")
+def _asked(app: Holdfast, config: CriticizerConfig, asked: Asked) -> Made:
+    """Ask under a key of this very request: a name such as HEAD is another change tomorrow."""
+    source = open_source(config.source)
+    reviews = Reviews(app, source=source, pin_timeout_s=config.fetch_timeout_s)
+    return reviews.ask(asked, key=f"terminal:{uuid.uuid4()}", owner="")
 
 
 def _work(app: Holdfast, made: Made) -> None:

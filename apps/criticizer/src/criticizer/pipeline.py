@@ -124,7 +124,7 @@ def request_pipeline() -> Pipeline:
         retry_by="workflow",
         submit_by="system",
         submit_at=SUBMIT_AT,
-        remembers=["changelist_id", "review_version", "rerun"],
+        remembers=["changelist_id", "review_version", "rerun", "named"],
     )
 
     @pipeline.stage

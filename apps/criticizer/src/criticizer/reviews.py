@@ -18,11 +18,19 @@ from typing import Any, Final, NamedTuple
 from criticizer.change import Change
 from criticizer.payload import Asked, Review
 from criticizer.pipeline import FETCH_STAGE, REQUEST, REVIEW
-from criticizer.refusals import ReviewMissing, VersionRefused
-from holdfast import DeliveryKey, DeliveryView, Holdfast, JobFilter, JobState, JobView
-from holdfast.errors import InvalidValue, VersionConflict
+from criticizer.refusals import ChangeRefused, ReviewMissing, SourceAway, VersionRefused
+from criticizer.sources.contract import Source
+from criticizer.sources.errors import BadChangeId, ChangeMissing
+from criticizer.sources.rules import SOURCE_RULES
+from holdfast import DeliveryKey, DeliveryView, Holdfast, JobFilter, JobState, JobView, UserError
+from holdfast.classify import classify
+from holdfast.errors import InvalidValue, UnknownJob, VersionConflict
 
 MOST_VERSIONS: Final = 1_000
+NO_CHANGE: Final = "CHANGE_UNKNOWN"
+BAD_ID: Final = "CHANGE_ID_INVALID"
+_ASKED: Final = ("changelist_id", "review_version", "recipients", "rerun")
+"""What somebody asks for; the rest follows from it."""
 
 
 class Made(NamedTuple):
@@ -37,16 +45,21 @@ class Made(NamedTuple):
 class Reviews:
     """The reviews of one engine."""
 
-    def __init__(self, app: Holdfast) -> None:
+    def __init__(self, app: Holdfast, *, source: Source, pin_timeout_s: float) -> None:
         self.app = app
+        self._source, self._pin_timeout_s = source, pin_timeout_s
 
     def ask(self, asked: Asked, *, key: str, owner: str) -> Made:
         """Have a change reviewed, or find the review that the key or the version already names.
 
-        Raises `VersionRefused` for a version below one that there is, or above it without `rerun`.
+        A name such as `HEAD` is pinned to the commits that it stands for now. Raises
+        `ChangeRefused` for a change that is not there, `SourceAway` while that cannot be found
+        out, and `VersionRefused` for a version below one that there is, or above it without
+        `rerun`.
         """
         request, found = self._request(key, owner), None
         if request is None:
+            asked = self._pinned(asked, owner)
             found = self._of_owner(asked.changelist_id, owner)
             _refuse_unfit(asked, found)
             handle = self.app.submit(REQUEST, asked, key=key, key_alone=True, owner=owner)
@@ -58,6 +71,31 @@ class Reviews:
             found = self._of_owner(kept.changelist_id, owner)
         job, created = self._make(kept, owner, found)
         return Made(job, created, _differences(asked, kept))
+
+    def _pinned(self, asked: Asked, owner: str) -> Asked:
+        """Return the request with its change by an id that means the same for ever."""
+        name = asked.changelist_id
+        try:
+            change = self._source.pin(name, timeout_s=self._pin_timeout_s)
+        except (BadChangeId, ChangeMissing) as error:
+            # Whoever asked can correct it; it is counted, and its key stays free.
+            kind = BAD_ID if isinstance(error, BadChangeId) else NO_CHANGE
+            self.app.refuse(REQUEST, asked, UserError(kind, str(error)), owner=owner)
+            raise ChangeRefused(str(error)) from None
+        except Exception as error:  # noqa: BLE001 - whatever a library raises of a source that is away
+            failure = classify(error, SOURCE_RULES, now=self.app.clock.now())
+            located = self._source.located(name)
+            if located is None:
+                raise SourceAway(failure.error_class) from None
+            # It needs no pinning, and the review itself waits until the source is back.
+            change = located
+        named = "" if change.changelist_id == name else name
+        return replace(
+            asked,
+            changelist_id=change.changelist_id,
+            named=named,
+            repository=change.repository,
+        )
 
     def versions(self, changelist_id: str, *, owner: str | None) -> list[JobView]:
         """Return the reviews of a change, the highest version first; raises `ReviewMissing`.
@@ -89,6 +127,23 @@ class Reviews:
                 if fetched is not None:
                     return Change.from_document(fetched)
         raise ReviewMissing(changelist_id)
+
+    def review(self, job_id: str, *, owner: str | None) -> JobView | None:
+        """Return one review by its job; None when it is none, or another owner's."""
+        try:
+            view = self.app.job(job_id, owner=owner)
+        except UnknownJob:
+            return None
+        return view if view.job.pipeline == REVIEW else None
+
+    def diff_lines(self, view: JobView, *, most: int) -> list[str]:
+        """Return the first lines of the diff that was reviewed; none while it is not fetched."""
+        fetched = self.app.results(view.id).get(FETCH_STAGE)
+        if fetched is None:
+            return []
+        lines = Change.from_document(fetched).diff.splitlines()
+        more = len(lines) - most
+        return [*lines[:most], f"… and {more} more lines"] if more > 0 else lines
 
     def told(self, views: Sequence[JobView]) -> dict[str, list[DeliveryView]]:
         """Return, by job, who is told of a review, in the order of its recipients."""
@@ -161,13 +216,20 @@ class Reviews:
 
 
 def review_of(view: JobView) -> Review:
-    """Return what was asked for with a review."""
+    """Return what was asked for with a review, as far as it is still known."""
+    if view.removed_at is not None:
+        return Review(
+            changelist_id=view.job.key or "", review_version=view.job.version, recipients=[]
+        )
     return Review(**view.payload)
 
 
 def _differences(asked: Asked, first: Asked) -> tuple[str, ...]:
     mine, kept = asdict(asked), asdict(first)
-    return tuple(name for name in mine if mine[name] != kept[name])
+    if asked.changelist_id in (first.named, first.changelist_id):
+        # A name that was pinned is still the one that was asked for.
+        kept["changelist_id"] = asked.changelist_id
+    return tuple(name for name in _ASKED if mine[name] != kept[name])
 
 
 def _refuse_unfit(asked: Asked, found: list[JobView]) -> None:
@@ -185,8 +247,6 @@ def _version_of(view: JobView) -> int:
 
 
 def _deliveries_of(view: JobView) -> list[DeliveryKey]:
-    if view.removed_at is not None:
-        return []
     review = review_of(view)
     return [
         DeliveryKey(review.changelist_id, recipient, review.review_version)

@@ -33,8 +33,9 @@ def parts_of(config: CriticizerConfig) -> Parts:
     mail = open_mail(
         config.mail, retry=config.retry, upstream=Upstream(MAIL, breaker=config.breaker)
     )
+    source = open_source(config.source)
     pipeline = review_pipeline(
-        source=open_source(config.source),
+        source=source,
         reviewer=open_reviewer(config.reviewer),
         terms=Terms(
             retry=config.retry,
@@ -49,7 +50,7 @@ def parts_of(config: CriticizerConfig) -> Parts:
     def router(app: Holdfast) -> APIRouter:
         from criticizer.http.routes import routes_of  # noqa: PLC0415 - workers serve nothing
 
-        return routes_of(Reviews(app))
+        return routes_of(Reviews(app, source=source, pin_timeout_s=config.fetch_timeout_s))
 
     def pages_of(app: Holdfast) -> Asgi:
         from criticizer.pages.pages import pages  # noqa: PLC0415 - as above

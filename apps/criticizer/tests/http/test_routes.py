@@ -97,7 +97,6 @@ class TestAsking:
     @pytest.mark.parametrize(
         ("changed", "pointer"),
         [
-            ({"recipients": []}, "/recipients"),
             ({"recipients": ["not an address"]}, "/recipients/0"),
             ({"recipients": ["a@b\r\nBcc: eve@example.org"]}, "/recipients/0"),
             ({"recipients": ["a@example.org"] * 1001}, "/recipients"),
@@ -120,6 +119,53 @@ class TestAsking:
         assert refused.status_code == 422
         assert any(each["pointer"].endswith(pointer) for each in refused.json()["errors"])
         assert criticizer.app.jobs() == []
+
+    def test_a_name_is_answered_with_the_commits_and_the_repository(self, visit, criticizer):
+        old, new = "a" * 40, "b" * 40
+        criticizer.source.names["HEAD~1..HEAD"] = f"{old}..{new}"
+
+        made = visit().post("/api/reviews", json={**BODY, "changelist_id": "HEAD~1..HEAD"}).json()
+        criticizer.run()
+
+        assert (made["changelist_id"], made["named"]) == (f"{old}..{new}", "HEAD~1..HEAD")
+        assert (made["repository"], made["commits"]) == ("team/rope", [old, new])
+        (mail, _) = [line["message"] for line in criticizer.mail.sent()]
+        for part in ("text", "html"):
+            assert "Change HEAD~1..HEAD, version 3" in mail[part]
+            assert "Repository team/rope" in mail[part]
+            assert f"Commits {old} to {new}" in mail[part]
+
+    def test_a_change_that_is_not_there_is_422_with_its_place(self, visit, criticizer):
+        criticizer.source.unpinned.append(ChangeMissing("the repository has no HAED"))
+
+        refused = visit().post("/api/reviews", json={**BODY, "changelist_id": "HAED"})
+
+        assert (refused.status_code, refused.json()["code"]) == (422, "change_refused")
+        assert refused.json()["errors"] == [
+            {"pointer": "/changelist_id", "message": "the repository has no HAED"}
+        ]
+        assert visit().post("/api/reviews", json=BODY).status_code == 201
+
+    def test_a_source_that_is_away_is_503_for_a_name_that_moves(self, visit, criticizer):
+        criticizer.source.names["HEAD"] = "a" * 40
+        criticizer.source.unpinned.append(SourceFailed("no"))
+
+        away = visit().post("/api/reviews", json={**BODY, "changelist_id": "HEAD"})
+
+        assert (away.status_code, away.json()["code"]) == (503, "source_unavailable")
+        assert "retry-after" in away.headers
+
+    @pytest.mark.parametrize("nobody", [{"recipients": []}, {}])
+    def test_a_review_may_be_made_without_telling_anybody(self, visit, criticizer, nobody):
+        asked = {name: value for name, value in BODY.items() if name != "recipients"} | nobody
+
+        made = visit().post("/api/reviews", json=asked)
+        criticizer.run()
+
+        assert made.status_code == 201
+        review = show(visit()).json()["versions"][0]
+        assert (review["status"], review["recipients"]) == ("succeeded", 0)
+        assert criticizer.mail.sent() == []
 
     def test_a_recipient_who_is_named_twice_is_told_once(self, visit, criticizer):
         visit().post("/api/reviews", json={**BODY, "recipients": ["ada@example.org"] * 2})
@@ -221,7 +267,7 @@ class TestShowing:
         for number in range(4):
             criticizer.reviewed(f"k-{number}", changelist_id=f"cl-{number}")
         asked = []
-        reviews = Reviews(Heard(criticizer.app, asked))
+        reviews = Reviews(Heard(criticizer.app, asked), source=criticizer.source, pin_timeout_s=5)
 
         shown = criticizer.app.disclosure(end_user=False)
         page = documents_of(reviews.latest(owner=None, before=None, limit=20), reviews, shown)

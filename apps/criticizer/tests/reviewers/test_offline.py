@@ -192,3 +192,13 @@ def test_a_large_change_is_judged_in_bounded_time(reviewer, reviewed):
     reviewed(reviewer, diff, timeout_s=55)
 
     assert time.process_time() - started_at_s < 40
+
+
+def test_the_summary_counts_what_is_listed(reviewer, reviewed):
+    twice = new_file("rope.py", "print(1)\n") * 2
+
+    critique = reviewed(reviewer, twice, timeout_s=50).critique
+
+    notes = sum(each.severity == "info" for each in critique.findings)
+    assert f"{notes} note" in critique.summary
+    assert f"{notes + 1} note" not in critique.summary

@@ -84,12 +84,30 @@ def test_a_rename_is_one_file(source, fetched, work):
 
 
 def test_a_pinned_id_means_the_same_when_branches_have_moved(source, fetched, work):
-    pinned = source.pinned("HEAD~1..HEAD", timeout_s=30)
+    pinned = source.pin("HEAD~1..HEAD", timeout_s=30).changelist_id
     work.commit("Add an end", rope_py="knots = 1\nloops = 2\nends = 3\n")
 
     assert added_in(fetched(source, pinned)) == ["loops = 2"]
-    assert source.pinned(pinned, timeout_s=30) == pinned
-    assert source.pinned("HEAD~1", timeout_s=30) == pinned.partition("..")[2]
+    assert source.pin(pinned, timeout_s=30).changelist_id == pinned
+    assert source.pin("HEAD~1", timeout_s=30).changelist_id == pinned.partition("..")[2]
+
+
+def test_the_repository_is_called_by_its_folder_and_by_no_path(source, work):
+    pinned = source.pin("HEAD", timeout_s=30)
+
+    assert pinned.repository == work.folder.name
+    assert "/" not in pinned.repository
+    assert source.located(pinned.changelist_id) == pinned
+    assert source.located("HEAD") is None
+
+
+def test_a_mistyped_commit_cannot_be_pinned(source):
+    with pytest.raises(ChangeMissing):
+        source.pin("HAED", timeout_s=30)
+    with pytest.raises(ChangeMissing):
+        source.pin("0" * 40, timeout_s=30)
+    with pytest.raises(BadChangeId):
+        source.pin("--output=x", timeout_s=30)
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_a_commit_that_is_there_by_its_hash_is_not_asked_for_again(
     opened, fetched, work, git_server
 ):
     source = opened()
-    pinned = source.pinned("main", timeout_s=30)
+    pinned = source.pin("main", timeout_s=30).changelist_id
     fetched(source, pinned)
     git_server.requests.clear()
 

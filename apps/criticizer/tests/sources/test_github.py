@@ -132,3 +132,35 @@ def test_a_commit_that_github_cannot_find_is_missing(server, source, fetched):
 
     with pytest.raises(ChangeMissing):
         fetched(source, "team/rope@abc123")
+
+
+OLD, NEW = "a" * 40, "b" * 40
+
+
+def test_branches_are_pinned_to_the_commits_that_they_stand_for(server, source):
+    server.add_file(f"{REPOSITORY}/commits/main?per_page=1", {"sha": OLD})
+    server.add_file(f"{REPOSITORY}/commits/feature%2Fx?per_page=1", {"sha": NEW})
+
+    one = source.pin("team/rope@main", timeout_s=30)
+    two = source.pin("team/rope@main...feature/x", timeout_s=30)
+
+    assert one == (f"team/rope@{OLD}", "team/rope")
+    assert two == (f"team/rope@{OLD}...{NEW}", "team/rope")
+    assert source.located(one.changelist_id) == one
+    assert source.located("team/rope@main") is None
+
+
+def test_a_pull_request_keeps_its_number_and_is_looked_for(server, source):
+    server.add_file(f"{REPOSITORY}/pulls/12", {"title": "Add a loop"})
+
+    assert source.pin("team/rope#12", timeout_s=30) == ("team/rope#12", "team/rope")
+    with pytest.raises(ChangeMissing):
+        source.pin("team/rope#13", timeout_s=30)
+
+
+@pytest.mark.parametrize("reply", [Reply(status=404), Reply(status=422)])
+def test_a_mistyped_commit_cannot_be_pinned(server, source, reply):
+    server.then(reply)
+
+    with pytest.raises(ChangeMissing):
+        source.pin("team/rope@mian", timeout_s=30)

@@ -6,6 +6,7 @@ from apps.criticizer.tests.change_server import ROPE_DIFF
 from criticizer.diffs import parse_diff
 from criticizer.sources.errors import (
     BadChangeId,
+    ChangeMissing,
     ChangeTooLarge,
     NotADiff,
     SourceFailed,
@@ -172,3 +173,27 @@ def test_what_is_no_id_is_refused_without_a_call(server, source, fetched, bad):
     with pytest.raises(BadChangeId):
         fetched(source, bad)
     assert server.calls == []
+
+
+OLD, NEW = "a" * 40, "b" * 40
+
+
+def test_branches_are_pinned_to_the_commits_that_they_stand_for(server, source):
+    server.add_file(f"{PROJECT}/repository/commits/main", {"id": OLD})
+    server.add_file(f"{PROJECT}/repository/commits/x", {"id": NEW})
+
+    pinned = source.pin("team/sub/rope@main...x", timeout_s=30)
+
+    assert pinned == (f"team/sub/rope@{OLD}...{NEW}", "team/sub/rope")
+    assert source.located(pinned.changelist_id) == pinned
+    assert source.located("team/sub/rope@main") is None
+
+
+def test_a_merge_request_keeps_its_number_and_is_looked_for(server, source):
+    server.add_file(f"{PROJECT}/merge_requests/12", {"iid": 12})
+
+    assert source.pin("team/sub/rope!12", timeout_s=30).changelist_id == "team/sub/rope!12"
+    with pytest.raises(ChangeMissing):
+        source.pin("team/sub/rope!13", timeout_s=30)
+    with pytest.raises(BadChangeId):
+        source.pin("rope", timeout_s=30)

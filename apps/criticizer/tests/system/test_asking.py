@@ -6,8 +6,9 @@ import pytest
 
 from apps.criticizer.tests.scripted import Heard
 from criticizer.payload import Asked
-from criticizer.refusals import VersionRefused
-from criticizer.reviews import Reviews
+from criticizer.refusals import ChangeRefused, SourceAway, VersionRefused
+from criticizer.reviews import Reviews, review_of
+from criticizer.sources.errors import BadChangeId, ChangeMissing, SourceTimedOut
 from holdfast import JobFilter, JobState
 from holdfast.errors import HoldfastError
 
@@ -223,7 +224,12 @@ class TestAfterTheDataIsGone:
     def test_nobody_s_address_is_kept_with_a_key(self, criticizer, done):
         (request,) = criticizer.app.of_key("review-request", "k-1")
 
-        assert request.memo == {"changelist_id": "cl-17", "review_version": 3, "rerun": False}
+        assert request.memo == {
+            "changelist_id": "cl-17",
+            "review_version": 3,
+            "rerun": False,
+            "named": "",
+        }
 
     def test_a_key_of_which_nothing_is_left_makes_no_review(self, criticizer):
         criticizer.app.submit(
@@ -248,7 +254,9 @@ def test_the_versions_of_a_change_are_read_once_for_a_new_request(criticizer, as
         changelist_id="cl-17", recipients=["ada@example.org"], **{"review_version": 3, **asked}
     )
 
-    made = Reviews(Heard(criticizer.app, heard)).ask(given, key="k-2", owner="")
+    made = Reviews(Heard(criticizer.app, heard), source=criticizer.source, pin_timeout_s=5).ask(
+        given, key="k-2", owner=""
+    )
 
     assert made.created is bool(asked)
     # Whether the key is known, and which versions there are.
@@ -260,3 +268,79 @@ def test_what_cannot_be_kept_is_refused_and_makes_nothing(criticizer):
         criticizer.ask("k\n1")
 
     assert criticizer.app.count(JobFilter()) == 0
+
+
+class TestNamesThatMove:
+    """A name such as HEAD~1..HEAD is pinned to commits when it is submitted."""
+
+    OLD, NEW, NEWEST = "a" * 40, "b" * 40, "c" * 40
+
+    @pytest.fixture
+    def head(self, criticizer):
+        criticizer.source.names["HEAD~1..HEAD"] = f"{self.OLD}..{self.NEW}"
+
+    def test_a_new_commit_is_a_new_review(self, criticizer, head):
+        first = criticizer.ask("k-1", changelist_id="HEAD~1..HEAD")
+        criticizer.source.names["HEAD~1..HEAD"] = f"{self.NEW}..{self.NEWEST}"
+        second = criticizer.ask("k-2", changelist_id="HEAD~1..HEAD")
+        criticizer.run()
+
+        assert first.created
+        assert second.created
+        assert criticizer.source.calls == [
+            f"{self.OLD}..{self.NEW}",
+            f"{self.NEW}..{self.NEWEST}",
+        ]
+
+    def test_what_was_asked_for_is_kept_beside_the_commits_and_the_repository(
+        self, criticizer, head
+    ):
+        review = review_of(criticizer.reviewed(changelist_id="HEAD~1..HEAD"))
+
+        assert (review.named, review.repository) == ("HEAD~1..HEAD", "team/rope")
+        assert review.commits == [self.OLD, self.NEW]
+
+    def test_the_same_key_names_its_first_review_and_nothing_differs(self, criticizer, head):
+        first = criticizer.ask(changelist_id="HEAD~1..HEAD")
+        criticizer.source.names["HEAD~1..HEAD"] = f"{self.NEW}..{self.NEWEST}"
+
+        again = criticizer.ask(changelist_id="HEAD~1..HEAD")
+
+        assert (again.created, again.job.id, again.differs) == (False, first.job.id, ())
+
+    def test_the_commits_themselves_lead_to_the_same_review(self, criticizer, head):
+        first = criticizer.ask(changelist_id="HEAD~1..HEAD")
+
+        again = criticizer.ask("k-2", changelist_id=f"{self.OLD}..{self.NEW}")
+
+        assert (again.created, again.job.id) == (False, first.job.id)
+
+    @pytest.mark.parametrize(
+        ("error", "error_class"),
+        [
+            (ChangeMissing("the repository has no HAED"), "CHANGE_UNKNOWN"),
+            (BadChangeId("a commit, or a range"), "CHANGE_ID_INVALID"),
+        ],
+    )
+    def test_a_mistyped_change_is_told_and_counted_and_calls_no_operator(
+        self, criticizer, error, error_class
+    ):
+        criticizer.source.unpinned.append(error)
+
+        with pytest.raises(ChangeRefused, match=str(error)):
+            criticizer.ask(changelist_id="HAED")
+
+        (refused,) = criticizer.app.jobs(JobFilter(pipeline="review-request"))
+        assert (refused.state, refused.job.error_class) == (JobState.FAILED, error_class)
+        assert criticizer.app.dead.find() == []
+        assert criticizer.app.count(JobFilter(pipeline="review")) == 0
+        assert criticizer.ask(changelist_id="HEAD").created
+
+    def test_while_the_source_is_away_a_name_is_refused_and_commits_are_taken(
+        self, criticizer, head
+    ):
+        criticizer.source.unpinned += [SourceTimedOut("slow"), ConnectionError("no")]
+
+        with pytest.raises(SourceAway, match="NETWORK_TIMEOUT"):
+            criticizer.ask(changelist_id="HEAD~1..HEAD")
+        assert criticizer.ask(changelist_id=self.NEW).created

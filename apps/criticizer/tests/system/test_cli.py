@@ -77,8 +77,8 @@ def test_a_failure_is_told_by_a_program_in_one_line_and_nothing_of_the_engines(r
         text=True,
     )
 
-    assert (told.returncode, told.stdout) == (1, "")
-    assert told.stderr == "The review failed: NOT_FOUND: the repository has no nothing-like-that\n"
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr == "the repository has no nothing-like-that\n"
 
 
 def test_as_json_it_is_one_document(repository):
@@ -120,11 +120,11 @@ def test_what_head_is_now_is_another_change_than_what_it_was(repository, tmp_pat
 
 
 @pytest.mark.parametrize("change", ["nothing-like-that", "--output=x", "HEAD~99"])
-def test_a_change_that_is_not_there_is_told_and_ends_with_1(repository, change):
+def test_a_change_that_is_not_there_is_told_and_ends_with_2(repository, change):
     told = review("--", change)
 
-    assert told.exit_code == 1
-    assert told.stderr.splitlines()[-1].startswith("The review failed: ")
+    assert told.exit_code == 2
+    assert "the repository has no" in told.stderr or "a commit, or a range" in told.stderr
 
 
 def test_a_setting_that_cannot_be_read_ends_with_2(repository, monkeypatch):

@@ -8,10 +8,17 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.api.access import Reader, ReaderOrWalkIn, guarded_router, visitor_of
+from holdfast.api.access import (
+    Reader,
+    ReaderOrWalkIn,
+    csrf_token_of,
+    guarded_router,
+    is_local,
+    visitor_of,
+)
 from holdfast.api.doors import Visitor
 from holdfast.api.principal import Role
-from holdfast.api.signing_in import csrf_token_of, sign_in, sign_out
+from holdfast.api.signing_in import sign_in, sign_out
 
 ROUTER: Final = guarded_router("session")
 
@@ -25,19 +32,31 @@ class SessionDocument(BaseModel):
     """The only owner whose rows you see; null for every owner's."""
     csrf_token: str | None
     """What a request that changes something carries in `X-CSRF-Token`; null without a session."""
+    console: bool
+    """Whether the console lets you in."""
 
     @classmethod
-    def of(cls, visitor: Visitor, *, csrf_token: str | None) -> SessionDocument:
+    def of(
+        cls, visitor: Visitor, *, csrf_token: str | None, console: bool = True
+    ) -> SessionDocument:
         """Return what a visitor is told of themselves."""
         who = visitor.principal
-        return cls(name=who.name, role=who.role, owner=who.owner, csrf_token=csrf_token)
+        return cls(
+            name=who.name,
+            role=who.role,
+            owner=who.owner,
+            csrf_token=csrf_token,
+            console=console,
+        )
 
 
 @ROUTER.get("")
 async def get_session(request: Request, _who: ReaderOrWalkIn) -> SessionDocument:
     """Tell who you are, also somebody who came without credentials."""
     visitor = await visitor_of(request)
-    return SessionDocument.of(visitor, csrf_token=csrf_token_of(request, visitor))
+    console = not visitor.principal.walks_in or await is_local(request)
+    token = csrf_token_of(request, visitor)
+    return SessionDocument.of(visitor, csrf_token=token, console=console)
 
 
 @ROUTER.post("")

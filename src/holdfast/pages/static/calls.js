@@ -8,10 +8,12 @@ const TOKEN_REFUSED = "csrf_refused";
 let token;
 
 export class Problem extends Error {
-  constructor({ status = 0, code = "UNKNOWN", detail }) {
+  constructor({ status = 0, code = "UNKNOWN", detail, errors = [] }) {
     super(detail || `The server answered with status ${status}.`);
     this.status = status;
     this.code = code;
+    // What is wrong with each place of a form: `pointer` and `message`.
+    this.errors = errors;
   }
 
   get mayPass() {
@@ -43,9 +45,13 @@ export async function withToken(call) {
   }
 }
 
+export async function session() {
+  return parsed(await request("session"));
+}
+
 async function askToken() {
   try {
-    return parsed(await request("session")).csrf_token;
+    return (await session()).csrf_token;
   } catch (problem) {
     token = undefined;
     throw problem;
@@ -67,8 +73,8 @@ export function parsed({ status, text }) {
 
 export function problemOf(status, text) {
   try {
-    const { code, detail } = JSON.parse(text);
-    return new Problem({ status, code, detail });
+    const { code, detail, errors } = JSON.parse(text);
+    return new Problem({ status, code, detail, errors });
   } catch {
     return new Problem({ status });
   }

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from criticizer.critique import Critique
 from criticizer.payload import MAX_NAME, MAX_RECIPIENTS, MAX_VERSION
 from criticizer.pipeline import FETCH_STAGE, LLM_STAGE
-from criticizer.reviews import Made, Reviews
+from criticizer.reviews import Made, Reviews, review_of
 from criticizer.statuses import delivery_status_of, status_of
 from holdfast import DeliveryView, Disclosure, JobView
 
@@ -32,9 +32,10 @@ class AskedFor(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
     changelist_id: Name
+    """A name such as HEAD~1..HEAD is pinned to the commits that it stands for now."""
     review_version: int = Field(ge=1, le=MAX_VERSION, strict=True)
-    recipients: list[Address] = Field(min_length=1, max_length=MAX_RECIPIENTS)
-    """Who is to be told; each of them once."""
+    recipients: list[Address] = Field(default_factory=list, max_length=MAX_RECIPIENTS)
+    """Who is to be told; each of them once. Nobody, if it is left out."""
     idempotency_key: Name
     """The same key always names the same review, whatever else is said."""
     rerun: bool = Field(default=False, strict=True)
@@ -72,6 +73,12 @@ class ReviewDocument(BaseModel):
 
     job_id: str
     changelist_id: str
+    """The change, with its commits by their hashes."""
+    named: str
+    """What it was called by who asked, where that was a name such as HEAD; else empty."""
+    repository: str
+    commits: list[str]
+    """The commits that it is pinned to; none where it has an id of another kind."""
     review_version: int
     status: str
     """`in_progress`, `retryable_failed`, `succeeded`, `dead_lettered` or `cancelled`."""
@@ -89,6 +96,8 @@ class ReviewDocument(BaseModel):
     output_tokens: int | None
     cost_usd: str | None
     critique: Critique | None
+    recipients: int
+    """How many are told, or are to be."""
     deliveries: list[Told]
     error: Failed | None
     removed_at: datetime | None
@@ -147,10 +156,13 @@ def answer_of(made: Made, reviews: Reviews, shown: Disclosure) -> ReviewAnswer:
 def _values(view: JobView, results: dict[str, Any], told: Sequence[DeliveryView]) -> dict[str, Any]:
     fetched: dict[str, Any] = results.get(FETCH_STAGE) or {}
     reviewed: dict[str, Any] = results.get(LLM_STAGE) or {}
-    error = view.error
+    error, review = view.error, review_of(view)
     return {
         "job_id": view.id,
         "changelist_id": view.job.key,
+        "named": review.named,
+        "repository": review.repository,
+        "commits": review.commits,
         "review_version": view.job.version,
         "status": status_of(view, told),
         "stage": view.job.stage,
@@ -165,6 +177,7 @@ def _values(view: JobView, results: dict[str, Any], told: Sequence[DeliveryView]
         "output_tokens": reviewed.get("output_tokens"),
         "cost_usd": reviewed.get("cost_usd"),
         "critique": reviewed.get("critique"),
+        "recipients": len(review.recipients),
         "deliveries": [_told(each) for each in told],
         "error": None
         if error is None

@@ -18,15 +18,21 @@ from criticizer.http.documents import (
     answer_of,
     documents_of,
 )
+from criticizer.http.plain import plain_pages
 from criticizer.payload import MAX_NAME, MAX_VERSION, Asked
-from criticizer.refusals import ReviewMissing, VersionRefused
+from criticizer.refusals import ChangeRefused, ReviewMissing, SourceAway, VersionRefused
 from criticizer.reviews import Reviews
 from holdfast.api.access import Reader, Submitter, guarded_router, shown_to
-from holdfast.api.problems import Kind, Problem
+from holdfast.api.problems import Flaw, Kind, Problem
 
 MOST_LISTED: Final = 100
 NOT_FOUND: Final = "review_not_found"
 VERSION_CONFLICT: Final = "version_conflict"
+CHANGE_REFUSED: Final = "change_refused"
+SOURCE_AWAY: Final = "source_unavailable"
+_REFUSED: Final = Kind(422, "There is no such change")
+_AWAY: Final = Kind(503, "The repository cannot be asked")
+_LATER: Final = {"Retry-After": "10"}
 _MISSING: Final = Kind(404, "There is no such review")
 _REPLAYED: Final = "Idempotency-Replayed"
 
@@ -36,6 +42,7 @@ def routes_of(reviews: Reviews) -> APIRouter:
     router = APIRouter()
     router.include_router(_asking(reviews))
     router.include_router(_diffs(reviews))
+    router.include_router(plain_pages(reviews))
     return router
 
 
@@ -127,5 +134,12 @@ def told_as_problems() -> Generator[None]:
             found=refused.found,
             job_id=refused.job_id,
         ) from None
+    except ChangeRefused as refused:
+        flaw = Flaw(pointer="/changelist_id", message=str(refused))
+        raise Problem(
+            CHANGE_REFUSED, f"{refused}; correct the change", kind=_REFUSED, errors=[flaw]
+        ) from None
+    except SourceAway as away:
+        raise Problem(SOURCE_AWAY, str(away), kind=_AWAY, headers=_LATER) from None
     except ReviewMissing:
         raise Problem(NOT_FOUND, "nobody asked for a review of it", kind=_MISSING) from None

@@ -37,7 +37,7 @@ def message_of(
 
 
 def _text(review: Review, critique: Critique, *, about: str, url: str | None, reviewer: str) -> str:
-    lines = [about, f"Change {review.changelist_id}, version {review.review_version}"]
+    lines = [about, *_facts(review)]
     if url:
         lines.append(url)
     lines += ["", critique.summary, ""]
@@ -55,13 +55,25 @@ def _html(review: Review, critique: Critique, *, about: str, url: str | None, re
     items = "".join(_item(finding) for finding in critique.findings[:MOST_SHOWN])
     listed = f'<ul style="padding-left:0;list-style:none">{items}</ul>' if items else ""
     rest = "".join(f"<p>{escape(line)}</p>" for line in _rest(critique))
-    version = f"Change {escape(review.changelist_id)}, version {review.review_version}"
+    facts = "<br>".join(escape(line) for line in _facts(review))
     return (
         f'<!doctype html><html><body style="{_CSS}">'
-        f'<h1 style="font-size:20px">{heading}</h1><p style="color:#5f5f68">{version}</p>'
+        f'<h1 style="font-size:20px">{heading}</h1><p style="color:#5f5f68">{facts}</p>'
         f"<p>{_broken(critique.summary)}</p>{listed}{rest}"
         f'<p style="color:#5f5f68">Reviewed by {escape(reviewer)}.</p></body></html>'
     )
+
+
+def _facts(review: Review) -> list[str]:
+    """Return what was reviewed: the change as it was asked for, its commits and where they are."""
+    called = _one_line(review.named or review.changelist_id)
+    lines = [f"Change {called}, version {review.review_version}"]
+    if review.repository:
+        lines.append(f"Repository {_one_line(review.repository)}")
+    if review.commits:
+        word = "Commit" if len(review.commits) == 1 else "Commits"
+        lines.append(f"{word} {' to '.join(review.commits)}")
+    return lines
 
 
 def _item(finding: Finding) -> str:

@@ -33,13 +33,17 @@ def critique_with(summary: str, findings: Iterable[Finding]) -> Critique:
 
     Where there are more than a critique holds, the severest ones stay.
     """
-    unique = {(found.file, found.line, found.message): found for found in findings}
-    kept = sorted(unique.values(), key=lambda found: _SEVEREST_FIRST[found.severity])
+    kept = sorted(unique(findings), key=lambda found: _SEVEREST_FIRST[found.severity])
     left_out = len(kept) - MAX_FINDINGS
     if left_out > 0:
         note = f"\n\n{left_out} more findings are left out."
         summary = summary[: MAX_TEXT - len(note)] + note
     return Critique(summary=summary[:MAX_TEXT], findings=in_order(kept[:MAX_FINDINGS]))
+
+
+def unique(findings: Iterable[Finding]) -> list[Finding]:
+    """Return each finding once, whoever found it how often."""
+    return list({(found.file, found.line, found.message): found for found in findings}.values())
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

@@ -11,7 +11,7 @@ from criticizer.critique import Finding, Severity
 from criticizer.diffs import FileDiff, parse_diff
 from criticizer.reviewers.checks import checked
 from criticizer.reviewers.contract import Reviewed, Usage
-from criticizer.reviewers.merging import critique_with
+from criticizer.reviewers.merging import critique_with, unique
 from criticizer.reviewers.python_files import rebuilt
 from criticizer.reviewers.ruff import MAX_FILES, RuffStopped, ruff_findings
 from criticizer.wire import Deadline
@@ -49,8 +49,9 @@ class OfflineReviewer:
             notes.append("Ruff could not read the Python code in it.")
         if len(code) > MAX_FILES:
             notes.append(f"Ruff looked at the first {MAX_FILES} pieces of Python code only.")
-        summary = " ".join((_summary(files, findings), *notes))
-        critique = critique_with(summary, findings)
+        found = unique(findings)
+        summary = " ".join((_summary(files, found), *notes))
+        critique = critique_with(summary, found)
         return Reviewed(critique=critique, reviewer=NAME, usage=Usage())
 
     def close(self) -> None:

@@ -13,9 +13,10 @@ from typing import Final, NamedTuple
 
 from criticizer.change import Change
 from criticizer.processes import SaysTooMuch
+from criticizer.sources.contract import FULL_HASH, Pinned
 from criticizer.sources.errors import BadChangeId, ChangeMissing, SourceTimedOut
 from criticizer.sources.git_mirror import Mirror
-from criticizer.sources.git_place import is_remote, local_path, remote_place
+from criticizer.sources.git_place import is_remote, local_name, local_path, remote_place
 from criticizer.sources.git_program import Git, Repository
 from criticizer.sources.git_tidying import Tidiness
 from criticizer.sources.titles import line_of
@@ -76,8 +77,11 @@ class GitSource:
         if is_remote(location):
             place = remote_place(location, token=token)
             self._mirror = Mirror(place, folder=cache_dir, tidiness=tidiness)
+            self._name = place.name
         else:
-            self._git = Git(Repository(local_path(location), is_above=location == HERE))
+            folder = local_path(location)
+            self._git = Git(Repository(folder, is_above=location == HERE))
+            self._name = local_name(folder)
 
     def fetch(
         self,
@@ -97,11 +101,8 @@ class GitSource:
         except TimeoutError:
             raise SourceTimedOut(f"Git took longer than {timeout_s:g} s") from None
 
-    def pinned(self, changelist_id: str, *, timeout_s: float) -> str:
-        """Return an id that means the same for ever: of commits, by their hashes.
-
-        Raises what `fetch` raises.
-        """
+    def pin(self, changelist_id: str, *, timeout_s: float) -> Pinned:
+        """Return the change with its commits by their hashes; see the contract."""
         asked = _asked(changelist_id)
         deadline = Deadline(timeout_s)
         try:
@@ -112,8 +113,14 @@ class GitSource:
                     found = self._resolved(git, asked, changelist_id, deadline)
         except TimeoutError:
             raise SourceTimedOut(f"Git took longer than {timeout_s:g} s") from None
-        between = "..." if asked.since_fork else ".."
-        return between.join(found.revisions)
+        return Pinned(_written(found), self._name)
+
+    def located(self, changelist_id: str) -> Pinned | None:
+        """Return the change where its id consists of hashes; see the contract."""
+        asked = _asked(changelist_id)
+        if not all(FULL_HASH.fullmatch(revision) for revision in asked.revisions):
+            return None
+        return Pinned(_written(asked), self._name)
 
     def close(self) -> None:
         """Let go of connections, of which none is kept."""
@@ -145,6 +152,10 @@ class GitSource:
         except SaysTooMuch:
             raise too_large(self._max_bytes) from None
         return Change(diff=text_of(diff), title=line_of(text_of(title)))
+
+
+def _written(asked: _Asked) -> str:
+    return ("..." if asked.since_fork else "..").join(asked.revisions)
 
 
 def _asked(changelist_id: str) -> _Asked:

@@ -27,6 +27,12 @@ class Remote:
     authorization: str | None = field(default=None, repr=False)
 
     @property
+    def name(self) -> str:
+        """What people call the repository: where it is, without how it is reached."""
+        place = self.url.partition("://")[2] or self.url
+        return place.rpartition("@")[2].removesuffix("/").removesuffix(".git")
+
+    @property
     def key(self) -> str:
         """Names the copy of the repository: who may not see it has no copy of it."""
         said = f"{self.url}\n{self.authorization or ''}"
@@ -44,6 +50,13 @@ def local_path(location: str) -> Path:
     """Return the folder that a path or a `file:` URL names."""
     path = unquote(urlsplit(location).path) if location.startswith("file://") else location
     return Path(path).expanduser().absolute()
+
+
+def local_name(folder: Path) -> str:
+    """Return what people call a repository on this machine: its folder's name, and no path."""
+    top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+    name = top.name.removesuffix(".git") or top.parent.name
+    return name or "repository"
 
 
 def remote_place(location: str, *, token: str | None) -> Remote:

@@ -11,8 +11,9 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from criticizer.change import Change
-from criticizer.sources.errors import BadChangeId, ChangeMissing, ChangeTooLarge
-from criticizer.sources.titles import MAX_ANSWER_BYTES, asked_title
+from criticizer.sources.contract import FULL_HASH, Pinned
+from criticizer.sources.errors import BadChangeId, ChangeMissing, ChangeTooLarge, NotADiff
+from criticizer.sources.titles import MAX_ANSWER_BYTES, asked_title, hash_in
 from criticizer.sources.web import Web, text_of
 from criticizer.wire import Deadline
 
@@ -64,6 +65,50 @@ class GitHubSource:
     def close(self) -> None:
         """Let go of connections, of which none is kept."""
 
+    def pin(self, changelist_id: str, *, timeout_s: float) -> Pinned:
+        """Return the change with its commits by their hashes; see the contract.
+
+        A pull request keeps its number, under which it goes on; it is looked for.
+        """
+        deadline = Deadline(timeout_s)
+        if found := _PULL.fullmatch(changelist_id):
+            self._look_up(_places_of(changelist_id).about, deadline, changelist_id)
+            return Pinned(changelist_id, found[1])
+        repository, revisions = _commits_of(changelist_id)
+        hashes = [
+            self._hash(repository, revision, deadline, changelist_id) for revision in revisions
+        ]
+        return Pinned(f"{repository}@{'...'.join(hashes)}", repository)
+
+    def located(self, changelist_id: str) -> Pinned | None:
+        """Return a pull request, or commits by their hashes; see the contract."""
+        if found := _PULL.fullmatch(changelist_id):
+            return Pinned(changelist_id, found[1])
+        repository, revisions = _commits_of(changelist_id)
+        fixed = all(FULL_HASH.fullmatch(revision) for revision in revisions)
+        return Pinned(changelist_id, repository) if fixed else None
+
+    def _hash(self, repository: str, revision: str, deadline: Deadline, changelist_id: str) -> str:
+        about = _about_commit(repository, quote(revision, safe=""))
+        found = hash_in(self._look_up(about, deadline, changelist_id), "sha")
+        if found is None:
+            raise NotADiff("GitHub's answer is not the one its API is known for")
+        return found
+
+    def _look_up(self, path: str, deadline: Deadline, changelist_id: str) -> bytes:
+        missing = f"GitHub has no change {changelist_id}, or not for us"
+        headers = {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28"}
+        try:
+            body, _ = self._about.get(
+                f"{self._url}/repos/{path}", deadline=deadline, headers=headers, missing=missing
+            )
+        except httpx2.HTTPStatusError as error:
+            # How it says that a revision is none.
+            if error.response.status_code == _UNPROCESSABLE:
+                raise ChangeMissing(missing) from None
+            raise
+        return body
+
     def _diff(
         self, changelist_id: str, places: _Places, deadline: Deadline, headers: Mapping[str, str]
     ) -> str:
@@ -113,6 +158,13 @@ def _places_of(changelist_id: str) -> _Places:
             f"{repository}/commit/{revision}",
         )
     raise BadChangeId("GitHub's changes are owner/repo#12, owner/repo@commit or owner/repo@a...b")
+
+
+def _commits_of(changelist_id: str) -> tuple[str, list[str]]:
+    """Return the repository of a commit or a comparison, and its revisions."""
+    _places_of(changelist_id)  # which refuses what is none
+    repository, _, revisions = changelist_id.partition("@")
+    return repository, revisions.split("...")
 
 
 def _about_commit(repository: str, revision: str) -> str:

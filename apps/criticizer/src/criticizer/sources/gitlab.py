@@ -10,8 +10,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from criticizer.change import Change
+from criticizer.sources.contract import FULL_HASH, Pinned
 from criticizer.sources.errors import BadChangeId, ChangeTooLarge, NotADiff, SourceFailed
-from criticizer.sources.titles import asked_title, title_in
+from criticizer.sources.titles import asked_title, hash_in, title_in
 from criticizer.sources.web import Web, text_of, too_large
 from criticizer.wire import MEBIBYTE, Deadline
 
@@ -75,12 +76,37 @@ class GitLabSource:
             title = asking.title(commit, otherwise=changelist_id)
             page = f"{project}/-/commit/{quote(revision, safe='')}"
         else:
-            raise BadChangeId(
-                "GitLab's changes are group/project!12, group/project@commit or group/project@a...b"
-            )
+            raise _bad_id()
         if len(diff.encode("utf-8", "replace")) > self._max_bytes:
             raise too_large(self._max_bytes)
         return Change(diff=diff, title=title, url=f"{self._pages}/{page}")
+
+    def pin(self, changelist_id: str, *, timeout_s: float) -> Pinned:
+        """Return the change with its commits by their hashes; see the contract.
+
+        A merge request keeps its number, under which it goes on; it is looked for.
+        """
+        asking = _Asking(
+            self._web,
+            base=f"{self._pages}{_API}/projects/",
+            deadline=Deadline(timeout_s),
+            headers={},
+            missing=f"GitLab has no change {changelist_id}, or not for us",
+        )
+        if found := _MERGE.fullmatch(changelist_id):
+            asking.body(f"{_id(found[1])}/merge_requests/{found[2]}")
+            return Pinned(changelist_id, found[1])
+        project, revisions = _commits_of(changelist_id)
+        hashes = [asking.hash_of(project, revision) for revision in revisions]
+        return Pinned(f"{project}@{'...'.join(hashes)}", project)
+
+    def located(self, changelist_id: str) -> Pinned | None:
+        """Return a merge request, or commits by their hashes; see the contract."""
+        if found := _MERGE.fullmatch(changelist_id):
+            return Pinned(changelist_id, found[1])
+        project, revisions = _commits_of(changelist_id)
+        fixed = all(FULL_HASH.fullmatch(revision) for revision in revisions)
+        return Pinned(changelist_id, project) if fixed else None
 
     def close(self) -> None:
         """Let go of connections, of which none is kept."""
@@ -100,6 +126,13 @@ class _Asking:
 
     def title(self, path: str, *, otherwise: str) -> str:
         return asked_title(lambda: self.body(path), "title", otherwise=otherwise)
+
+    def hash_of(self, project: str, revision: str) -> str:
+        path = f"{_id(project)}/repository/commits/{quote(revision, safe='')}"
+        found = hash_in(self.body(path), "id")
+        if found is None:
+            raise _unreadable()
+        return found
 
     def comparison(self, project: str, old: str, new: str) -> Mapping[str, Any]:
         query = f"from={quote(old, safe='')}&to={quote(new, safe='')}&unidiff=true"
@@ -128,6 +161,21 @@ class _Asking:
             headers=self._headers,
             missing=self._missing,
         )
+
+
+def _commits_of(changelist_id: str) -> tuple[str, list[str]]:
+    """Return the project of a commit or a comparison, and its revisions."""
+    found = _COMPARISON.fullmatch(changelist_id) or _COMMIT.fullmatch(changelist_id)
+    if found is None:
+        raise _bad_id()
+    project, *revisions = found.groups()
+    return project, revisions
+
+
+def _bad_id() -> BadChangeId:
+    return BadChangeId(
+        "GitLab's changes are group/project!12, group/project@commit or group/project@a...b"
+    )
 
 
 def _id(project: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import httpx2
 
+from criticizer.sources.contract import FULL_HASH
 from criticizer.sources.errors import SourceError
 from criticizer.wire import MEBIBYTE
 
@@ -28,6 +29,16 @@ def title_in(document: object, *path: str) -> str:
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None
     return line_of(found) if isinstance(found, str) else ""
+
+
+def hash_in(body: bytes, name: str) -> str | None:
+    """Return the hash of a commit that an answer has under a name; None when it has none."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    found = document.get(name) if isinstance(document, Mapping) else None
+    return found if isinstance(found, str) and FULL_HASH.fullmatch(found) else None
 
 
 def asked_title(ask: Callable[[], bytes], *path: str, otherwise: str) -> str:

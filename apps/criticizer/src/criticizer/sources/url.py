@@ -5,10 +5,11 @@ from __future__ import annotations
 import ssl
 from collections.abc import Mapping
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from criticizer.change import Change
 from criticizer.diffs import parse_diff
+from criticizer.sources.contract import Pinned
 from criticizer.sources.errors import BadChangeId, NotADiff
 from criticizer.sources.web import Web, text_of
 from criticizer.wire import Deadline
@@ -33,8 +34,7 @@ class UrlSource:
 
     def fetch(self, changelist_id: str, *, timeout_s: float, headers: Mapping[str, str]) -> Change:
         """Return a change; see the contract."""
-        if not (0 < len(changelist_id) <= _MAX_ID_LENGTH and changelist_id.isprintable()):
-            raise BadChangeId("a changelist id is one line of at most 250 letters")
+        self.located(changelist_id)
         # Percent-encoded whole, so that no id leads out of the folder.
         body, _ = self._web.get(
             f"{self._url}/{quote(changelist_id, safe='')}.diff",
@@ -46,6 +46,16 @@ class UrlSource:
         if diff.strip() and not parse_diff(diff):
             raise NotADiff(f"what is served as change {changelist_id} is no unified diff")
         return Change(diff=diff, title=changelist_id)
+
+    def pin(self, changelist_id: str, *, timeout_s: float) -> Pinned:  # noqa: ARG002 - nobody is asked
+        """Return the change by its id, which is all that is known; see the contract."""
+        return self.located(changelist_id)
+
+    def located(self, changelist_id: str) -> Pinned:
+        """Return the change by its id; see the contract."""
+        if not (0 < len(changelist_id) <= _MAX_ID_LENGTH and changelist_id.isprintable()):
+            raise BadChangeId("a changelist id is one line of at most 250 letters")
+        return Pinned(changelist_id, urlsplit(self._url).hostname or "")
 
     def close(self) -> None:
         """Let go of connections, of which none is kept."""

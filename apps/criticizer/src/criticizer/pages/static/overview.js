@@ -1,7 +1,7 @@
 // The list of reviews, and the form that asks for one.
 
 import { askFor, latest } from "./api.js";
-import { counted, idUnlessTitle, made, sayTime, statusOf } from "./words.js";
+import { calledOf, counted, made, sayTime, statusOf } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -41,6 +41,8 @@ export class Overview {
     const button = form.querySelector("button");
     const said = byId("asked");
     button.disabled = true;
+    said.textContent = "";
+    showFlaws(form, []);
     try {
       const review = await askFor({
         changelist_id: given.get("changelist_id").trim(),
@@ -55,11 +57,33 @@ export class Overview {
         version: review.review_version,
       });
     } catch (problem) {
-      said.textContent = problem.message;
+      const shown = showFlaws(form, problem.errors ?? []);
+      said.textContent = shown ? "Correct what is marked, then ask again." : problem.message;
     } finally {
       button.disabled = false;
     }
   }
+}
+
+// Says beside each field what is wrong with it; returns whether all of it has a field.
+function showFlaws(form, errors) {
+  for (const field of form.querySelectorAll("input")) {
+    const place = document.getElementById(`wrong-${field.name}`);
+    if (place === null) continue;
+    const found = errors.filter(({ pointer }) => pointer.split("/")[1] === field.name);
+    const lines = found.map((each) => lineOf(each, field));
+    place.textContent = [...new Set(lines)].join(" ");
+    field.toggleAttribute("aria-invalid", found.length > 0);
+  }
+  form.querySelector("[aria-invalid]")?.focus();
+  return errors.length > 0 && errors.every(({ pointer }) => form.elements[pointer.split("/")[1]]);
+}
+
+function lineOf({ pointer, message }, field) {
+  const place = pointer.split("/")[2];
+  if (field.name !== "recipients" || place === undefined) return message;
+  const given = field.value.split(/[\s,;]+/).filter(Boolean)[Number(place)];
+  return `“${given}” is no e-mail address.`;
 }
 
 function rowOf(review) {
@@ -71,7 +95,7 @@ function rowOf(review) {
   const time = made("time", { className: "muted small" });
   sayTime(time, review.created_at);
   const sent = review.deliveries.filter((each) => each.status === "sent").length;
-  const told = `${sent} of ${review.deliveries.length} told`;
+  const told = review.recipients ? `${sent} of ${review.recipients} told` : "nobody is told";
   const findings = review.critique?.findings.length;
   const found = findings === undefined ? "" : counted(findings || "no", "finding", "findings");
   return made(
@@ -82,10 +106,11 @@ function rowOf(review) {
     made("span", {
       className: "muted small facts",
       text: [
-        ...idUnlessTitle(review),
+        ...calledOf(review),
+        review.repository,
         `version ${review.review_version}`,
         found,
-        review.deliveries.length ? told : "",
+        told,
         review.error?.message,
       ]
         .filter(Boolean)

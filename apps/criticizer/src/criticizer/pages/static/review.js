@@ -2,7 +2,7 @@
 
 import { diffOf, versionsOf } from "./api.js";
 import { shown } from "./diff.js";
-import { counted, idUnlessTitle, made, sayTime, statusOf, toldOf, toneOf, when } from "./words.js";
+import { calledOf, counted, made, sayTime, statusOf, toldOf, toneOf, when } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -15,6 +15,7 @@ export class ReviewView {
     const review = versions.find((each) => each.review_version === version) ?? versions[0];
     byId("review-title").textContent = review.title || review.changelist_id;
     byId("review-facts").textContent = factsOf(review);
+    byId("review-facts").title = review.commits.join(" to ");
     byId("versions").replaceChildren(...versions.map((each) => linkTo(each, review)));
     byId("versions").hidden = versions.length === 1;
     byId("failure").replaceChildren(...failureOf(review));
@@ -56,7 +57,8 @@ export class ReviewView {
 }
 
 function factsOf(review) {
-  const facts = [...idUnlessTitle(review), `version ${review.review_version}`, statusOf(review).word];
+  const facts = [...calledOf(review), `version ${review.review_version}`, statusOf(review).word];
+  if (review.repository) facts.splice(-2, 0, review.repository);
   if (review.reviewer) facts.push(`by ${review.reviewer}`);
   if (review.input_tokens) facts.push(`${review.input_tokens + review.output_tokens} tokens`);
   if (review.cost_usd !== null) facts.push(`$${review.cost_usd}`);
@@ -103,8 +105,11 @@ function headingOf(file) {
   return [...document.querySelectorAll("#diff .file")].find((each) => each.dataset.file === file);
 }
 
-function toldList({ deliveries }) {
-  if (!deliveries.length) return [made("li", { className: "muted", text: "Nobody so far." })];
+function toldList({ deliveries, recipients }) {
+  if (!deliveries.length) {
+    const text = recipients ? `Nobody so far, of ${recipients}.` : "Nobody: none was named.";
+    return [made("li", { className: "muted", text })];
+  }
   return deliveries.map((each) => {
     const { word, tone } = toldOf(each);
     const time = made("time");

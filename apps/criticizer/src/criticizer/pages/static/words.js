@@ -41,6 +41,20 @@ export function counted(number, one, many) {
   return `${number} ${number === 1 ? one : many}`;
 }
 
+const SHORT = 10;
+
+// The commits of a change, as short as people write them.
+export function shortOf({ commits }) {
+  return commits.map((each) => each.slice(0, SHORT)).join("..");
+}
+
+// What a change is called beside its title: as it was asked for, with the commits that it is.
+export function calledOf(review) {
+  const short = shortOf(review);
+  if (review.named) return [`${review.named} (${short})`];
+  return review.commits.length ? [short] : idUnlessTitle(review);
+}
+
 // A change that has no title is called by its id, which is then not said twice.
 export function idUnlessTitle({ title, changelist_id: id }) {
   return title && title !== id ? [id] : [];
