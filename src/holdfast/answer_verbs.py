@@ -22,7 +22,7 @@ from holdfast.pipeline import Pipeline
 from holdfast.runtime.answer import LONGEST_NOTE, Progress
 from holdfast.runtime.callbacks import CallbackTokens, HandledBefore, was_handled, write_once
 from holdfast.runtime.settle import Settled
-from holdfast.secrecy import safe_text
+from holdfast.secrecy import keeping_personal_data, safe_text
 from holdfast.submission import checked_text
 from holdfast.view import JobView
 
@@ -169,7 +169,9 @@ class AnswerVerbs(JobVerbs):
 
     def _failure(self, job: Job, error: BaseException, stage: str, received: Instant) -> Event:
         """Return the event of a failure, classified by the rules of the stage where it is known."""
-        failure = failure_of(error, self._rules_of(job.pipeline, stage), now=received)
+        pipeline = self._pipelines.get(job.pipeline)
+        with keeping_personal_data(pipeline is not None and pipeline.keeps_personal_data):
+            failure = failure_of(error, self._rules_of(job.pipeline, stage), now=received)
         if failure is None:
             raise UsageError(
                 f"{type(error).__name__} is no failure that a stage can be answered with; "

@@ -47,7 +47,7 @@ from holdfast.runtime.clock import Clock
 from holdfast.runtime.presentation import PresentationOf, plain
 from holdfast.runtime.provider import BoundProvider, Providers
 from holdfast.runtime.settle import Settled
-from holdfast.secrecy import redacted
+from holdfast.secrecy import private
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
 from holdfast.store.letters import SUBJECT, LetterFilter, LetterGroup
@@ -410,10 +410,10 @@ def _record(letter: DeadLetter, event: LetterEvent, job: Job | None) -> AuditEnt
 
 
 def _text(owner: str, field: str, text: object) -> str:
-    """Return what a person wrote, without secrets, as both databases can hold it."""
+    """Return what a person wrote, as it may be shown and as both databases can hold it."""
     if not isinstance(text, str):
         raise InvalidValue(owner, field=field, value=text, limit="a text")
-    return clean_text(redacted(text, limit=MAX_MESSAGE_LENGTH), MAX_MESSAGE_LENGTH)
+    return clean_text(private(text, limit=MAX_MESSAGE_LENGTH), MAX_MESSAGE_LENGTH)
 
 
 def _checked_cause(cause: object) -> Cause:

@@ -16,6 +16,7 @@ from holdfast import tracing
 from holdfast.attention import Needs
 from holdfast.bridges.inbound import buried, once, replied, submitted
 from holdfast.core.breaker_policy import Breaker
+from holdfast.core.job import Job
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
 from holdfast.core.retention import Retention
 from holdfast.dead_letters import DeadLetters
@@ -212,6 +213,11 @@ class Holdfast(Intake, Upkeep):
         """Take one more pipeline; workers that were made before do not know it."""
         if self._pipelines.setdefault(pipeline.name, pipeline) is not pipeline:
             raise UsageError(f"two pipelines are called {pipeline.name!r}")
+
+    def keeps_personal_data(self, job: Job) -> bool:
+        """Return whether people are shown the personal data of a job, as its pipeline wants it."""
+        plan = self._plans.of(job)
+        return plan is not None and plan.keeps_personal_data
 
     def _presentation_of(self, pipeline: str) -> Presentation:
         """Return how the jobs of a pipeline appear; plainly where it is not known here."""

@@ -19,6 +19,7 @@ from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, Span
 from holdfast.runtime.announce import Announcer
 from holdfast.runtime.notify import Recipient
+from holdfast.secrecy import keeping_personal_data
 from holdfast.submission import Named, Submit, Submitted, as_submits
 from holdfast.submitter import Submitter
 from holdfast.view import removed_job
@@ -100,7 +101,8 @@ class Intake(AnswerVerbs):
         """
         found = self._pipeline(pipeline)
         self._open()
-        failure = classify(because, (), now=self.clock.now())
+        with keeping_personal_data(found.keeps_personal_data):
+            failure = classify(because, (), now=self.clock.now())
         with tracing.submitting(found.name, trace) as context:
             submit = Submit(
                 payload=payload,

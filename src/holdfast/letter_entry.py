@@ -29,7 +29,7 @@ from holdfast.core.job import Job, JobState
 from holdfast.core.json_flaws import MAX_DEPTH
 from holdfast.dlq_entry import DLQEntry, DLQStatus, dlq_id_of
 from holdfast.errors import InvalidValue, UsageError, checked_error_class
-from holdfast.secrecy import redacted, redacted_value, safe_text
+from holdfast.secrecy import private, private_value, safe_text
 
 OURS: Final = "holdfast"
 """The name in an entry's error details under which holdfast's own facts stand."""
@@ -76,14 +76,14 @@ def entry_of(letter: DeadLetter, job: Job | None, *, redact: bool = False) -> DL
     entry = entry_of_file(letter) if letter.kind == FILE else _entry_of_job(letter, job)
     if not redact:
         return entry
-    details: dict[str, Any] = redacted_value(dict(entry.error_details))
-    email_id = redacted(entry.email_id)
+    details: dict[str, Any] = private_value(dict(entry.error_details))
+    email_id = private(entry.email_id)
     return DLQEntry(
         dlq_id=entry.dlq_id if letter.kind == FILE else dlq_id_of(entry.created_at, email_id),
         email_id=email_id,
         operation_type=entry.operation_type,
         status=entry.status,
-        original_payload=redacted_value(dict(entry.original_payload)),
+        original_payload=private_value(dict(entry.original_payload)),
         error_details={**details, OURS: {**(details.get(OURS) or {}), "redacted": True}},
         created_at=entry.created_at,
         last_attempt=entry.last_attempt,
@@ -115,7 +115,7 @@ def letter_of(entry: DLQEntry, *, now: Instant, processed: bool = False) -> Dead
     last = _instant("last_attempt", entry.last_attempt)
     told = {
         **entry.to_json(),
-        "error_details": redacted_value(dict(details)),
+        "error_details": private_value(dict(details)),
         "processed": entry.processed or processed,
     }
     del told["original_payload"]

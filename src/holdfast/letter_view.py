@@ -15,7 +15,7 @@ from holdfast.core.failure import Failure
 from holdfast.core.instant import Instant, to_rfc3339
 from holdfast.core.job import Job, JobState
 from holdfast.delivery_view import DeliveryView
-from holdfast.secrecy import redacted
+from holdfast.secrecy import private
 from holdfast.store.audit import AuditEntry
 from holdfast.view import HistoryLine
 
@@ -224,7 +224,7 @@ def _payload_facts(payload: str | None) -> dict[str, Any] | None:
 
 def _shown(text: str | None) -> str | None:
     """Return what the submitter chose, which may hold what nobody should see here."""
-    return None if text is None else redacted(text)
+    return None if text is None else private(text)
 
 
 def _time(instant: Instant | None) -> str | None:

@@ -22,7 +22,7 @@ from structlog.typing import EventDict
 
 from holdfast.core.instant import Instant, to_rfc3339
 from holdfast.printable import json_text, text_of, visible
-from holdfast.secrecy import OF_THIS_PROCESS, redacted, redacted_value
+from holdfast.secrecy import OF_THIS_PROCESS, private, private_value
 
 MAX_VALUE_LENGTH: Final = 8_000
 MAX_EXCEPTION_LENGTH: Final = 64_000
@@ -73,7 +73,7 @@ class Redacting(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return what the other formatter makes of the record, without secrets."""
-        return redacted(self._formatter.format(record), limit=MAX_EXCEPTION_LENGTH)
+        return private(self._formatter.format(record), limit=MAX_EXCEPTION_LENGTH)
 
 
 class _Formatter(structlog.stdlib.ProcessorFormatter):
@@ -101,7 +101,7 @@ class _Handler(logging.StreamHandler[TextIO]):
         place = f"{record.pathname}:{record.lineno}"
         known = {"level": "error", "logger": record.name, "message": "a record is missing here"}
         with suppress(Exception):
-            self.stream.write(json_text(redacted_value(known | {"made_at": place})) + "\n")
+            self.stream.write(json_text(private_value(known | {"made_at": place})) + "\n")
 
 
 def _facts_of(_logger: object, _method: str, found: EventDict) -> EventDict:
@@ -113,17 +113,17 @@ def _facts_of(_logger: object, _method: str, found: EventDict) -> EventDict:
     facts: EventDict = {
         "timestamp": to_rfc3339(Instant(int(record.created * 1_000_000))),
         "level": record.levelname.lower(),
-        "logger": redacted(record.name),
-        "message": _bounded(redacted(text_of(message), limit=MAX_VALUE_LENGTH)),
+        "logger": private(record.name),
+        "message": _bounded(private(text_of(message), limit=MAX_VALUE_LENGTH)),
     }
     extra = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
     if from_structlog:
         extra = {**found, **extra}
-    for name, value in redacted_value(extra).items():
+    for name, value in private_value(extra).items():
         facts.setdefault(name, _bounded(value))
     if isinstance(exception, tuple) and exception[0] is not None:
         told = "".join(traceback.format_exception(*exception)).rstrip()
-        facts["exception"] = redacted(told, limit=MAX_EXCEPTION_LENGTH)
+        facts["exception"] = private(told, limit=MAX_EXCEPTION_LENGTH)
     return facts
 
 
@@ -137,13 +137,13 @@ def _quick_line(record: logging.LogRecord) -> str | None:
     facts: dict[str, Any] = {
         "timestamp": to_rfc3339(Instant(int(record.created * 1_000_000))),
         "level": record.levelname.lower(),
-        "logger": redacted(record.name),
-        "message": redacted(record.getMessage()),
+        "logger": private(record.name),
+        "message": private(record.getMessage()),
     }
     for name, value in extra.items():
         kind = type(value)
         if kind is str:
-            value = redacted(value)  # noqa: PLW2901 - as it may be shown
+            value = private(value)  # noqa: PLW2901 - as it may be shown
         elif kind not in _PLAIN:
             return None
         facts[name] = value
@@ -159,7 +159,7 @@ def _are_plain(names: tuple[str, ...], _secrets: object) -> bool:
     """
     taken = _OF_EVERY_FORM.intersection(names)
     return not taken and all(
-        redacted_value({name: probe}) == {name: probe} for name in names for probe in _PROBES
+        private_value({name: probe}) == {name: probe} for name in names for probe in _PROBES
     )
 
 

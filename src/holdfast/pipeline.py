@@ -131,6 +131,8 @@ class Pipeline:
     The keys of its jobs outlive them, so that no job is made twice, unless `keep_keys` is False:
     then a key is free again once its job is removed. `remembers` names fields of the payload that
     are kept with a key.
+    E-mail addresses, phones and one-time codes are hidden in its failures and dead letters, unless
+    it `keeps_personal_data` because people need them there.
     """
 
     def __init__(
@@ -152,6 +154,7 @@ class Pipeline:
         submit_at: str | None = None,
         keep_keys: bool = True,
         remembers: Sequence[str] = (),
+        keeps_personal_data: bool = False,
     ) -> None:
         self.name = checked_name(name, what="pipeline")
         self.access = _access(
@@ -175,6 +178,7 @@ class Pipeline:
         self._limits = limits
         self._keeps_keys = keep_keys
         self._remembers = _checked_fields(remembers, pipeline=name)
+        self.keeps_personal_data = keeps_personal_data
         self._plans: list[StagePlan] = []
         self._stages: list[BoundStage] = []
         self._parameters: list[Parameter] = []
@@ -274,6 +278,7 @@ class Pipeline:
             rules=tuple(rules),
             target=_target_of(function) if lane is LaneKind.PROCESS else None,
             upstream=upstream,
+            keeps_personal_data=self.keeps_personal_data,
         )
         if lane is LaneKind.PROCESS:
             _mark(function, stage)
@@ -294,6 +299,7 @@ class Pipeline:
                 self.access,
                 self._keeps_keys,
                 self._remembers,
+                self.keeps_personal_data,
             )
             self._bound = BoundPipeline(plan, self.queue, tuple(self._stages))
         return self._bound

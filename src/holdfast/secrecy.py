@@ -1,5 +1,9 @@
 """What this process keeps secret, and the one way in which it takes secrets out.
 
+Failures, logs and what people are shown of dead letters hide personal data as well: e-mail
+addresses, phones and one-time codes, each behind a mark that is the same for the same one. Where a
+pipeline says that it needs them, its failures keep them.
+
 Secrets belong to a process, as its logs do: whichever application brought one, it is hidden from
 everything that is stored, logged or shown here. What was secret once stays so, because an old
 password may turn up long after it was changed.
@@ -8,7 +12,9 @@ password may turn up long after it was changed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -24,6 +30,7 @@ MAX_VALUES: Final = 1_000
 _REMEMBERED_TEXTS: Final = 1_024
 _MAX_REMEMBERED_LENGTH: Final = 4_096
 _UNREADABLE: Final = bare(Kind.UNREADABLE)
+_KEEPS_PERSONAL_DATA: Final = ContextVar("keeps_personal_data", default=False)
 
 
 class _Current(NamedTuple):
@@ -66,6 +73,10 @@ class Secrecy:
         self._names: frozenset[str] = frozenset()
         self.state = _Current.of(Redactor())
         """What is secret now: another object after every change of it."""
+        self._private = _Current.of(Redactor(personal=True))
+        """The same, and what is personal."""
+        self._kept = _Current.of(Redactor(mask_phone=False))
+        """For those who keep what is personal, phones as well."""
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -92,30 +103,35 @@ class Secrecy:
             latest = dict.fromkeys(list(known)[-MAX_VALUES:])
             all_names = self._names.union(more_names)
             if latest.keys() != self._values.keys() or all_names != self._names:
-                self.state = _Current.of(
-                    Redactor(known_values=latest, extra_keys=sorted(all_names))
+                keys = sorted(all_names)
+                self.state = _Current.of(Redactor(known_values=latest, extra_keys=keys))
+                self._private = _Current.of(
+                    Redactor(known_values=latest, extra_keys=keys, personal=True)
+                )
+                self._kept = _Current.of(
+                    Redactor(known_values=latest, extra_keys=keys, mask_phone=False)
                 )
             self._values, self._names = latest, all_names
         return len(given) - len(kept)
 
     def text(self, text: str, *, limit: int = MAX_TEXT_LENGTH) -> str:
         """The text without its secrets; of a long one not much more than `limit` characters."""
-        try:
-            plain = str.__str__(text)
-        except TypeError:
-            return _UNREADABLE
-        current = self.state
-        if len(plain) <= _MAX_REMEMBERED_LENGTH:
-            return current.remember(plain)
-        return current.redactor.text(plain, limit=limit)
+        return _text(self.state, text, limit)
+
+    def private_text(self, text: str, *, limit: int = MAX_TEXT_LENGTH) -> str:
+        """As `text`, and without what is personal."""
+        return _text(self._private, text, limit)
 
     def safe_text(self, text: str, limit: int) -> str:
-        """The text without its secrets, then safe to store and cut: half a secret is one, too."""
+        """What a failure says, safe to store and cut after its secrets are out: half is one, too.
+
+        Personal data is out, too, unless the pipeline keeps it (`keeping_personal_data`).
+        """
         try:
             plain = str.__str__(text)
         except TypeError:
             return _UNREADABLE
-        current = self.state
+        current = self._kept if _KEEPS_PERSONAL_DATA.get() else self._private
         if len(plain) > _MAX_REMEMBERED_LENGTH:
             return clean_text(current.redactor.text(plain, limit=limit), limit)
         if current.stays(shape_of(plain), limit):
@@ -133,6 +149,36 @@ class Secrecy:
         current = self.state
         return current.redactor.value(value, text=current.remember)
 
+    def private_value(self, value: object) -> Any:  # noqa: ANN401 - of the shape of what came in
+        """As `value`, and without what is personal."""
+        current = self._private
+        return current.redactor.value(value, text=current.remember)
+
+    def kept_value(self, value: object) -> Any:  # noqa: ANN401 - of the shape of what came in
+        """The value without its secrets and with all that is personal."""
+        current = self._kept
+        return current.redactor.value(value, text=current.remember)
+
+
+@contextmanager
+def keeping_personal_data(keeps: bool = True) -> Iterator[None]:  # noqa: FBT001, FBT002 - what it says
+    """Leave personal data in what failures say, inside the block, where `keeps` is true."""
+    before = _KEEPS_PERSONAL_DATA.set(keeps)
+    try:
+        yield
+    finally:
+        _KEEPS_PERSONAL_DATA.reset(before)
+
+
+def _text(current: _Current, text: str, limit: int) -> str:
+    try:
+        plain = str.__str__(text)
+    except TypeError:
+        return _UNREADABLE
+    if len(plain) <= _MAX_REMEMBERED_LENGTH:
+        return current.remember(plain)
+    return current.redactor.text(plain, limit=limit)
+
 
 def _checked(field: str, texts: Iterable[object]) -> list[str]:
     given = list(texts)
@@ -149,5 +195,8 @@ OF_THIS_PROCESS: Final = Secrecy()
 keep_secret: Final = OF_THIS_PROCESS.keep
 redacted: Final = OF_THIS_PROCESS.text
 redacted_value: Final = OF_THIS_PROCESS.value
+private: Final = OF_THIS_PROCESS.private_text
+private_value: Final = OF_THIS_PROCESS.private_value
+kept_value: Final = OF_THIS_PROCESS.kept_value
 safe_text: Final = OF_THIS_PROCESS.safe_text
 safe_name: Final = OF_THIS_PROCESS.safe_name

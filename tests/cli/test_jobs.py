@@ -216,3 +216,10 @@ def test_a_job_is_shown_without_the_secrets_of_its_documents(on_app: Command, ap
     assert "hunter2secret" not in shown
     assert "redacted" in shown
     assert "hunter2secret" in whole
+
+
+def test_addresses_in_a_payload_are_hidden_and_marked(on_app: Command, job: Callable[[str], str]):
+    shown = on_app("jobs", "show", job("jane@example.com")).stdout
+
+    assert "jane@example.com" not in shown
+    assert "[email:" in shown

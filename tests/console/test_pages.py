@@ -527,3 +527,21 @@ def test_a_replay_that_its_canary_stopped_says_why_and_offers_the_rest(site: Sit
     assert f'href="{rest}"' in page
     assert "Replay the rest…" in page
     assert client.get(rest).status_code == 200
+
+
+def test_addresses_in_payloads_are_hidden_unless_the_pipeline_keeps_them(site: Site):
+    for name, keeps in (("mails", False), ("support", True)):
+        pipeline = Pipeline(name, queue="work", keeps_personal_data=keeps)
+        pipeline.stage(name="send")(Script(then=1).handler)
+        site.app.add(pipeline)
+    hidden, kept = (
+        site.app.submit(name, {"to": "jane@example.com"}).id for name in ("mails", "support")
+    )
+    client = site.local()
+
+    for path in ("", "/payload.json"):
+        page = client.get(f"/jobs/{hidden}{path}").text
+        assert "jane@example.com" not in page
+        assert "[email:" in page
+        assert "jane@example.com" in client.get(f"/jobs/{kept}{path}").text
+    assert site.app.job(hidden).payload == {"to": "jane@example.com"}

@@ -358,3 +358,70 @@ LOOK_ALIKES = {
         "aiohttp-3.9.1 agent-kit-1.0.1 attrs-23.2.0 certifi-2024.2.2 charset-normalizer-3.3.2",
     ],
 }
+
+PERSONAL = {
+    "P01 e-mail": [
+        around("550 <", "jane.doe" + "@example.co.uk", ">: user unknown"),
+        around("to=", "jane+tag" + "@mail.example.com", "; cc=none"),
+        around("mailto:", "jane" + "@example.com"),
+        around("https://x.test/?to=", "jane" + "%40example.com", "&n=1"),
+        around("", "jane" + "@münchen.de", " bounced"),
+        around("relay said ", "o'brien" + "@example.com", ":25"),
+    ],
+    "P02 phone": [
+        around("call ", "+49 30 " + "901820"),
+        around("phone: ", "0171-" + "2345678"),
+        around("", "(415) 555-" + "0132", " is busy"),
+    ],
+    "P03 one-time code": [
+        around("Your code is ", "48" + "2913"),
+        around("verification code: ", "48" + "2913"),
+        around("one-time code ", "482 " + "913", " has expired"),
+        around("OTP ", "48" + "2913", " rejected"),
+        around("", "48" + "2913", " is your verification code"),
+        around("2FA code=", "48" + "2913"),
+        around("wrong PIN ", "48" + "29"),
+    ],
+}
+"""What is personal, and hidden where dead letters, failures and logs are shown."""
+
+IMPERSONAL = {
+    "I01 versions and instants": [
+        "version 2024.10.17",
+        "2026-11-17T23:18:00.123456Z",
+        "at 1763421480",
+        "pkg@1.2.3",
+        "@types/node@20.1.0",
+        "python@3.11",
+    ],
+    "I02 amounts, ports, ids": [
+        "amount 1234.56 EUR",
+        "1,234,567 rows",
+        "port 5432",
+        "127.0.0.1:5432",
+        "order 482913",
+        "job 48291375 of 91827364",
+        "build #482913",
+        "tan(1234)",
+    ],
+    "I03 codes that are none": [
+        "exit code 137",
+        "status code 503",
+        "error code 1045 (28000)",
+        "code 1006",
+        "HTTP code 404",
+        "opcode 4829",
+        "pinned 12345",
+        "spinning up 1234",
+        "the access code is missing",
+    ],
+    "I04 machines": [
+        "git@host.test:org/repo.git",
+        "postgresql://app@db.example.com/x",
+        "user@localhost",
+        "img@sha256:" + hexadecimal(64),
+        "root@10.0.0.1",
+        "write to user@ and wait",
+    ],
+}
+"""What only looks personal."""

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.instant import Instant, to_rfc3339
-from holdfast.secrecy import redacted_value
+from holdfast.secrecy import private_value
 
 
 class AlertKind(StrEnum):
@@ -88,7 +88,7 @@ class Alert(NamedTuple):
 
     def to_document(self) -> dict[str, Any]:
         """Return plain JSON values, without secrets."""
-        document: dict[str, Any] = redacted_value(
+        document: dict[str, Any] = private_value(
             {
                 "kind": self.kind.value,
                 "level": self.level.value,

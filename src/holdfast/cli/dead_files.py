@@ -31,7 +31,7 @@ from holdfast.letter_files import FileResult, LetterFiles, Outcome
 @click.option(
     "--redact",
     is_flag=True,
-    help="Take secrets out of payloads; what is left can be read, and not replayed.",
+    help="Take secrets and personal data out; what is left can be read, and not replayed.",
 )
 @pass_invocation
 def export_letters(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import click
@@ -20,7 +21,7 @@ from holdfast.core.job import DEFAULT_OWNER
 from holdfast.disclosure import PublicError
 from holdfast.engine import Holdfast
 from holdfast.printable import json_text
-from holdfast.secrecy import redacted_value
+from holdfast.secrecy import kept_value, private_value
 from holdfast.sentences import attempt_of
 from holdfast.spoken import when
 from holdfast.view import JobView
@@ -84,7 +85,11 @@ def show_job(invocation: Invocation, job_id: str) -> None:
         return
     _show(output, engine, view, sentences)
     _show_documents(
-        output, view, results, public=engine.disclosure(end_user=False).public_error(view)
+        output,
+        view,
+        results,
+        public=engine.disclosure(end_user=False).public_error(view),
+        hide=kept_value if engine.keeps_personal_data(view.job) else private_value,
     )
     print_history(output, history, begun=view.job.created_at)
 
@@ -121,16 +126,21 @@ def _show(output: Output, engine: Holdfast, view: JobView, sentences: list[str])
 
 
 def _show_documents(
-    output: Output, view: JobView, results: dict[str, Any], *, public: PublicError | None
+    output: Output,
+    view: JobView,
+    results: dict[str, Any],
+    *,
+    public: PublicError | None,
+    hide: Callable[[object], Any],
 ) -> None:
     output.heading("Payload")
-    output.line(f"  {_cut(view.payload)}")
+    output.line(f"  {_cut(hide(view.payload))}")
     if results:
         output.heading("Results")
-        output.facts((stage, _cut(result)) for stage, result in results.items())
+        output.facts((stage, _cut(hide(result))) for stage, result in results.items())
     if view.late_result is not None:
         output.heading("Late result (came after the deadline, changes nothing)")
-        output.line(f"  {_cut(view.late_result)}")
+        output.line(f"  {_cut(hide(view.late_result))}")
     error = view.error
     if error is not None:
         output.heading("Error")
@@ -146,8 +156,8 @@ def _show_documents(
 
 
 def _cut(document: object) -> str:
-    """Return a document as JSON for the eye, without its secrets."""
-    text = json_text(redacted_value(document))
+    """Return a document as JSON for the eye."""
+    text = json_text(document)
     if len(text) <= LONGEST_DOCUMENT:
         return text
     return f"{text[:LONGEST_DOCUMENT]}… [cut, {len(text)} characters; --json shows all]"

@@ -61,10 +61,12 @@ def ceiling(most: int) -> int:
         unit *= 10
 
 
-def bars(columns: Sequence[Column], series: Sequence[Series], *, label: str) -> Markup:
+def bars(
+    columns: Sequence[Column], series: Sequence[Series], *, label: str, height: int = HEIGHT
+) -> Markup:
     """Return stacked bars, one for each column, with a scale beside them."""
     top = ceiling(max((sum(column.values) for column in columns), default=0))
-    high = HEIGHT - BOTTOM - TOP
+    high = height - BOTTOM - TOP
     room = (WIDTH - LEFT) / max(len(columns), 1)
     drawn = [_scale(top, high)]
     for index, column in enumerate(columns):
@@ -82,10 +84,10 @@ def bars(columns: Sequence[Column], series: Sequence[Series], *, label: str) -> 
         if column.label:
             drawn.append(
                 Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
-                    _n(LEFT + (index + 0.5) * room), HEIGHT - 5, column.label
+                    _n(LEFT + (index + 0.5) * room), height - 5, column.label
                 )
             )
-    return _svg(drawn, width=WIDTH, height=HEIGHT, label=label)
+    return _svg(drawn, width=WIDTH, height=height, label=label)
 
 
 def share(parts: Sequence[Part], *, whole: int | None = None, label: str | None = None) -> Markup:

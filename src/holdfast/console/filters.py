@@ -13,7 +13,7 @@ from markupsafe import Markup
 from holdfast.console import charts, words
 from holdfast.core.instant import Instant, to_datetime, to_rfc3339
 from holdfast.core.replay import Counts
-from holdfast.secrecy import redacted, redacted_value
+from holdfast.secrecy import kept_value, private, private_value
 from holdfast.spoken import span
 
 SHOWN_ID: Final = 13
@@ -31,7 +31,7 @@ def install(environment: Environment) -> None:
         rfc3339=to_rfc3339,
         since=_since,
         short_id=short_id,
-        hidden=redacted,
+        hidden=private,
         ms=milliseconds,
         tone=words.tone,
         spoken=words.spoken,
@@ -77,17 +77,18 @@ def milliseconds(length_ms: float | None) -> str:
     return "—" if length_ms is None else span(int(length_ms * _MILLISECOND_US))
 
 
-def shown(value: Any) -> str:  # noqa: ANN401 - JSON of any shape
-    """Return JSON for people, without its secrets; what is very long is cut, and says so."""
-    text = whole(value)
+def shown(value: Any, *, keeps: bool = False) -> str:  # noqa: ANN401 - JSON of any shape
+    """Return JSON for people as `whole` does; what is very long is cut, and says so."""
+    text = whole(value, keeps=keeps)
     if len(text) <= LONGEST_SHOWN:
         return text
     return f"{text[:LONGEST_SHOWN]}\n… {len(text) - LONGEST_SHOWN} more characters: download it"
 
 
-def whole(value: Any) -> str:  # noqa: ANN401 - JSON of any shape
-    """Return JSON for people, without its secrets."""
-    return json.dumps(redacted_value(value), indent=2, ensure_ascii=False)
+def whole(value: Any, *, keeps: bool = False) -> str:  # noqa: ANN401 - JSON of any shape
+    """Return JSON for people, without its secrets, nor what is personal unless it `keeps` that."""
+    seen = kept_value(value) if keeps else private_value(value)
+    return json.dumps(seen, indent=2, ensure_ascii=False)
 
 
 def parts_of(counts: Counts) -> list[charts.Part]:

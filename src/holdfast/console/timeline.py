@@ -19,6 +19,9 @@ _STEPS_US: Final = tuple(
     minutes * MINUTE_US for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 720, 1440)
 )
 _MOST_BARS: Final = 48
+_LEAST_BARS: Final = 24
+LOW: Final = 130
+"""How high bars are that only show when something was."""
 
 
 def last_hour(now: Instant) -> list[Instant]:
@@ -28,11 +31,15 @@ def last_hour(now: Instant) -> list[Instant]:
 
 
 def spans(first: Instant, last: Instant) -> tuple[list[Instant], int]:
-    """Return when spans of one round length begin that cover both instants, and that length."""
+    """Return when spans of one round length begin that cover both instants, and that length.
+
+    There are never so few that a moment looks like all there is.
+    """
     days = (last - first) // (_MOST_BARS * DAY_US) + 1
     fitting = (step for step in _STEPS_US if (last - first) // step < _MOST_BARS)
     step = next(fitting, days * DAY_US)
-    start = first - first % step
+    end = last - last % step
+    start = min(first - first % step, end - (_LEAST_BARS - 1) * step)
     return [Instant(at) for at in range(start, last + 1, step)], step
 
 
@@ -42,6 +49,7 @@ def bars(
     series: Sequence[charts.Series],
     *,
     label: str,
+    height: int = charts.HEIGHT,
 ) -> Markup:
     """Return stacked bars, one for each span, with times in UTC below some of them."""
     over_days = bool(starts) and starts[-1] - starts[0] >= DAY_US
@@ -53,4 +61,4 @@ def bars(
         said = ", ".join(f"{count} {each.name}" for count, each in zip(counts, series, strict=True))
         title = f"{moment:%Y-%m-%d %H:%M} UTC: {said}"
         columns.append(charts.Column(time if index % every == every // 2 else "", title, counts))
-    return charts.bars(columns, series, label=label)
+    return charts.bars(columns, series, label=label, height=height)

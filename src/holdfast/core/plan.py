@@ -81,6 +81,8 @@ class Plan:
     """Whether the key of a job is kept when the job is removed."""
     remembers: tuple[str, ...] = ()
     """Fields of the payload that are kept with the key."""
+    keeps_personal_data: bool = False
+    """Whether addresses, phones and codes stay in what is shown of its failures."""
     digest: PlanDigest = field(init=False, compare=False)
     _by_name: dict[str, StagePlan] = field(init=False, compare=False, repr=False)
     _next: dict[str, StagePlan | None] = field(init=False, compare=False, repr=False)
@@ -125,6 +127,8 @@ class Plan:
             document["keeps_keys"] = False
         if self.remembers:
             document["remembers"] = list(self.remembers)
+        if self.keeps_personal_data:
+            document["keeps_personal_data"] = True
         return document
 
     @classmethod
@@ -137,4 +141,5 @@ class Plan:
             access=Access.from_document(document["access"]) if "access" in document else OPEN,
             keeps_keys=document.get("keeps_keys", True),
             remembers=tuple(document.get("remembers", ())),
+            keeps_personal_data=bool(document.get("keeps_personal_data", False)),
         )

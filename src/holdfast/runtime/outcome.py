@@ -27,7 +27,7 @@ from holdfast.core.outbox import NewMessage
 from holdfast.errors import InvalidDocument, RetryLater
 from holdfast.runtime.attempt import Attempt, Fate, Wait
 from holdfast.runtime.notify import Notify
-from holdfast.secrecy import safe_text
+from holdfast.secrecy import keeping_personal_data, safe_text
 
 
 class RemoteOutcome(NamedTuple):
@@ -44,6 +44,18 @@ def event_of(
     now: Instant,
 ) -> Event | None:
     """Return the event of an attempt that ended, or None when it no longer counts."""
+    if attempt.bound.keeps_personal_data:
+        with keeping_personal_data():
+            return _event_of(attempt, value, error, now)
+    return _event_of(attempt, value, error, now)
+
+
+def _event_of(
+    attempt: Attempt,
+    value: Any,  # noqa: ANN401 - as above
+    error: BaseException | None,
+    now: Instant,
+) -> Event | None:
     if attempt.fate is Fate.LOST:
         return None
     if attempt.fate is Fate.HELD and attempt.refusal is not None:

@@ -57,6 +57,8 @@ class BoundStage:
     target: str | None = None
     """`module:qualname` of the handler, by which a child process finds it."""
     upstream: UpstreamTerms | None = None
+    keeps_personal_data: bool = False
+    """Whether its failures keep addresses, phones and codes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from holdfast.api.models.whole import WHOLE
 from holdfast.api.paging import PageQuery
 from holdfast.core.job import DEFAULT_PRIORITY, PRIORITIES, JobState
 from holdfast.disclosure import Disclosure
-from holdfast.secrecy import redacted, redacted_value
+from holdfast.secrecy import kept_value, private_value, redacted, redacted_value
 from holdfast.store.contract import JobFilter
 from holdfast.submission import MAX_VERSION
 from holdfast.view import AttemptLine, HistoryLine, JobView
@@ -149,15 +149,21 @@ class JobDocument(JobSummary):
     """Why it waits, for those who see every owner's jobs; null where it does not."""
 
     @classmethod
-    def of(cls, view: JobView, shown: Disclosure) -> JobDocument:
-        """Return a job with its documents."""
+    def of(cls, view: JobView, shown: Disclosure, *, keeps: bool = False) -> JobDocument:
+        """Return a job with its documents; of a failed one without what is personal.
+
+        Programs read the others, and a pipeline that `keeps` personal data wants it shown.
+        """
         seen = shown.job(view)
+        hide = redacted_value
+        if view.state is JobState.FAILED:
+            hide = kept_value if keeps else private_value
         documents = {
             "plan": seen.job.plan,
             "trace": None if seen.job.trace is None else redacted(seen.job.trace),
-            "payload": redacted_value(seen.payload),
+            "payload": hide(seen.payload),
             "result": redacted_value(seen.result),
-            "error": redacted_value(seen.error),
+            "error": hide(seen.error),
             "late_result": redacted_value(seen.late_result),
         }
         return cls(**shown.own_fields(view) | _summary(view, shown) | documents)

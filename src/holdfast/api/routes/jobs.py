@@ -36,7 +36,7 @@ from holdfast.api.owners import owner_for
 from holdfast.api.paging import bad_cursor, cursor_of, link_next, text_position
 from holdfast.api.principal import Principal
 from holdfast.api.serving import Engine
-from holdfast.core.job import DEFAULT_OWNER
+from holdfast.core.job import DEFAULT_OWNER, JobState
 from holdfast.core.role import Role
 from holdfast.engine import Holdfast
 from holdfast.errors import UnknownJob
@@ -208,7 +208,8 @@ def page_of(
 
 
 def _document(view: JobView, engine: Holdfast, who: Principal) -> JobDocument:
-    return JobDocument.of(view, shown_to(who, engine))
+    keeps = view.state is JobState.FAILED and engine.keeps_personal_data(view.job)
+    return JobDocument.of(view, shown_to(who, engine), keeps=keeps)
 
 
 def plain_key(given: str | None) -> str | None:

@@ -65,6 +65,7 @@ def job_page(console: Console, visit: Visit) -> Response:
     waiting = engine.waiting(view, history=history)
     stage = None if plan is None else plan.stage(job.stage)
     results = engine.results(job.id, owner=visit.owner)
+    keeps = plan is not None and plan.keeps_personal_data
     return console.render(
         visit,
         "job.html",
@@ -77,9 +78,9 @@ def job_page(console: Console, visit: Visit) -> Response:
         history=[_line(line) for line in history[-_MOST_LINES:]],
         attempts=disclosed.attempts(engine.attempts(job.id, owner=visit.owner))[-_MOST_LINES:],
         error=_error(view, disclosed.public_error(found)),
-        payload=shown(view.payload),
-        results=[(name, shown(value)) for name, value in results.items()],
-        late_result=None if view.late_result is None else shown(view.late_result),
+        payload=shown(view.payload, keeps=keeps),
+        results=[(name, shown(value, keeps=keeps)) for name, value in results.items()],
+        late_result=None if view.late_result is None else shown(view.late_result, keeps=keeps),
         deliveries=[
             disclosed.delivery(each) for each in engine.deliveries.of_job(job.id, owner=visit.owner)
         ],
@@ -92,7 +93,8 @@ def job_page(console: Console, visit: Visit) -> Response:
 def payload(console: Console, visit: Visit) -> Response:
     """Return the payload as a file."""
     view = console.engine.job(visit.part("job_id"), owner=visit.owner)
-    return _download(whole(view.payload), f"{view.id}-payload.json")
+    keeps = console.engine.keeps_personal_data(view.job)
+    return _download(whole(view.payload, keeps=keeps), f"{view.id}-payload.json")
 
 
 def result(console: Console, visit: Visit) -> Response:
@@ -100,7 +102,8 @@ def result(console: Console, visit: Visit) -> Response:
     view = console.engine.job(visit.part("job_id"), owner=visit.owner)
     if view.state is not JobState.COMPLETE:
         raise Problem("not_found", "only a complete job has a result; look at the job")
-    return _download(whole(view.result), f"{view.id}-result.json")
+    keeps = console.engine.keeps_personal_data(view.job)
+    return _download(whole(view.result, keeps=keeps), f"{view.id}-result.json")
 
 
 class JobAction(NamedTuple):

@@ -104,7 +104,7 @@ def _times(console: Console, visit: Visit, group: LetterGroup) -> Markup:
     )
     values = [(counts.get(index, 0),) for index in range(len(starts))]
     label = f"{words.plural(group.letters, 'letter')} by when they failed"
-    return timeline.bars(starts, values, _FAILED, label=label)
+    return timeline.bars(starts, values, _FAILED, label=label, height=timeline.LOW)
 
 
 def _wanted(visit: Visit, state: str | None) -> LetterFilter:

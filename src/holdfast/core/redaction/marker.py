@@ -25,6 +25,8 @@ class Kind(StrEnum):
     PHONE = "phone"
     EMAIL = "email"
     IDENTITY = "identity"
+    CODE = "code"
+    """A one-time code."""
     UNREADABLE = "unreadable"
     """It raised when it was looked at."""
     BINARY = "binary"
@@ -37,10 +39,17 @@ class Kind(StrEnum):
 
 MARKER: Final = re.compile(
     rf"\[redacted:(?:{'|'.join(re.escape(kind) for kind in Kind)})(?::[0-9a-f]{{4}})?\]"
+    r"|\[(?:email|phone|code):[0-9a-f]{4}\]"
 )
 OPENING: Final = "[redacted:"
+_SHORT_OPENING: Final = re.compile(r"\[(?:email|phone|code):")
+_LONGEST: Final = 48
 
-_PERSONAL: Final = frozenset({Kind.CARD, Kind.PHONE, Kind.EMAIL, Kind.IDENTITY})
+_PERSONAL: Final = frozenset({Kind.CARD, Kind.PHONE, Kind.EMAIL, Kind.IDENTITY, Kind.CODE})
+_TOLD_APART: Final = frozenset({Kind.PHONE, Kind.EMAIL, Kind.CODE})
+"""What is found in many texts, and of which people ask whether it is the same in two of them."""
+_PLAIN_KEY: Final = b"holdfast"
+_NO_DIGIT: Final = re.compile(r"[^0-9]+")
 _DIGEST_BYTES: Final = 2
 _LONG_ENOUGH_TO_HASH: Final = 16
 _MAX_KEY_BYTES: Final = 32
@@ -60,10 +69,11 @@ class Inspection:
     linear and costs none.
     """
 
-    __slots__ = ("_hash_key", "_steps_left")
+    __slots__ = ("_hash_key", "_steps_left", "_tells_people")
 
-    def __init__(self, *, hash_key: bytes, steps: int) -> None:
+    def __init__(self, *, hash_key: bytes, steps: int, tells_people: bool = False) -> None:
         self._hash_key = hash_key
+        self._tells_people = tells_people
         self._steps_left = steps
 
     def step(self, count: int = 1) -> None:
@@ -85,16 +95,25 @@ class Inspection:
 
         Sixteen bits of a digest let a person see that two markers hide the same thing. They would
         also help to guess what is short or has few possible values, so such a secret has them only
-        under a key.
+        under a key; of addresses, phones and codes people need to see it, and sixteen bits tell
+        little of them.
         """
         self.step(MARKING_COSTS)
+        if kind is Kind.PHONE:
+            # However it is written.
+            secret = _NO_DIGIT.sub("", secret)
+        key = self._hash_key
+        if self._tells_people and kind in _TOLD_APART:
+            key = key or _PLAIN_KEY
         guessable = kind in _PERSONAL or len(secret) < _LONG_ENOUGH_TO_HASH
-        if guessable and not self._hash_key:
+        if guessable and not key:
             return f"{OPENING}{kind}]"
         digest = hashlib.blake2s(
-            secret.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES, key=self._hash_key
+            secret.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES, key=key
         )
-        return f"{OPENING}{kind}:{digest.hexdigest()}]"
+        told_apart = self._tells_people and kind in _TOLD_APART
+        opening = "[" if told_apart else OPENING
+        return f"{opening}{kind}:{digest.hexdigest()}]"
 
 
 def bare(kind: Kind) -> str:
@@ -107,8 +126,13 @@ def shortened(key: bytes) -> bytes:
     return key if len(key) <= _MAX_KEY_BYTES else hashlib.blake2s(key).digest()
 
 
+def has_markers(text: str) -> bool:
+    """Return whether something was redacted in the text before."""
+    return OPENING in text or bool("[" in text and _SHORT_OPENING.search(text))
+
+
 def marker_around(text: str, position: int) -> re.Match[str] | None:
     """The marker in which `position` lies, if any."""
-    start = text.rfind(OPENING, max(0, position - len(OPENING) - 24), position + 1)
+    start = text.rfind("[", max(0, position - _LONGEST), position + 1)
     found = MARKER.match(text, start) if start >= 0 else None
     return found if found and found.end() > position else None

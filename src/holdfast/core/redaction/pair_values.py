@@ -41,7 +41,7 @@ _BRACKET_OR_STRING: Final = re.compile(
 # bracket before another mark, a separator before white space or the next name.
 _WORD: Final = re.compile(
     r"""(?:
-        \[redacted:[a-z\-]{1,24}(?::[0-9a-f]{4})?\]
+        \[(?:redacted:[a-z\-]{1,24}(?::[0-9a-f]{4})?|(?:email|phone|code):[0-9a-f]{4})\]
       | \$\{[^{}\s]{1,64}\}
       | [^\s"'`&;,)\]}\\]
       | ["'`](?![\s,;:.)\]}>&\\]|$)

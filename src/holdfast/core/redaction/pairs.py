@@ -16,7 +16,7 @@ from holdfast.core.redaction.headers import (
 )
 from holdfast.core.redaction.judgement import HIDES_PARTS, is_hidden
 from holdfast.core.redaction.key_names import Care, KeyNames, Sensitivity, words_of
-from holdfast.core.redaction.marker import OPENING, Inspection, Kind, bare, marker_around
+from holdfast.core.redaction.marker import Inspection, Kind, bare, has_markers, marker_around
 from holdfast.core.redaction.pair_values import Extent, value_at, value_below
 
 # Pieces of names, in lower case: where none of them occurs, no name is looked for.
@@ -115,11 +115,11 @@ def redact_pairs(
     pieces: list[str] = []
     copied = position = 0
     pattern = patterns.in_ascii if text.isascii() else patterns.in_any
-    has_markers = OPENING in text
+    is_marked = has_markers(text)
     while (match := pattern.search(lower, position)) is not None:
         inspection.step()
         position = match.end()
-        marker = marker_around(text, match.start()) if has_markers else None
+        marker = marker_around(text, match.start()) if is_marked else None
         if marker is not None:
             position = marker.end()
             continue

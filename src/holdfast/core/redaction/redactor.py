@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from string import digits
 from typing import Any, Final
 
+from holdfast.core.redaction.contacts import redact_contacts
 from holdfast.core.redaction.encoded import redact_encoded, redact_readings, without_colours
 from holdfast.core.redaction.headers import redact_schemes
 from holdfast.core.redaction.key_names import KeyNames
@@ -68,7 +69,9 @@ class Redactor:
 
     `known_values` are hidden wherever they occur, also encoded, except those too short or too plain
     to be told from ordinary words (`is_maskable`). `extra_keys` are names whose values are secret,
-    besides the built-in ones. `hash_key` keys the digests by which equal secrets can be recognised.
+    besides the built-in ones. With `personal` e-mail addresses and one-time codes are hidden, too,
+    and they and phones can be told from others of their kind. `hash_key` keys the digests by which
+    equal secrets can be recognised.
     What is redacted already stays as it is.
     """
 
@@ -79,6 +82,7 @@ class Redactor:
         "_margin",
         "_names",
         "_patterns",
+        "_personal",
         "_phones",
     )
 
@@ -89,6 +93,7 @@ class Redactor:
         extra_keys: Iterable[str] = (),
         mask_email: bool = False,
         mask_phone: bool = True,
+        personal: bool = False,
         hash_key: bytes = b"",
     ) -> None:
         extra = tuple(extra_keys)
@@ -98,6 +103,7 @@ class Redactor:
         self._patterns: Final = patterns_of(extra)
         self._emails: Final = mask_email
         self._phones: Final = mask_phone
+        self._personal: Final = personal
         self._hash_key: Final = shortened(hash_key)
 
     def text(self, text: str, *, limit: int = MAX_TEXT_LENGTH) -> str:
@@ -142,7 +148,10 @@ class Redactor:
         return self._walked(value, redact)
 
     def _inspection(self) -> Inspection:
-        return Inspection(hash_key=self._hash_key, steps=_STEPS)
+        return self._inspection_of(_STEPS)
+
+    def _inspection_of(self, steps: int) -> Inspection:
+        return Inspection(hash_key=self._hash_key, steps=steps, tells_people=self._personal)
 
     def _value(self, value: object, inspection: Inspection, *, nesting: int) -> Any:  # noqa: ANN401 - as above
         return self._walked(value, lambda text: self._inner(text, inspection, nesting=nesting))
@@ -155,7 +164,7 @@ class Redactor:
 
     def _walked(self, value: object, text: Callable[[str], str]) -> Any:  # noqa: ANN401 - as above
         # Hiding by names takes no searching, so it is not what a walk is too much for.
-        walk = Inspection(hash_key=self._hash_key, steps=MARKING_COSTS * MAX_NODES)
+        walk = self._inspection_of(MARKING_COSTS * MAX_NODES)
         return Structure(text=text, names=self._names, inspection=walk).redact(value)
 
     def _beginning(self, text: str, limit: int) -> str:
@@ -251,7 +260,9 @@ class Redactor:
                 text = redact_encoded(text, inspection, redact=redact)
         if _has_digit(text):
             text = redact_numbers(text, inspection, phones=self._phones)
-        if self._emails and "@" in text:
+        if self._personal:
+            text = redact_contacts(text, lowered(text), inspection)
+        elif self._emails and "@" in text:
             text = redact_emails(text)
         return text
 
