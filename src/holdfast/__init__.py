@@ -14,6 +14,7 @@ from holdfast.core.retry import Jitter, Retry
 from holdfast.delivery_view import DeliveryView, Reconciliation
 from holdfast.disclosure import Disclosure
 from holdfast.engine import Holdfast
+from holdfast.erasure import Erasure, Owned
 from holdfast.errors import (
     CircuitOpen,
     ConflictError,
@@ -62,6 +63,7 @@ __all__ = [
     "DeliveryState",
     "DeliveryView",
     "Disclosure",
+    "Erasure",
     "Evidence",
     "Failure",
     "GiveUp",
@@ -80,6 +82,7 @@ __all__ = [
     "Notify",
     "OutboxFilter",
     "OutboxStatus",
+    "Owned",
     "Pipeline",
     "Progress",
     "Promise",
