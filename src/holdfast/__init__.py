@@ -14,6 +14,7 @@ from holdfast.core.retry import Jitter, Retry
 from holdfast.delivery_view import DeliveryView, Reconciliation
 from holdfast.disclosure import Disclosure
 from holdfast.engine import Holdfast
+from holdfast.erasure import Erasure, Owned
 from holdfast.errors import (
     CircuitOpen,
     ConflictError,
@@ -63,6 +64,7 @@ __all__ = [
     "DeliveryState",
     "DeliveryView",
     "Disclosure",
+    "Erasure",
     "Evidence",
     "Failure",
     "GiveUp",
@@ -81,6 +83,7 @@ __all__ = [
     "Notify",
     "OutboxFilter",
     "OutboxStatus",
+    "Owned",
     "Pipeline",
     "Progress",
     "Promise",

@@ -22,6 +22,7 @@ from holdfast.core.retention import Retention
 from holdfast.dead_letters import DeadLetters
 from holdfast.deliveries import Deliveries
 from holdfast.disclosure import Disclosure
+from holdfast.erasure import Eraser, ErasureVerbs
 from holdfast.error_log import ErrorLog
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.intake import Intake
@@ -103,7 +104,7 @@ def open_store(url: str, *, direct_url: str | None = None) -> Store:
     )
 
 
-class Holdfast(Intake, Upkeep):
+class Holdfast(Intake, Upkeep, ErasureVerbs):
     """Pipelines on a store: submit jobs, look after them, and run workers.
 
     `direct_url` leads to the same database past a pooler such as PgBouncer, for listening and for
@@ -113,7 +114,8 @@ class Holdfast(Intake, Upkeep):
     `error_log` gets a record of every attempt that fails. `retention` says how long what has ended
     is kept; workers remove the rest. `max_queued` limits how many jobs may wait in each queue.
     `providers` are what deliveries are sent through, and `courier` how. `chores` are functions that
-    every worker calls about once a minute, each in parts that do not take long.
+    every worker calls about once a minute, each in parts that do not take long. `erasers` remove
+    what is kept elsewhere of an owner who is erased.
     """
 
     def __init__(
@@ -125,6 +127,7 @@ class Holdfast(Intake, Upkeep):
         providers: Iterable[Provider] = (),
         courier: CourierOptions | None = None,
         chores: Iterable[Chore] = (),
+        erasers: Iterable[Eraser] = (),
         auto_migrate: bool = True,
         retention: Retention | None = None,
         max_queued: int | None = None,
@@ -141,6 +144,7 @@ class Holdfast(Intake, Upkeep):
         super().__init__(store, auto_migrate=auto_migrate, clock=clock)
         self.retention = retention or Retention()
         self.chores = tuple(chores)
+        self.erasers = tuple(erasers)
         self._pipelines: dict[str, Pipeline] = {}
         for pipeline in pipelines:
             self.add(pipeline)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from holdfast.classify import PublicCode
 from holdfast.core.retention import Retention
+from holdfast.erasure import Eraser
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.job_access import Elsewhere
 from holdfast.pipeline import Pipeline, checked_name
@@ -99,6 +100,8 @@ class Parts:
     """Gets the engine once it is made, for chores and handlers that need it."""
     chores_of: Callable[[Holdfast], Sequence[Chore]] | None = None
     """Makes more of them, which need the application."""
+    erase: Eraser | None = None
+    """Removes what the system keeps outside the database of an owner who is erased."""
     router: Callable[[Holdfast], APIRouter] | None = None
     pages: Callable[[Holdfast], Asgi] | None = None
     place: str | None = None

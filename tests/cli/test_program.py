@@ -47,6 +47,7 @@ def test_the_commands_are_those_that_are_documented():
         "deliveries show",
         "dev",
         "doctor",
+        "erase",
         "export alerts",
         "export grafana",
         "export openapi",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -47,6 +48,28 @@ def test_the_demo_does_not_say_that_make_run_starts_it(file: str):
 
     assert "demo.py" not in makefile
     assert "make run" not in (ROOT / "examples" / file).read_text("utf-8")
+
+
+def test_the_page_on_sizing_has_the_figures_of_the_last_benchmark():
+    page = (ROOT / "docs" / "how-to" / "sizing.md").read_text("utf-8")
+    measured = json.loads((ROOT / "bench" / "latest.json").read_text("utf-8"))
+    told = {
+        "drain-one-stage": "jobs of one stage",
+        "drain-three-stage": "jobs of three stages, each result stored",
+        "submit-bulk": "submissions, a thousand in a call",
+        "submit-single": "submissions, one by one on one connection",
+    }
+
+    assert measured["machine"]["date"] in page
+    assert measured["machine"]["cores"] == 2
+    for row in measured["rows"]:
+        if row["system"] == "holdfast" and row["workload"] in told:
+            each = [f"{round(figure, -2):,.0f}" for figure in _by_core(row["per_second"])]
+            assert f"| {told[row['workload']]} | {' | '.join(each)} |" in page
+
+
+def _by_core(per_second: float) -> tuple[float, float]:
+    return per_second, per_second / 2
 
 
 def test_the_readme_names_every_extra_for_users():

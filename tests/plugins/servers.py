@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.plugins.order import LOADS_SDKS
+
 OPTION = "--no-servers"
 NOT_ALLOWED = "this test needs a server, and --no-servers has not recognised that"
 SERVERS = frozenset(
@@ -30,6 +32,10 @@ TAKES_LONGER = (
     *("tests/store/test_query_plans.py", "tests/store/test_delivery_plans.py"),
     *("tests/store/test_tail_plans.py", "tests/store/test_writing_plans.py"),
     *("tests/store/test_matches_model.py", "tests/store/test_old_workers.py"),
+    *("tests/store/test_migrations.py", "tests/store/sqlite/test_sharing.py"),
+    *("tests/runtime/test_failpoint.py", "tests/runtime/test_own_process.py"),
+    *("tests/runtime/test_process_lane.py", "tests/classify/test_libraries.py"),
+    *("tests/classify/test_sdks.py", "tests/plugins", *LOADS_SDKS),
     "apps",
 )
 ROOT = Path(__file__).parents[2]

@@ -11,6 +11,7 @@ from holdfast.cli.dead import dead
 from holdfast.cli.deliveries import deliveries
 from holdfast.cli.dev import dev
 from holdfast.cli.doctor import doctor
+from holdfast.cli.erase import erase
 from holdfast.cli.export import export
 from holdfast.cli.herald import herald
 from holdfast.cli.jobs import jobs
@@ -84,6 +85,7 @@ for _command in (
     tokens,
     migrate,
     purge,
+    erase,
     verify,
     doctor,
     config,

@@ -73,7 +73,7 @@ def up(
     """
     give_options(invocation, options)
     invocation.give("queues", "--queues", ",".join(queues) or None)
-    engine, built = _assembled(invocation)
+    engine, built = assembled_here(invocation)
     invocation.log("info")
     for remark in remarks_on([(one.system, one.variables) for one in built], os.environ):
         LOGGER.warning("%s", remark.message, extra={"event": remark.event})
@@ -116,7 +116,7 @@ def serve(invocation: Invocation, /, **options: str | None) -> int:
         return run_here(invocation, together, started=_log_address)
 
 
-def _assembled(invocation: Invocation) -> tuple[Holdfast, Sequence[Built]]:
+def assembled_here(invocation: Invocation) -> tuple[Holdfast, Sequence[Built]]:
     """Return the engine that systems run on, or the app that was named."""
     if runs_app(invocation):
         return invocation.application(), ()
@@ -142,6 +142,8 @@ def engine_of(invocation: Invocation, built: Sequence[Built]) -> Holdfast:
     )
     more = [each.parts.chores_of(engine) for each in built if each.parts.chores_of is not None]
     engine.chores = (*engine.chores, *chain.from_iterable(more))
+    erasers = [one.parts.erase for one in built if one.parts.erase is not None]
+    engine.erasers = (*engine.erasers, *erasers)
     engine.add_secrets((), names=[name for one in built for name in one.parts.secret_names])
     for one in built:
         if one.parts.bind is not None:

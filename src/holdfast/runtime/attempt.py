@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Protocol
-from uuid import UUID, uuid5
 
 from holdfast import tracing
 from holdfast.core import deadline, trace_context
@@ -26,6 +25,7 @@ from holdfast.errors import GiveUp, InvalidDocument, InvalidValue, UsageError
 from holdfast.runtime.clock import Clock, monotonic_s
 from holdfast.runtime.stage import BoundStage
 from holdfast.runtime.watch import Permit, Ticket, Watch
+from holdfast.store.outbox import message_id
 
 LOGGER: Final = logging.getLogger("holdfast.job")
 MOST_MESSAGES: Final = 1_000
@@ -354,9 +354,8 @@ class JobContext:
                 value=number,
                 limit=f"at most {MOST_MESSAGES} in one attempt",
             )
-        # A lease is used once, so that no other attempt makes the same id.
         message = new_message(
-            str(uuid5(UUID(job.id), f"{job.token}:{number}")),
+            message_id(job.id, job.token, number),
             message_type=message_type,
             payload=payload,
             aggregate_id=job.id if aggregate_id is None else aggregate_id,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.store.deliveries import DeliveryRows
     from holdfast.store.drains import DrainRows
     from holdfast.store.due import DueRows
+    from holdfast.store.erasure import ErasureRows
     from holdfast.store.inbox import InboxRows
     from holdfast.store.letters import LetterRows
     from holdfast.store.outbox import OutboxRows
@@ -223,6 +224,7 @@ class Store(Protocol):
     audit: AuditRows
     secrets: SecretRows
     retention: RetentionRows
+    erasure: ErasureRows
     letters: LetterRows
     replays: ReplayRows
     outbox: OutboxRows

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
+from uuid import UUID, uuid5
 
 from holdfast.core.decision import Decision
 from holdfast.core.instant import Instant, later
@@ -64,6 +65,14 @@ def messages_of(applied: Iterable[Decision]) -> dict[str, str]:
         row for decision in applied for row in insertion(decision.messages, at=decision.entry.at)
     ]
     return {"messages": json.dumps(rows)}
+
+
+def message_id(job_id: str, token: int, number: int) -> str:
+    """Return the id of the n-th message that the attempt under a lease of a job publishes.
+
+    A lease is used once, so that no other attempt makes the same id.
+    """
+    return str(uuid5(UUID(job_id), f"{token}:{number}"))
 
 
 class OutboxRows:

@@ -6,6 +6,7 @@ from holdfast.store.audit import AuditRows
 from holdfast.store.deliveries import DeliveryRows
 from holdfast.store.drains import DrainRows
 from holdfast.store.due import DueRows
+from holdfast.store.erasure import ErasureRows
 from holdfast.store.inbox import InboxRows
 from holdfast.store.letters import LetterRows
 from holdfast.store.outbox import MessagesAdded, OutboxRows
@@ -29,6 +30,7 @@ class Parts:
         self.audit = AuditRows(sql)
         self.secrets = SecretRows(sql)
         self.retention = RetentionRows(sql)
+        self.erasure = ErasureRows(sql)
         self.letters = LetterRows(sql, messages_added=messages_added)
         self.replays = ReplayRows(sql)
         self.outbox = OutboxRows(sql, messages_added=messages_added)

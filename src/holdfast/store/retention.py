@@ -149,7 +149,7 @@ class RetentionRows:
             and finished_at <= _cutoff_of(state, cutoffs)
         ]
         removed = self._remove(
-            lambda steps: _ToGo(jobs=_without_letters(steps, _jobs_to_go(steps, old, _ENDED))),
+            lambda steps: _ToGo(jobs=_without_letters(steps, jobs_to_go(steps, old, _ENDED))),
             wanted=bool(old),
             dry_run=dry_run,
             now=cutoffs.now,
@@ -340,7 +340,7 @@ def _cutoff_of(state: str, cutoffs: Cutoffs) -> Instant:
     return cutoffs.failed if state == JobState.FAILED else NOTHING
 
 
-def _jobs_to_go(steps: Steps, job_ids: Collection[str], states: Collection[JobState]) -> list[str]:
+def jobs_to_go(steps: Steps, job_ids: Collection[str], states: Collection[JobState]) -> list[str]:
     """Lock jobs, where the database locks rows, and return those that may go."""
     if not job_ids:
         return []
@@ -380,7 +380,7 @@ def _letters_to_go(
     of_jobs = [letter_id for letter_id in letters if kinds[letter_id] == _JOB]
     rows = steps.rows("not_ended_well", {"ids": json.dumps(of_jobs)})
     bound = {row[0] for row in rows}
-    jobs = _jobs_to_go(steps, sorted(bound), (JobState.FAILED,))
+    jobs = jobs_to_go(steps, sorted(bound), (JobState.FAILED,))
     kept = bound.difference(jobs)
     return _ToGo(jobs, [letter_id for letter_id in letters if letter_id not in kept])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from converter.codes import CODES, FORBIDDEN
 from converter.config import SYSTEM_NAME, ConverterConfig
 from converter.conversions import Conversions
+from converter.erasure import erase_files
 from converter.gateway import options as gateway_options
 from converter.gateway import stand_in
 from converter.gateway_client import GatewayClient
@@ -101,6 +102,7 @@ def build(environment: Mapping[str, str]) -> Parts:
         providers=[] if webhooks is None else [webhooks.provider],
         chores=[] if webhooks is None else [webhooks.chore],
         chores_of=chores_of,
+        erase=partial(erase_files, uploads=uploads, results=results),
         bind=None if webhooks is None else webhooks.bind,
         router=router,
         pages=pages_of,
