@@ -11,6 +11,7 @@ from holdfast.api.access import api_routes, needs_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "http-api-operators.md"
 NOUNS = [
+    "attention",
     "audit",
     "dead-letters",
     "deliveries",
