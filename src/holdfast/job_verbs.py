@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,6 +16,7 @@ from holdfast.core.document import decode
 from holdfast.core.event import CancelRequested, Event, ResultRemoved, RetryRequested
 from holdfast.core.ids import JobId, is_marked
 from holdfast.core.job import ACTIVE, DEFAULT_OWNER, Job, JobState
+from holdfast.core.plan import Route
 from holdfast.delivery_view import history_of
 from holdfast.errors import InvalidValue, UnknownJob, WrongState
 from holdfast.job_access import JobAccess, Obstacle
@@ -55,6 +58,45 @@ class JobVerbs(StoreAccess):
             limit=checked_limit("jobs", limit),
         )
         return self._views(page)
+
+    def held_jobs(
+        self, wanted: JobFilter | None = None, *, before: str | None = None, limit: int = PAGE
+    ) -> list[JobView]:
+        """Return matching jobs that their upstream holds, newest first, labelled so.
+
+        Pages go on as those of `jobs`.
+        """
+        matching = wanted or JobFilter()
+        most = checked_limit("jobs", limit)
+        if matching.states and JobState.QUEUED not in matching.states:
+            return []
+        start = None if before is None else _checked_id(before)
+        walks = [
+            self._queued_of(matching, route, start)
+            for route in self.waits.held_routes()
+            if all(
+                wish in (None, name) for wish, name in zip(_route_of(matching), route, strict=True)
+            )
+        ]
+        newest = heapq.merge(*walks, key=lambda view: view.id, reverse=True)
+        return list(islice(newest, most))
+
+    def _queued_of(
+        self, wanted: JobFilter, route: Route, before: JobId | None
+    ) -> Iterator[JobView]:
+        """Yield the held jobs of a route, newest first, a page at a time."""
+        narrow = wanted._replace(
+            states=(JobState.QUEUED,),
+            queue=route.queue,
+            pipeline=route.pipeline,
+            stage=route.stage,
+        )
+        while True:
+            page = self.store.find(narrow, before=before, limit=PAGE)
+            yield from (view for view in self.labelled(self._views(page)) if view.label == "held")
+            if len(page) < PAGE:
+                return
+            before = page[-1].id
 
     def was_made_for(self, job_id: str, *, owner: str) -> bool:
         """Return whether an id was given to a job of this owner, also when the job is gone.
@@ -123,10 +165,12 @@ class JobVerbs(StoreAccess):
     def history(self, job_id: str, *, owner: str | None = None) -> list[HistoryLine]:
         """Return all that happened to a job, oldest first.
 
-        Also what happened after its end: that a delivery had to be sent again.
+        Also when its upstream held it and when it went on, and what happened after its end: that a
+        delivery had to be sent again.
         """
         job = self._get(job_id, owner)
-        lines = history(job, self.store.ledger(job.id), self._shown_as(job.pipeline))
+        told = history(job, self.store.ledger(job.id), self._shown_as(job.pipeline))
+        lines = self.waits.with_holds(job, told)
         if job.state is not JobState.COMPLETE:
             return lines
         sent = self.store.deliveries.of_job(job.id)
@@ -301,6 +345,10 @@ class JobVerbs(StoreAccess):
             limit=limit,
             now=self.clock.now(),
         )
+
+
+def _route_of(wanted: JobFilter) -> tuple[str | None, str | None, str | None]:
+    return wanted.queue, wanted.pipeline, wanted.stage
 
 
 def _is_retry(job: Job, event: Event) -> bool:

@@ -19,15 +19,20 @@ from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, later, to_rfc3
 from holdfast.core.job import Job, JobState
 from holdfast.core.plan import Route
 from holdfast.core.upstream import Gate
+from holdfast.holding import Span, shut_spans, with_holds
 from holdfast.liveness import knows, serves
 from holdfast.runtime.clock import Clock
 from holdfast.runtime.plans import PlanCache
 from holdfast.spoken import span
+from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Leases, PausedQueue, Store, WorkerRow
-from holdfast.upstreams import Upstreams, UpstreamView
+from holdfast.upstreams import SUBJECT, Upstreams, UpstreamView
 from holdfast.view import HistoryLine, JobView
 
 RECENT_US: Final = SECOND_US
+MOVES: Final = 100
+MOST_MOVES: Final = 1_000
+"""So many moves of a breaker are read at most to work out when it held a job."""
 _NO_LEASES: Final = Leases(0)
 
 
@@ -249,6 +254,45 @@ class Waits:
             return list(views)
         closed = {name for name, view in self._upstreams.known().items() if holds(view)}
         return [replace(view, held=calls.get(view.id) in closed) for view in views]
+
+    def held_routes(self) -> list[Route]:
+        """Return where due jobs wait that an upstream holds."""
+        closed = {name for name, view in self._upstreams.known().items() if holds(view)}
+        if not closed:
+            return []
+        due = self._store().routes(now=self._clock.now())
+        return [route for route, *_ in due if self.upstream_of_route(route) in closed]
+
+    def with_holds(self, job: Job, lines: Sequence[HistoryLine]) -> list[HistoryLine]:
+        """Return a job's history with when an upstream held it, and when it went on."""
+        plan = self._plans.of(job)
+        known: dict[str, Sequence[Span]] = {}
+
+        def shut_of(stage_name: str) -> tuple[str, Sequence[Span]] | None:
+            stage = None if plan is None else plan.stage(stage_name)
+            upstream = None if stage is None else stage.upstream
+            if upstream is None:
+                return None
+            if upstream not in known:
+                known[upstream] = self._shut_since(upstream, job.created_at)
+            return upstream, known[upstream]
+
+        return with_holds(job, lines, shut_of, now=self._clock.now())
+
+    def _shut_since(self, name: str, since: Instant) -> list[Span]:
+        """Return when the breaker of an upstream held jobs since then; where they fail, never."""
+        view = self._upstreams.known().get(name)
+        breaker = None if view is None else view.breaker
+        if breaker is not None and BreakerMode(breaker.mode) is not BreakerMode.HOLD:
+            return []
+        rows, moves = self._store().audit, list[AuditEntry]()
+        while len(moves) < MOST_MOVES and (not moves or moves[-1].at >= since):
+            before = moves[-1].id if moves else None
+            page = rows.latest(subject_kind=SUBJECT, subject=name, before=before, limit=MOVES)
+            moves.extend(page)
+            if len(page) < MOVES:
+                break
+        return shut_spans(moves)
 
     def upstream_of(self, job: Job) -> str | None:
         """Return the upstream that a job's stage calls, None where it calls none."""

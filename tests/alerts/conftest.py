@@ -37,7 +37,8 @@ def alerting(receiver) -> Iterator[Callable[..., Alerting]]:
     started = []
 
     def start(app: Holdfast, **options) -> Alerting:
-        chosen = AlertOptions(**{"deadline_within": 0, "look_every": 0.05, **options})
+        quiet = {"deadline_within": 0, "attention_after": 0, "look_every": 0.05}
+        chosen = AlertOptions(**quiet | options)
         sink = WebhookSink(f"{api.url}/hooks", SECRET)
         made = Alerting(app, sinks=[sink], options=chosen)
         made.start()

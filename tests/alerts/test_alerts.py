@@ -360,3 +360,41 @@ def test_every_kind_says_where_to_read_on():
 def test_options_out_of_range_are_refused(wrong):
     with pytest.raises(InvalidValue):
         AlertOptions(**wrong)
+
+
+def test_what_needs_a_person_for_a_while_is_told_once_with_what_to_do(
+    open_app, alerting, told, clock, receiver
+):
+    app = open_app(pipeline_of(Script({})))
+    made = alerting(app, debounce=0, attention_after=60)
+    app.submit("p")
+    until(lambda: bool(made._needs))
+    assert receiver[1].handled == []
+    clock.advance(61)
+
+    [alert] = told(1)
+    assert (alert["kind"], alert["level"]) == ("attention", "critical")
+    assert alert["runbook"] == "something-needs-a-person"
+    assert "nobody runs it. No live worker serves queue default." in alert["message"]
+    assert alert["facts"]["kind"] == "no_worker"
+    assert alert["facts"]["whose"] == "operator"
+    assert alert["facts"]["command"] == "holdfast -A module:app worker --queues default"
+
+    clock.advance(600)
+    app.pause_queue("default", by="ada", reason="a drill")
+    until(lambda: "queue_paused:default" in made._needs)
+    clock.advance(61)
+    assert [each["facts"]["kind"] for each in told(2)] == ["no_worker", "queue_paused"]
+
+
+def test_what_needs_nobody_any_more_is_not_told(open_app, alerting, receiver, clock):
+    app = open_app(pipeline_of(Script({})))
+    made = alerting(app, debounce=0, attention_after=60)
+    job = app.submit("p")
+    until(lambda: bool(made._needs))
+    app.cancel(job.id, by="ada")
+    until(lambda: not made._needs)
+    clock.advance(61)
+    made.close()
+
+    assert receiver[1].handled == []

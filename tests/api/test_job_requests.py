@@ -27,7 +27,8 @@ def client(steady_client):
 
 
 def count(client):
-    body = {"filter": {}, "everything": True, "reason": "r", "dry_run": True}
+    active = {"state": ["queued", "processing", "waiting"]}
+    body = {"filter": active, "reason": "r", "dry_run": True}
     return client.post("/api/jobs/cancel", json=body).json()["matched"]
 
 
@@ -165,6 +166,7 @@ def test_a_job_that_is_not_there_is_not_found(client, path, job_id):
         ({"filter": {"state": ["complete"]}, "reason": "r"}, "/filter/state"),
         ({"filter": {"nope": 1}, "reason": "r"}, "/filter/nope"),
         ({"reason": "r"}, "/filter"),
+        ({"filter": {}, "everything": True, "reason": "r"}, "/everything"),
     ],
 )
 def test_a_bulk_action_without_a_reason_or_a_filter_is_refused(client, body, pointer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 
-from holdfast import GiveUp, Pipeline
+from holdfast import GiveUp, Pipeline, Submit
 from holdfast.classify import PublicCode, PublicCodes
 from holdfast.testing import Script, drain, run_inline
 
@@ -287,11 +287,30 @@ def test_failed_jobs_are_sent_back_by_filter_with_the_reason_in_their_history(cl
     assert last["meta"]["reason"] == "it is there now"
 
 
-def test_everything_is_meant_only_when_that_is_said(client):
+def test_every_failed_job_is_meant_only_when_that_is_said(client, app, script):
+    script._outcomes = (GiveUp("NOT_FOUND"),)
     submit(client)
+    run_inline(app)
+    body = {"filter": {}, "reason": "start over"}
 
-    answer = client.post(
-        "/api/jobs/cancel", json={"filter": {}, "everything": True, "reason": "start over"}
-    )
+    refused = client.post("/api/jobs/retry", json=body)
+    answer = client.post("/api/jobs/retry", json=body | {"everything": True})
 
+    assert refused.status_code == 422
     assert answer.json()["changed"] == 1
+
+
+def test_more_than_a_hundred_jobs_are_ended_only_by_their_number(client, app):
+    app.submit_many("p", [Submit(n) for n in range(101)])
+    body = {"filter": {"pipeline": "p"}, "reason": "wrong file"}
+
+    refused = [
+        client.post("/api/jobs/cancel", json=body | said) for said in ({}, {"expected_count": 100})
+    ]
+    answer = client.post("/api/jobs/cancel", json=body | {"expected_count": 101})
+
+    assert [each.status_code for each in refused] == [422, 422]
+    (flaw,) = refused[0].json()["errors"]
+    assert flaw["pointer"] == "/expected_count"
+    assert "must be 101" in flaw["message"]
+    assert answer.json()["changed"] == 101

@@ -104,11 +104,16 @@ def test_the_doctor_holds_an_open_breaker_responsible(on_app: Command, app: Hold
     calling.stage(calls=Upstream("gateway", breaker=Breaker(consecutive=3)))(fetch)
     app.add(calling)
     app.store.record_worker(live(app.clock.now(), queues=("default",)))
-    app.submit(calling)
+    job = app.submit(calling)
     app.upstreams.force_open("gateway", by="ada", reason="maintenance")
 
     result = on_app("doctor")
+    shown = on_app("jobs", "show", job.id).stdout
+    listed = on_app("jobs", "list", "--label", "held").stdout
 
+    assert "Held: the breaker of upstream gateway is held open by ada." in shown
+    assert (job.id in listed, "held" in listed) == (True, True)
+    assert "worker" not in shown.split("state")[0]
     assert result.exit_code == 6
     assert "The breaker of gateway is held open by ada: maintenance. 1 job waits for it." in (
         result.stdout

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast import Holdfast, JobFilter, JobState, Submit
 from holdfast.bulk import Chunk
-from holdfast.cli.bulk import CHUNK, Verb
+from holdfast.cli.bulk import CHUNK, MANY, Verb
 from holdfast.cli.options import Filter
 from holdfast.cli.output import Output
 from holdfast.core.job import WorkerId
@@ -117,7 +117,7 @@ def test_more_jobs_than_fit_in_a_chunk_are_all_changed(on_app: Command, app: Hol
     count = 2 * CHUNK + 1
     app.submit_many("review", [Submit() for _ in range(count)])
 
-    result = on_app("jobs", "cancel", "--queue", "reviews", "--yes", "--json")
+    result = on_app("jobs", "cancel", "-q", "reviews", "--confirm-count", count, "--yes", "--json")
 
     assert lines(result.stdout) == [
         {"matched": count, "changed": count, "refused": {}, "dry_run": False}
@@ -130,7 +130,7 @@ def test_cancelling_by_filter_takes_active_jobs_only(
 ):
     ended, active = job("a"), [app.submit("review").id, app.submit("review", delay=60).id]
 
-    result = on_app("jobs", "cancel", "--all", "--yes", "--json")
+    result = on_app("jobs", "cancel", "--since", "1h", "--yes", "--json")
 
     assert lines(result.stdout) == [{"matched": 2, "changed": 2, "refused": {}, "dry_run": False}]
     assert states(app) == {ended: JobState.COMPLETE} | dict.fromkeys(active, JobState.CANCELLED)
@@ -220,7 +220,7 @@ def test_jobs_that_are_made_after_the_count_are_left_alone(app: Holdfast):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "say which jobs to retry: ids, a filter such as --pipeline, or --all"),
+        ([], "say which jobs to retry: ids, or a filter such as --pipeline, or --all"),
         (["some-id", "--pipeline", "p"], "name jobs by id, or give a filter, not both"),
         (["--state", "complete", "--yes"], "only failed jobs allow retry"),
         (["--all", "--by", "a\nb"], "it must be 1 to 255 printable characters"),
@@ -235,8 +235,57 @@ def test_a_verb_that_is_not_clear_is_refused(
     assert message in result.stderr
 
 
+def test_cancelling_many_needs_a_filter(on_app: Command, app: Holdfast):
+    job_id = app.submit("review").id
+
+    bare, everything = on_app("jobs", "cancel", "--yes"), on_app("jobs", "cancel", "--all", "--yes")
+
+    assert (bare.exit_code, everything.exit_code) == (2, 2)
+    assert "say which jobs to cancel: ids, or a filter such as --pipeline" in bare.stderr
+    assert states(app) == {job_id: JobState.QUEUED}
+
+
+def test_above_a_hundred_jobs_their_number_has_to_be_said(on_app: Command, app: Holdfast):
+    app.submit_many("review", [Submit() for _ in range(MANY + 1)])
+    cancel = ("jobs", "cancel", "--queue", "reviews")
+
+    agreed = on_app(*cancel, "--yes")
+    wrong = on_app(*cancel, "--confirm-count", MANY, "--yes")
+    untouched = {view.state for view in app.jobs(limit=MANY + 1)}
+    right = on_app(*cancel, "--confirm-count", MANY + 1, "--yes")
+
+    assert (agreed.exit_code, wrong.exit_code, right.exit_code) == (2, 4, 0)
+    assert "Say --confirm-count 101 to do it" in agreed.stderr
+    assert "not the number that was confirmed, 100" in wrong.stderr
+    assert untouched == {JobState.QUEUED}
+    assert right.stdout == "101 jobs cancelled.\n"
+
+
+def test_a_hundred_jobs_take_no_number(on_app: Command, app: Holdfast):
+    app.submit_many("review", [Submit() for _ in range(MANY)])
+
+    assert on_app("jobs", "cancel", "-q", "reviews", "--yes").stdout == "100 jobs cancelled.\n"
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [("101\r", (0, JobState.CANCELLED)), ("y\r", (1, JobState.QUEUED))],
+    ids=["the number", "yes"],
+)
+def test_on_a_terminal_the_number_of_jobs_is_typed(
+    app: Holdfast, database_url: str, keys: str, expected: tuple[int, JobState]
+):
+    app.submit_many("review", [Submit() for _ in range(MANY + 1)])
+
+    command = ["jobs", "cancel", "-q", "reviews"]
+    session = on_terminal(command, environment(database_url), keys=keys)
+
+    assert "101 jobs will be cancelled. Type the number to go on" in session.plain
+    assert (session.exit_code, app.jobs()[0].state) == expected
+
+
 def test_when_nothing_matches_nothing_is_asked(on_app: Command, app: Holdfast):
-    result = on_app("jobs", "cancel", "--all")
+    result = on_app("jobs", "cancel", "--queue", "reviews")
 
     assert (result.exit_code, result.stdout) == (0, "No jobs match.\n")
 

@@ -5,6 +5,7 @@ The list of actions is the application's own: one that has no case fails.
 
 import pytest
 
+from holdfast import Submit
 from holdfast.core.job import JobState
 from holdfast.testing import drain
 from tests.console.action_cases import CASES, OPEN_TO_ALL, WHY, Case, address, named, state
@@ -97,6 +98,34 @@ def test_two_who_do_the_same_do_it_once(site: Site):
 
     assert (first.status_code, second.status_code) == (303, 409)
     assert site.app.job(filled.failed).job.retries == 1
+
+
+def test_a_bulk_cancel_needs_a_filter(site: Site):
+    client = site.local()
+    job = site.app.submit("p", {"n": 1}).id
+
+    asked = client.get("/jobs/bulk/cancel")
+    sent = client.post("/jobs/bulk/cancel", data={**Form(asked.text).fields, "reason": WHY})
+
+    assert "Narrow the list first" in asked.text
+    assert Form(asked.text).blocked
+    assert sent.status_code == 422
+    assert state(site, job) is JobState.QUEUED
+
+
+def test_above_a_hundred_jobs_the_number_is_typed(site: Site):
+    client, path = site.local(), "/jobs/bulk/cancel?queue=work"
+    site.app.submit_many("p", [Submit({"n": n}) for n in range(101)])
+
+    asked = client.get(path)
+    unsaid = answered(client, path, reason=WHY)
+    wrong = answered(client, path, reason=WHY, typed="100")
+    right = answered(client, path, reason=WHY, typed="101")
+
+    assert "Type 101 to confirm" in asked.text
+    assert (unsaid.status_code, wrong.status_code, right.status_code) == (422, 422, 303)
+    assert "Type the number of jobs, 101, to confirm; nothing was changed." in wrong.text
+    assert "count=101" in right.headers["location"]
 
 
 def test_a_bulk_action_leaves_alone_what_came_to_match_later(site: Site):

@@ -13,6 +13,7 @@ from holdfast.core.job import WorkerId
 from holdfast.core.plan import Route
 from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.spoken import span
+from holdfast.store.contract import JobFilter
 from holdfast.store.tallies import MINUTE_US, Tally
 from holdfast.testing import Script, drain, run_inline
 from holdfast.testing.conformance.delivering import logged
@@ -180,6 +181,62 @@ def test_the_overview_tells_of_a_paused_queue_beside_dead_letters(site: Site):
     assert "2 things need a person." in page
     assert "Queue work is paused with 1 job due: by ada, 0 ms ago: the gateway is moved." in page
     assert "holdfast queues resume work" in page
+
+
+def test_every_place_says_that_a_job_is_held_and_by_what(site: Site):
+    site.app.upstreams.force_open("gateway", by="ada", reason="maintenance")
+    job = site.app.submit("p", {"n": 1})
+    run_inline(site.app)
+    site.worker()
+    assert job.get().job.stage == "convert"
+    other = site.app.submit("p", {"n": 2}, delay=60)
+    client = site.local()
+
+    sentence = "Held: the breaker of upstream gateway is held open by ada."
+    assert sentence in client.get(f"/jobs/{job.id}").text
+    assert client.get(f"/api/jobs/{job.id}").json()["waiting"]["sentence"] == sentence
+    listed = client.get("/api/jobs?label=held").json()["items"]
+    assert [(item["id"], item["label"]) for item in listed] == [(job.id, "held")]
+    assert ">held</span>" in client.get("/").text
+    page = client.get("/jobs?label=held").text
+    assert (f"/jobs/{job.id}" in page, f"/jobs/{other.id}" in page) == (True, False)
+    assert "Cancel active that match" not in page
+    assert client.post("/jobs/bulk/cancel?label=held", data={"reason": "r"}).status_code == 422
+    assert client.get("/jobs?label=other").status_code == 422
+
+
+def test_a_bulk_action_is_one_row_of_the_audit_log_that_unfolds(site: Site):
+    ids = [site.app.submit("p", {"n": n}).id for n in range(3)]
+    site.app.cancel_many(JobFilter(queue="work"), by="ada", reason="wrong list")
+    other = site.app.submit("p", {"n": 9}).id
+    site.app.cancel(other, by="ada", reason="another")
+    client = site.local()
+
+    page = client.get("/audit").text
+    listed = client.get("/api/audit").json()["items"]
+
+    (unfolds,) = re.findall(r"<details id=\"audit-.*?</details>", page, re.DOTALL)
+    assert "<summary>3 jobs</summary>" in unfolds
+    assert all(f"/jobs/{job_id}" in unfolds for job_id in ids)
+    assert page.count("wrong list") == 1
+    assert f"/jobs/{other}" in page.replace(unfolds, "")
+    assert {item["subject"] for item in listed if item["reason"] == "wrong list"} == set(ids)
+
+
+def test_the_audit_log_is_paged_by_rows_and_loses_no_entry(site: Site):
+    for n in range(103):
+        site.app.pause_queue(f"q{n}", by="ada", reason=f"because {n}")
+        site.app.submit("p", {"n": n})
+    site.app.cancel_many(JobFilter(queue="work"), by="ada", reason="wrong list")
+
+    client = site.local()
+    first = client.get("/audit").text
+    (following,) = re.findall(r'href="(/audit\?[^"]*)" rel="next"', first)
+    second = client.get(following.replace("&amp;", "&")).text
+
+    assert "<summary>103 jobs</summary>" in first
+    told = re.findall(r"because \d+", first + second)
+    assert sorted(told) == sorted(f"because {n}" for n in range(103))
 
 
 def test_the_overview_tells_that_nobody_works(site: Site):

@@ -29,6 +29,8 @@ class AlertKind(StrEnum):
     """That of so many deliveries in a row that the lookup itself is doubted."""
     QUOTA_EXCEEDED = "quota_exceeded"
     """A provider takes no more messages until its quota of the day or the month is renewed."""
+    ATTENTION = "attention"
+    """Something on the list of what needs a person has been there for a while."""
 
 
 class AlertLevel(StrEnum):
@@ -50,10 +52,11 @@ RUNBOOK: Final[Mapping[AlertKind, str]] = {
     AlertKind.ORDERING_BROKEN: "a-delivery-is-unknown",
     AlertKind.RECONCILIATION_STOPPED: "a-delivery-is-unknown",
     AlertKind.QUOTA_EXCEEDED: "deliveries-are-late",
+    AlertKind.ATTENTION: "something-needs-a-person",
 }
 """The heading of the runbook, as a link names it, that says what to do."""
 
-_SEEN_BY_ALL: Final = frozenset({AlertKind.SLA_RISK})
+_SEEN_BY_ALL: Final = frozenset({AlertKind.SLA_RISK, AlertKind.ATTENTION})
 
 
 class Alert(NamedTuple):

@@ -29,6 +29,8 @@ LONGEST_S: Final = 86_400.0
 TURN_S: Final = 1.0
 MOST_AT_RISK: Final = 500
 CLOSE_S: Final = 5.0
+SHARE: Final = 20
+"""Reading what needs a person takes at most one part in so many of the time."""
 PAUSES_S: Final = (0.5, 2.0)
 """How long a sink that failed is left alone before it is tried again."""
 CONSUMER: Final = "holdfast.alerts"
@@ -41,19 +43,29 @@ class AlertOptions:
 
     `debounce` is for how long those like one that was told are only counted. `deadline_within` is
     how near a deadline must be to be at risk, though never more than a quarter of the job's time;
-    0 looks for none. `look_every` is how often it is looked.
+    0 looks for none. `attention_after` is for how long something has to need a person before that
+    is told; 0 tells of none. `look_every` is how often it is looked.
     """
 
     debounce: float = 300.0
     deadline_within: float = 300.0
+    attention_after: float = 60.0
     look_every: float = 15.0
 
     def __post_init__(self) -> None:
-        for name in ("debounce", "deadline_within", "look_every"):
+        for name in ("debounce", "deadline_within", "attention_after", "look_every"):
             value = getattr(self, name)
             if not 0 <= value <= LONGEST_S:
                 limit = f"from 0 to {LONGEST_S:.0f} seconds"
                 raise InvalidValue("AlertOptions", field=name, value=value, limit=limit)
+
+
+@dataclass(slots=True)
+class _Need:
+    """Something that needs a person: since when it is known, and whether that was told."""
+
+    since: Instant
+    told: bool = False
 
 
 class Alerting:
@@ -69,6 +81,8 @@ class Alerting:
         self._pending: queue.Queue[Alert | None] = queue.Queue(ROOM)
         self._at_risk: frozenset[str] = frozenset()
         self._looks_at_s = 0.0
+        self._needs: dict[str, _Need] = {}
+        self._reads_at_s = 0.0
         self._closing = False
         self._leave: tuple[Callable[[], None], ...] = ()
         self._thread = threading.Thread(target=self._serve, name="holdfast-alerts", daemon=True)
@@ -136,7 +150,7 @@ class Alerting:
         """Tell what has come, what was counted for long enough, and what is at risk."""
         try:
             now = self._now()
-            for alert in (*alerts, *self._risks(now)):
+            for alert in (*alerts, *self._risks(now), *self._needed(now)):
                 admitted = self._debounce.admit(alert, now)
                 if admitted is not None:
                     self._tell(admitted, now)
@@ -162,6 +176,29 @@ class Alerting:
         new = [job for job in near if job.id not in self._at_risk]
         self._at_risk = frozenset(job.id for job in near)
         return sources.of_risks(new, now=now)
+
+    def _needed(self, now: Instant) -> list[Alert]:
+        """Return what has needed a person for long enough, each once for as long as it does."""
+        after_s = self._options.attention_after
+        if not after_s or monotonic_s() < self._reads_at_s:
+            return []
+        began_s = monotonic_s()
+        try:
+            found = sources.needs(self._app.attention())
+        except HoldfastError as error:
+            LOGGER.info("what needs a person cannot be looked at: %s", error)
+            return []
+        finally:
+            # A list that is expensive to make is made less often.
+            pause_s = max(self._options.look_every, SHARE * (monotonic_s() - began_s))
+            self._reads_at_s = monotonic_s() + pause_s
+        self._needs = {key: self._needs.get(key) or _Need(now) for key in found}
+        alerts = []
+        for key, need in self._needs.items():
+            if not need.told and now - need.since >= int(after_s * SECOND_US):
+                need.told = True
+                alerts.append(sources.of_need(found[key], now=now))
+        return alerts
 
     def _tell(self, alert: Alert, now: Instant) -> None:
         window_us = max(int(self._options.debounce * SECOND_US), 1)

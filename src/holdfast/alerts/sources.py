@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from holdfast.alerts.alert import Alert, AlertKind, AlertLevel
+from holdfast.attention import Attention, Kind, Urgency
 from holdfast.core.delivery_event import Postponed
 from holdfast.core.delivery_lifecycle import breaks_order
 from holdfast.core.failure import Category, Failure, Severity
@@ -154,6 +155,38 @@ def of_doubt(doubted: MarksDoubted, *, now: Instant) -> Alert:
         message=f"{doubted.provider} knows nothing of {doubted.missing} deliveries in a row",
         at=now,
         facts={"missing": doubted.missing},
+    )
+
+
+_TOLD_ELSEWHERE: Final = frozenset({Kind.ESCALATED, Kind.BREAKER_OPEN})
+"""What has an alert of its own at the instant at which it happens."""
+
+
+def needs(found: Iterable[Attention]) -> dict[str, Attention]:
+    """Return what needs a person and has no alert of its own, by what tells one from another."""
+    entries = (entry for entry in found if entry.kind not in _TOLD_ELSEWHERE)
+    return {f"{entry.kind.value}:{entry.subject}": entry for entry in entries}
+
+
+def of_need(entry: Attention, *, now: Instant) -> Alert:
+    """Return the alert about something that has needed a person for a while."""
+    critical = entry.urgency is Urgency.CRITICAL
+    return Alert(
+        AlertKind.ATTENTION,
+        AlertLevel.CRITICAL if critical else AlertLevel.WARNING,
+        subject=entry.subject,
+        message=entry.sentence,
+        at=now,
+        facts={
+            "kind": entry.kind.value,
+            "whose": entry.whose.value,
+            "advice": entry.advice,
+            "command": entry.action.command,
+            "page": entry.page,
+            "count": entry.count,
+            "since": None if entry.since is None else to_rfc3339(entry.since),
+        },
+        variant=entry.kind.value,
     )
 
 

@@ -20,12 +20,14 @@ from holdfast.cli.progress import Progress
 from holdfast.core.access import RetryBy
 from holdfast.core.job import ACTIVE, Job, JobState
 from holdfast.engine import Holdfast
-from holdfast.errors import HoldfastError, UnavailableError, UsageError
+from holdfast.errors import ConflictError, HoldfastError, UnavailableError, UsageError
 from holdfast.job_access import Obstacle
 from holdfast.store.contract import JobFilter
 from holdfast.view import JobView
 
 CHUNK: Final = 500
+MANY: Final = 100
+"""More jobs than this are cancelled only by whoever says how many they are."""
 
 One = Callable[[str], JobView]
 Many = Callable[[JobFilter, str | None], Chunk]
@@ -37,7 +39,6 @@ def _verb_options(command: Callable[..., object]) -> Callable[..., object]:
         by_option,
         click.option("--dry-run", is_flag=True, help="Only count the jobs that match."),
         click.option("-y", "--yes", is_flag=True, help="Do not ask."),
-        click.option("--all", "everything", is_flag=True, help="Every job that allows it."),
         filter_options,
         click.argument("job_ids", metavar="[ID]...", nargs=-1),
     ):
@@ -51,6 +52,7 @@ def _verb_options(command: Callable[..., object]) -> Callable[..., object]:
     example='holdfast jobs retry --state failed --since 2h --reason "the gateway is back"',
 )
 @_verb_options
+@click.option("--all", "everything", is_flag=True, help="Every job that has failed.")
 @click.option("--from-start", is_flag=True, help="From the first stage, not from the failed one.")
 @pass_invocation
 def retry_jobs(
@@ -93,6 +95,12 @@ def retry_jobs(
     example='holdfast jobs cancel --pipeline digest --state queued --reason "sent by mistake"',
 )
 @_verb_options
+@click.option(
+    "--confirm-count",
+    type=click.IntRange(1),
+    metavar="N",
+    help=f"How many jobs match, which has to be said for more than {MANY}.",
+)
 @pass_invocation
 def cancel_jobs(
     invocation: Invocation,
@@ -101,13 +109,14 @@ def cancel_jobs(
     by: str | None,
     reason: str | None,
     *,
-    everything: bool,
+    confirm_count: int | None,
     yes: bool,
     dry_run: bool,
 ) -> int:
     """End jobs that have not ended: those named, or all that match the filter.
 
-    A handler that runs is stopped, and what it may still return is refused.
+    A handler that runs is stopped, and what it may still return is refused. Above 100 jobs their
+    number has to be typed in, or given with --confirm-count.
     """
     engine, who = invocation.engine(), by or os_user()
     verb = Verb(
@@ -120,8 +129,10 @@ def cancel_jobs(
         many=lambda matching, before: engine.cancel_many(
             matching, by=who, reason=reason, before=before, limit=CHUNK
         ),
+        counted=True,
+        confirm_count=confirm_count,
     )
-    return verb.run(job_ids, wanted, everything=everything, yes=yes, dry_run=dry_run)
+    return verb.run(job_ids, wanted, everything=False, yes=yes, dry_run=dry_run)
 
 
 class Verb:
@@ -139,6 +150,8 @@ class Verb:
         many: Many,
         check: Callable[[str], None] = lambda _pipeline: None,
         obstacle: Callable[[Job], Obstacle | None] = lambda _job: None,
+        counted: bool = False,
+        confirm_count: int | None = None,
     ) -> None:
         self._output = output
         self._engine = engine
@@ -149,6 +162,8 @@ class Verb:
         self._many = many
         self._check = check
         self._obstacle = obstacle
+        self._counted = counted
+        self._confirm_count = confirm_count
 
     def run(
         self,
@@ -165,9 +180,8 @@ class Verb:
                 raise UsageError("name jobs by id, or give a filter, not both")
             return self._named(job_ids, dry_run=dry_run)
         if not wanted and not everything:
-            raise UsageError(
-                f"say which jobs to {self._name}: ids, a filter such as --pipeline, or --all"
-            )
+            others = " such as --pipeline" if self._counted else " such as --pipeline, or --all"
+            raise UsageError(f"say which jobs to {self._name}: ids, or a filter{others}")
         return self._matching(self._filter(wanted), yes=yes, dry_run=dry_run)
 
     def _named(self, job_ids: Sequence[str], *, dry_run: bool) -> ExitCode:
@@ -273,6 +287,13 @@ class Verb:
 
     def _agreed(self, count: int, *, yes: bool) -> bool:
         question = f"{_jobs(count)} will be {self._done}."
+        if self._confirm_count not in (None, count):
+            raise ConflictError(
+                f"{question} That is not the number that was confirmed, {self._confirm_count}; "
+                "nothing was changed"
+            )
+        if self._counted and count > MANY and self._confirm_count is None:
+            return self._typed(count, question)
         if yes:
             self._output.remark(question)
             return True
@@ -281,6 +302,16 @@ class Verb:
         if click.confirm(f"{question} Go on?", err=True):
             return True
         self._output.remark("Nothing was changed.")
+        return False
+
+    def _typed(self, count: int, question: str) -> bool:
+        """Return whether somebody has typed how many jobs it is about."""
+        if self._output.as_json or not sys.stdin.isatty():
+            raise UsageError(f"{question} Say --confirm-count {count} to do it")
+        typed = click.prompt(f"{question} Type the number to go on", default="", err=True)
+        if typed.strip() == str(count):
+            return True
+        self._output.remark("That is another number. Nothing was changed.")
         return False
 
     def _summary(

@@ -36,19 +36,25 @@ def jobs() -> None:
 
 @jobs.command("list", cls=Command, example="holdfast jobs list --state failed --since 1h")
 @filter_options
+@click.option(
+    "--label", type=click.Choice(["held"]), help="Jobs with this label: held by their upstream."
+)
 @limit_option
 @click.option("--before", metavar="ID", help="Only jobs older than this one: the next page.")
 @pass_invocation
-def list_jobs(invocation: Invocation, wanted: Filter, limit: int, before: str | None) -> None:
+def list_jobs(
+    invocation: Invocation, wanted: Filter, label: str | None, limit: int, before: str | None
+) -> None:
     """List jobs, the newest first."""
     engine, output = invocation.engine(), invocation.output
-    page = engine.labelled(engine.jobs(wanted.at(engine.clock.now()), before=before, limit=limit))
+    find = engine.jobs if label is None else engine.held_jobs
+    page = engine.labelled(find(wanted.at(engine.clock.now()), before=before, limit=limit))
     if output.as_json:
         for view in page:
             output.document(view.to_document())
         return
     if not page:
-        output.remark("No jobs match." if wanted or before else "There are no jobs.")
+        output.remark("No jobs match." if wanted or before or label else "There are no jobs.")
         return
     print_jobs(output, page)
     tell_next_page(output, page, limit=limit)

@@ -29,6 +29,7 @@ SPANS: Final = (
     ("86400", "in the last day"),
     ("604800", "in the last 7 days"),
 )
+HELD: Final = "held"
 _SECONDS: Final = {value for value, _ in SPANS if value}
 
 
@@ -39,11 +40,13 @@ class JobQuery(NamedTuple):
     within: str
     matches_nothing: bool = False
     """Whether it asks for what belongs to somebody else."""
+    label: str | None = None
+    """`held` for jobs that their upstream holds."""
 
     @property
     def filtered(self) -> bool:
         """Whether it asks for anything in particular."""
-        return any(self.wanted._replace(owner=None)) or bool(self.wanted.owner)
+        return any(self.wanted._replace(owner=None)) or bool(self.wanted.owner or self.label)
 
     def pairs(self) -> str:
         """Return the part of an address behind the question mark."""
@@ -51,6 +54,7 @@ class JobQuery(NamedTuple):
         named = [(name, getattr(wanted, name)) for name, _ in INPUTS]
         states = [("state", state.value) for state in wanted.states]
         within = [("within", self.within)] if self.within else []
+        within += [("label", self.label)] if self.label else []
         return urlencode([*states, *((name, text) for name, text in named if text), *within])
 
 
@@ -60,6 +64,9 @@ def job_query(visit: Visit, now: Instant) -> JobQuery:
     within = visit.asked("within") or ""
     if within and within not in _SECONDS:
         raise InvalidValue("jobs", field="within", value=within, limit="one of the choices")
+    label = visit.asked("label")
+    if label not in {None, HELD}:
+        raise InvalidValue("jobs", field="label", value=label, limit=HELD)
     since = Instant(now - int(within) * SECOND_US) if within else None
     named: dict[str, Any] = {name: visit.asked(name) for name, _ in INPUTS}
     foreign = visit.owner is not None and named["owner"] not in (None, visit.owner)
@@ -69,6 +76,7 @@ def job_query(visit: Visit, now: Instant) -> JobQuery:
         JobFilter(states=states, created_since=since, **named),
         within,
         matches_nothing=foreign,
+        label=label,
     )
 
 

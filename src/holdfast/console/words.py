@@ -31,6 +31,7 @@ TONES: Final = {
     "scheduled": OVER,
     "retrying": WARN,
     "held": WARN,
+    "released": BUSY,
     "overdue": BAD,
     "processing": BUSY,
     "waiting": WAIT,

@@ -17,6 +17,12 @@ document.addEventListener("click", (event) => {
 }, true);
 """
 
+HEARS_OF_JOBS = """
+new EventSource("/api/stream/all").addEventListener("queued", () => {
+  document.body.dataset.heard = "yes";
+});
+"""
+
 
 class Hand:
     """A person at a browser, which itself counts how often they click."""
@@ -86,6 +92,42 @@ def test_pages_follow_what_happens_while_they_are_looked_at(stage: Stage, look):
     expect(page.locator("#breakers")).to_contain_text("Held open by ada.")
     expect(page.locator("#breakers .breaker.bad svg.circuit")).to_be_visible()
     assert page.evaluate("window.__same"), "the page was not loaded again"
+
+
+def test_the_live_refresh_can_be_paused_while_reading(stage: Stage, look):
+    page = look()
+    page.goto("/")
+    live = page.locator("#live")
+    expect(live).to_have_attribute("data-state", "live")
+
+    live.click()
+    expect(live).to_have_text("paused")
+    stage.app.submit("convert", {"n": 1}, key="while-reading")
+    # The stream of the page has told of the job by the time another one has.
+    page.evaluate(HEARS_OF_JOBS)
+    stage.app.submit("convert", {"n": 2}, key="while-reading-too")
+    expect(page.locator("body")).to_have_attribute("data-heard", "yes")
+    expect(page.locator("#latest")).not_to_contain_text("while-reading")
+
+    live.click()
+    expect(live).to_have_text("live")
+    expect(page.locator("#latest")).to_contain_text("while-reading")
+
+
+def test_a_page_stays_as_it_is_while_text_on_it_is_selected(stage: Stage, look):
+    page = look()
+    page.goto("/")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('#verdict p'))")
+
+    with page.expect_response(lambda response: response.url == page.url):
+        stage.app.submit("convert", {"n": 1}, key="while-selecting")
+    expect(page.locator("#attention")).to_have_count(0)
+    expect(page.locator("#latest")).not_to_contain_text("while-selecting")
+    page.evaluate("getSelection().removeAllRanges()")
+
+    expect(page.locator("#latest")).to_contain_text("while-selecting")
+    expect(page.locator("#attention")).to_be_visible()
 
 
 def test_a_bulk_action_asks_in_a_dialog_and_can_be_left(stage: Stage, look):

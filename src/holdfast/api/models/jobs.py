@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -311,12 +311,17 @@ class JobQuery(PageQuery, JobSelection):
     model_config = ConfigDict(extra="forbid", strict=False)
 
 
-class BulkCancel(Request):
-    """Which jobs to end, and why."""
+class JobListQuery(JobQuery):
+    """Which jobs to list, also by what time and their upstream have made of them."""
+
+    label: Literal["held"] | None = None
+    """`held`: due, and their upstream lets none pass."""
+
+
+class BulkAction(Request):
+    """Which jobs something is done to, and why."""
 
     filter: JobSelection
-    everything: bool = False
-    """Said on purpose: the filter is empty, and every job that allows it is meant."""
     reason: Text
     dry_run: bool = False
     """Only count."""
@@ -325,9 +330,18 @@ class BulkCancel(Request):
     """`next_cursor` of the answer before, with everything else as it was."""
 
 
-class BulkRetry(BulkCancel):
+class BulkCancel(BulkAction):
+    """Which jobs to end, and why; the filter must not be empty."""
+
+    expected_count: Annotated[int, Field(ge=1), WHOLE] | None = None
+    """How many jobs match, as `dry_run` told; needed for more than 100."""
+
+
+class BulkRetry(BulkAction):
     """Which jobs to send back, why, and from where."""
 
+    everything: bool = False
+    """Said on purpose: the filter is empty, and every job that has failed is meant."""
     from_start: bool = False
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from holdfast.api.access import Operator, guarded_router
-from holdfast.api.models.jobs import BulkCancel, BulkOutcome, BulkRetry, JobSelection
+from holdfast.api.models.jobs import BulkAction, BulkCancel, BulkOutcome, BulkRetry, JobSelection
 from holdfast.api.paging import bad_cursor, cursor_of, text_position
 from holdfast.api.problems import Flaw, Problem
 from holdfast.api.routes.jobs import scoped
@@ -21,6 +21,8 @@ from holdfast.store.contract import JobFilter
 
 ROUTER: Final = guarded_router("jobs")
 CURSOR: Final = "bulk"
+MANY: Final = 100
+"""More jobs than this are ended only for whoever says how many they are."""
 
 Part = Callable[[JobFilter, str | None], Chunk]
 
@@ -36,6 +38,7 @@ def cancel_jobs(body: BulkCancel, who: Operator, engine: Engine) -> BulkOutcome:
         )
 
     matching = scoped(_checked(body, "cancel", states), who)
+    _check_count(engine, body, matching)
     return _done(engine, body, matching, action="cancel", part=part)
 
 
@@ -53,19 +56,23 @@ def retry_jobs(body: BulkRetry, who: Operator, engine: Engine) -> BulkOutcome:
             limit=body.limit,
         )
 
-    matching = scoped(_checked(body, "retry", (JobState.FAILED,)), who)
+    failed = (JobState.FAILED,)
+    matching = scoped(_checked(body, "retry", failed, everything=body.everything), who)
     if matching.pipeline is not None:
         engine.access.check_retry(matching.pipeline, RetryBy.OPERATOR)
     return _done(engine, body, matching, action="retry", part=part)
 
 
-def _checked(body: BulkCancel, action: str, states: tuple[JobState, ...]) -> JobFilter:
+def _checked(
+    body: BulkAction, action: str, states: tuple[JobState, ...], *, everything: bool = False
+) -> JobFilter:
     """Return the filter, narrowed to the states that allow the action."""
-    if body.filter == JobSelection() and not body.everything:
+    if body.filter == JobSelection() and not everything:
+        either = ", or set everything to true" if isinstance(body, BulkRetry) else ""
         raise Problem(
             "invalid_request",
-            "name at least one thing that the jobs have in common, or say that everything is meant",
-            errors=[Flaw("/filter", "is empty; narrow it, or set everything to true")],
+            "name at least one thing that the jobs have in common",
+            errors=[Flaw("/filter", f"is empty; narrow it{either}")],
         )
     outside = [state.value for state in body.filter.state if state not in states]
     if outside:
@@ -79,8 +86,23 @@ def _checked(body: BulkCancel, action: str, states: tuple[JobState, ...]) -> Job
     return matching._replace(states=matching.states or states)
 
 
+def _check_count(engine: Holdfast, body: BulkCancel, matching: JobFilter) -> None:
+    """Refuse to end many jobs for whoever does not say how many they are."""
+    if body.dry_run or body.cursor is not None:
+        return
+    count = engine.count(matching)
+    if body.expected_count == count or (body.expected_count is None and count <= MANY):
+        return
+    more = " or more" if count == MOST_COUNTED else ""
+    raise Problem(
+        "invalid_request",
+        f"this would end {count}{more} jobs; to do it, say so in expected_count",
+        errors=[Flaw("/expected_count", f"must be {count}, the number of jobs that match")],
+    )
+
+
 def _done(
-    engine: Holdfast, body: BulkCancel, matching: JobFilter, *, action: str, part: Part
+    engine: Holdfast, body: BulkAction, matching: JobFilter, *, action: str, part: Part
 ) -> BulkOutcome:
     if body.dry_run:
         count = engine.count(matching)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Final
 
 from fastapi import Header, Query
@@ -24,8 +25,8 @@ from holdfast.api.models.jobs import (
     JobDocument,
     JobEvent,
     JobEvents,
+    JobListQuery,
     JobPage,
-    JobQuery,
     JobResults,
     JobSubmission,
     JobSummary,
@@ -115,7 +116,7 @@ def submit_job(
 
 @ROUTER.get("")
 def list_jobs(
-    wanted: Annotated[JobQuery, Query()],
+    wanted: Annotated[JobListQuery, Query()],
     request: Request,
     response: Response,
     who: Reader,
@@ -124,7 +125,10 @@ def list_jobs(
     """List jobs, newest first."""
     matching = scoped(wanted.filter(), who)
     page = page_of(
-        engine, matching, before=text_position(CURSOR, wanted.cursor), limit=wanted.limit
+        engine.jobs if wanted.label is None else engine.held_jobs,
+        matching,
+        before=text_position(CURSOR, wanted.cursor),
+        limit=wanted.limit,
     )
     cursor = cursor_of(CURSOR, page[-1].id) if len(page) == wanted.limit else None
     link_next(request, response, cursor)
@@ -198,11 +202,11 @@ def scoped(matching: JobFilter, who: Principal) -> JobFilter:
 
 
 def page_of(
-    engine: Holdfast, matching: JobFilter, *, before: str | None, limit: int
+    find: Callable[..., list[JobView]], matching: JobFilter, *, before: str | None, limit: int
 ) -> list[JobView]:
     """Return the jobs below a position that somebody sent."""
     try:
-        return engine.jobs(matching, before=before, limit=limit)
+        return find(matching, before=before, limit=limit)
     except UnknownJob:
         raise bad_cursor() from None
 

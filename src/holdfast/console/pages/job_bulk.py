@@ -17,12 +17,17 @@ from holdfast.console.visit import Visit, whole_number
 from holdfast.console.words import plural
 from holdfast.core.instant import Instant
 from holdfast.core.job import ACTIVE, JobState
-from holdfast.errors import ConflictError
+from holdfast.errors import ConflictError, UsageError
 from holdfast.store.contract import JobFilter
 
 MOST: Final = 10_000
 """At most so many jobs are touched by one answer; the rest takes another."""
 CHUNK: Final = 500
+MANY: Final = 100
+"""More jobs than this are cancelled only by whoever types how many they are."""
+NO_FILTER: Final = "Narrow the list first: all active jobs at once cannot be cancelled."
+LABELLED: Final = "Held jobs come and go: choose them by pipeline and stage instead."
+UNCOUNTED: Final = "They could not be counted in time; narrow the list first."
 _FROM_START: Final = Field(
     name="from_start",
     label="From the start",
@@ -44,7 +49,7 @@ class Bulk(NamedTuple):
         if not query.matches_nothing and (wanted := self._narrowed(query)) is not None:
             total = counted(self.console.engine, wanted)
         which = "failed" if self.word == "retry" else "active"
-        obstacle = retry_obstacle(self.console.engine, query) if self.word == "retry" else ""
+        obstacle = self._obstacle(query, total)
         return Ask(
             title=f"{self.word.capitalize()} {which} jobs that match",
             sentences=[_described(query), *([obstacle] if obstacle else [])],
@@ -62,8 +67,12 @@ class Bulk(NamedTuple):
             ],
             verb=f"{self.word.capitalize()} {'them' if total.more else total}",
             back="/jobs?" + query.pairs(),
-            fields=[REASON, *([_FROM_START] if self.word == "retry" else [])],
-            hidden={"filter": query.pairs(), "until": str(until)},
+            fields=[REASON, *([_FROM_START] if self.word == "retry" else self._typed(total))],
+            hidden={
+                "filter": query.pairs(),
+                "until": str(until),
+                "total": visit.said("total") or str(total.jobs),
+            },
             dangerous=self.word == "cancel",
             blocked=total == Counted(0) or bool(obstacle),
         )
@@ -76,6 +85,9 @@ class Bulk(NamedTuple):
         if wanted is None:
             raise ConflictError("no job matches any more; look at the list again")
         wanted = wanted._replace(created_until=Instant(until + 1))
+        if query.label is not None:
+            raise UsageError(LABELLED)
+        self._check_typed(visit, query, wanted)
         changed, touched, before = 0, 0, None
         refused: Counter[str] = Counter()
         while touched < MOST:
@@ -92,6 +104,37 @@ class Bulk(NamedTuple):
         if self.word == "retry":
             word = "some-jobs-retried" if refused else "jobs-retried"
         return Done("/jobs?" + query.pairs(), word, changed)
+
+    def _obstacle(self, query: JobQuery, total: Counted) -> str:
+        """Return why nothing can be done, as a sentence; empty where it can."""
+        if query.label is not None:
+            return LABELLED
+        if self.word == "retry":
+            return retry_obstacle(self.console.engine, query)
+        if not query.filtered:
+            return NO_FILTER
+        return UNCOUNTED if total.more and not total.jobs else ""
+
+    def _typed(self, total: Counted) -> list[Field]:
+        """Return the field for the number of jobs, where there are many."""
+        if total.jobs <= MANY:
+            return []
+        label = f"Type {total.jobs} to confirm"
+        hint = "The number of jobs that match. It cannot be undone."
+        return [Field(name="typed", label=label, kind="number", hint=hint, needed=True)]
+
+    def _check_typed(self, visit: Visit, query: JobQuery, wanted: JobFilter) -> None:
+        """Raise unless the number of jobs was typed, where there are many."""
+        if self.word == "retry":
+            return
+        if not query.filtered:
+            raise UsageError(NO_FILTER)
+        now = counted(self.console.engine, wanted)
+        if now.jobs <= MANY and not now.more:
+            return
+        asked = whole_number(visit.said("total") or "") or now.jobs
+        if whole_number(visit.said("typed") or "") != asked:
+            raise UsageError(f"Type the number of jobs, {asked}, to confirm; nothing was changed.")
 
     def _part(self, visit: Visit, wanted: JobFilter, reason: str, before: str | None) -> Chunk:
         engine, by = self.console.engine, visit.who.name

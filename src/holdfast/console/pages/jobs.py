@@ -8,9 +8,9 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from holdfast.console.counting import Counted, counted
-from holdfast.console.job_query import INPUTS, SPANS, JobQuery, job_query, retry_obstacle
+from holdfast.console.job_query import HELD, INPUTS, SPANS, JobQuery, job_query, retry_obstacle
 from holdfast.console.rendering import LOOK, Console
-from holdfast.console.tabs import tabs
+from holdfast.console.tabs import Tab
 from holdfast.console.visit import Visit
 from holdfast.core.job import JobState
 from holdfast.errors import UsageError
@@ -35,7 +35,8 @@ def jobs(console: Console, visit: Visit) -> Response:
     try:
         query = job_query(visit, engine.clock.now())
         if not query.matches_nothing:
-            found = engine.jobs(query.wanted, before=visit.asked("before"), limit=PAGE + 1)
+            find = engine.jobs if query.label is None else engine.held_jobs
+            found = find(query.wanted, before=visit.asked("before"), limit=PAGE + 1)
             total = _total(console, visit, query, found)
     except UsageError as error:
         trouble = str(error)
@@ -57,7 +58,8 @@ def jobs(console: Console, visit: Visit) -> Response:
         spans=SPANS,
         within=query.within,
         query=query.pairs(),
-        tabs=tabs(visit, "state", _STATES),
+        tabs=_tabs(visit),
+        label=query.label,
         next_href=visit.href(before=shown[-1].id) if len(found) > PAGE else None,
         first_href=visit.href(before=None) if visit.asked("before") else None,
         trouble=trouble,
@@ -75,10 +77,24 @@ def job_rows(console: Console, visit: Visit, found: Sequence[JobView]) -> dict[s
     }
 
 
+def _tabs(visit: Visit) -> list[Tab]:
+    """Return links to the jobs of a state, and to those that their upstream holds."""
+    held = visit.asked("label") == HELD
+    states = [
+        Tab(name, visit.href(state=value, label=None, before=None), not held and current)
+        for name, value, current in (
+            (name, value, visit.asked("state") == value) for name, value in _STATES
+        )
+    ]
+    return [*states, Tab("Held", visit.href(label=HELD, state=None, before=None), held)]
+
+
 def _total(console: Console, visit: Visit, query: JobQuery, found: list[JobView]) -> Counted:
     """Return how many match, on whichever page this is; a first page that is all of it says so."""
     if len(found) <= PAGE and visit.asked("before") is None:
         return Counted(len(found))
+    if query.label is not None:
+        return Counted(len(found) - 1, more=True)
     return counted(console.engine, query.wanted, seen=len(found))
 
 

@@ -76,8 +76,9 @@ def overview(console: Console, visit: Visit) -> Response:
     """Return the overview: of everything, or of what one owner sees."""
     engine = console.engine
     groups = engine.dead.groups(limit=100, owner=visit.owner)
+    latest = engine.labelled(engine.jobs(JobFilter(owner=visit.owner), limit=LATEST))
     common: dict[str, Any] = {
-        **job_rows(console, visit, engine.jobs(JobFilter(owner=visit.owner), limit=LATEST)),
+        **job_rows(console, visit, latest),
         "fleet": visit.owner is None,
         "first_steps": first_steps(engine, console.more) if visit.owner is None else [],
     }

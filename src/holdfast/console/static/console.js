@@ -22,9 +22,18 @@ class Follower {
   #pauseMs = SHORTEST_MS;
   #lastMs = 0;
   #lostTimer = null;
+  #paused = false;
 
   constructor(indicator) {
     this.indicator = indicator;
+    indicator?.addEventListener("click", () => this.pause(!this.#paused));
+  }
+
+  // While it is paused the page stays as it is; what was missed is shown when it goes on.
+  pause(paused) {
+    this.#paused = paused;
+    this.#say(paused ? "paused" : "live");
+    if (!paused) this.soon(0);
   }
 
   start() {
@@ -49,7 +58,7 @@ class Follower {
   }
 
   soon(waitMs = SOON_MS) {
-    if (document.hidden) return;
+    if (document.hidden || this.#paused) return;
     if (this.#busy) {
       this.#missed = true;
       return;
@@ -65,6 +74,7 @@ class Follower {
     const beganMs = performance.now();
     try {
       const response = await fetch(location.href, { headers: { Accept: "text/html" } });
+      if (this.#paused) return;
       if (response.ok) {
         swap(new DOMParser().parseFromString(await response.text(), "text/html"));
       } else if (response.status === 401) {
@@ -98,25 +108,32 @@ class Follower {
   #say(state) {
     if (!this.indicator) return;
     clearTimeout(this.#lostTimer);
-    this.indicator.hidden = state === "off";
-    this.indicator.dataset.state = state;
-    this.indicator.firstElementChild.textContent = state === "lost" ? "reconnecting" : "live";
+    const shown = this.#paused && state !== "off" ? "paused" : state;
+    this.indicator.hidden = shown === "off";
+    this.indicator.dataset.state = shown;
+    this.indicator.setAttribute("aria-pressed", String(this.#paused));
+    this.indicator.dataset.verb = this.#paused ? "Go on" : "Pause";
+    this.indicator.title = this.#paused ? "Go on with the live refresh" : "Pause the live refresh";
+    this.indicator.firstElementChild.textContent = shown === "lost" ? "reconnecting" : shown;
   }
 }
 
 function isInUse(element) {
   const active = document.activeElement;
-  const edits = active && element.contains(active) && active.matches("input, textarea, select");
+  return active && element.contains(active) && active.matches("input, textarea, select");
+}
+
+function isSelecting(element) {
   const selection = document.getSelection();
-  const selects =
-    selection && !selection.isCollapsed && selection.anchorNode && element.contains(selection.anchorNode);
-  return edits || selects;
+  return selection && !selection.isCollapsed && element.contains(selection.anchorNode);
 }
 
 function swap(fresh) {
   // What has come to be, or is gone, changes the page as a whole.
   const main = document.getElementById("page");
   const freshMain = fresh.getElementById("page");
+  // Nothing moves under somebody who reads: what changed is shown when the selection is gone.
+  if (main && isSelecting(main)) return;
   if (main && freshMain && ids(main) !== ids(freshMain)) {
     if (!isInUse(main)) main.replaceChildren(...freshMain.childNodes);
     enhance();
@@ -285,6 +302,9 @@ document.addEventListener("keydown", (event) => {
     case "g":
       afterG = true;
       setTimeout(() => (afterG = false), 1_500);
+      break;
+    case "p":
+      document.getElementById("live")?.click();
       break;
     case "j":
       moveRow(1);
