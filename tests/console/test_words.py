@@ -4,15 +4,15 @@ from enum import StrEnum
 
 import pytest
 
+from holdfast.advice import REMEDIES
 from holdfast.console.ask import Done
 from holdfast.console.filters import label, told
 from holdfast.console.pages.letter import _AT
 from holdfast.console.said import _MANY, _ONE, said
-from holdfast.console.words import CAUSES, LIKELY_CAUSE, REMEDIES, TONES, ago, plural, tone
+from holdfast.console.words import CAUSES, TONES, ago, plural, tone
 from holdfast.core.dead_letter import Cause, LetterState, Standing
 from holdfast.core.decision import Kind
 from holdfast.core.delivery import DeliveryState
-from holdfast.core.failure import Category
 from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
 from holdfast.core.job import JobState
 from holdfast.core.outbox import OutboxStatus
@@ -48,9 +48,8 @@ def test_a_word_that_nobody_knows_is_shown_without_alarm():
     assert tone("something new") == "over"
 
 
-def test_every_cause_and_category_is_told():
+def test_every_cause_is_told():
     assert set(CAUSES) == set(REMEDIES) == set(Cause)
-    assert set(LIKELY_CAUSE) == {category.value for category in Category}
     assert set(_AT) == set(Standing)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, Literal, NamedTuple
 
 from starlette.responses import Response
@@ -16,7 +17,7 @@ from holdfast.core.job import Job, JobState
 from holdfast.core.plan import Plan
 from holdfast.disclosure import PublicError
 from holdfast.errors import UnknownLetter
-from holdfast.secrecy import redacted_value
+from holdfast.secrecy import kept_value, private_value
 from holdfast.spoken import span
 from holdfast.view import HistoryLine, JobView
 
@@ -66,6 +67,7 @@ def job_page(console: Console, visit: Visit) -> Response:
     stage = None if plan is None else plan.stage(job.stage)
     results = engine.results(job.id, owner=visit.owner)
     keeps = plan is not None and plan.keeps_personal_data
+    hide = kept_value if keeps else private_value
     return console.render(
         visit,
         "job.html",
@@ -75,9 +77,10 @@ def job_page(console: Console, visit: Visit) -> Response:
         upstream=None if stage is None else stage.upstream,
         situation=words.situation(view, history=history, plan=plan, waiting=waiting),
         stages=_stages(job, plan, results),
-        history=[_line(line) for line in history[-_MOST_LINES:]],
+        history=[_line(line, hide) for line in history[-_MOST_LINES:]],
         attempts=disclosed.attempts(engine.attempts(job.id, owner=visit.owner))[-_MOST_LINES:],
-        error=_error(view, disclosed.public_error(found)),
+        error=_error(view, disclosed.public_error(found), hide),
+        keeps=keeps,
         payload=shown(view.payload, keeps=keeps),
         results=[(name, shown(value, keeps=keeps)) for name, value in results.items()],
         late_result=None if view.late_result is None else shown(view.late_result, keeps=keeps),
@@ -200,8 +203,8 @@ def _attempts(job: Job, allowed: int) -> str:
     return f"attempt {job.attempt} of {allowed}"
 
 
-def _line(line: HistoryLine) -> Line:
-    meta = dict(redacted_value(line.meta))
+def _line(line: HistoryLine, hide: Callable[[object], Any]) -> Line:
+    meta = dict(hide(line.meta))
     error = str(meta.pop("error_code", "") or "")
     error_class = meta.pop("error_class", error)
     if error_class != error:
@@ -239,10 +242,12 @@ def _fact(name: str, value: object) -> str:
     return f"{words.spoken(name)} {value}"
 
 
-def _error(view: JobView, public: PublicError | None) -> dict[str, Any] | None:
+def _error(
+    view: JobView, public: PublicError | None, hide: Callable[[object], Any]
+) -> dict[str, Any] | None:
     if view.error is None or public is None:
         return None
-    error = dict(redacted_value(view.error))
+    error = dict(hide(view.error))
     error_class = str(error.get("error_class", "UNKNOWN"))
     facts = [(name, _said(error[name])) for name in _FACTS if error.get(name) is not None]
     if error_class != public.error_code:
@@ -251,6 +256,7 @@ def _error(view: JobView, public: PublicError | None) -> dict[str, Any] | None:
         "error_code": public.error_code,
         "message": str(error.get("message", "")),
         "stack": str(error.get("stack") or ""),
+        "answer": str(error.get("answer") or ""),
         "facts": facts,
     }
 
