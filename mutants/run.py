@@ -168,8 +168,8 @@ def main(arguments: Sequence[str] | None = None, *, project: Project = HOLDFAST)
             print(f"error: {error}")
             return 2
         verdicts = try_all(faults, scratches, limit_s=options.limit)
-    if options.write and len(faults) == len(listed):
-        page.write(verdicts, project.tree / page.PAGE)
+    if options.write:
+        page.write(verdicts, listed, tree=project.tree)
     return _reported(verdicts, seconds=time.monotonic() - began)
 
 

@@ -17,6 +17,10 @@ SOURCES = ("src", "apps/converter/src", "apps/criticizer/src")
 NOT_SLOW = ("-m", "not slow")
 
 
+class Stopped(Exception):
+    """The run was broken off."""
+
+
 @dataclass(frozen=True)
 class TestRun:
     """What pytest made of a selection."""
@@ -47,6 +51,7 @@ class Scratch:
         self.folder = folder
         self._stamp = int(folder.stat().st_mtime)
         self._running: subprocess.Popen[str] | None = None
+        self._given_up = False
         listed = subprocess.run(
             ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=tree,
@@ -80,6 +85,8 @@ class Scratch:
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", *NOT_SLOW]
         command += ["-x"] if first_only else []
         command += ["-k", keyword] if keyword else []
+        if self._given_up:
+            raise Stopped
         began = time.monotonic()
         # A session of its own: what outlives the limit is ended with all that it has started.
         self._running = process = subprocess.Popen(
@@ -95,13 +102,14 @@ class Scratch:
             output, _ = process.communicate(timeout=limit_s)
             status: int | None = process.returncode
         except subprocess.TimeoutExpired:
-            self.stop()
+            os.killpg(process.pid, signal.SIGKILL)
             output, _ = process.communicate()
             status = None
         return TestRun(status, output, time.monotonic() - began)
 
     def stop(self) -> None:
-        """End the tests that are running, if any are."""
+        """End the tests that are running, if any are, and run no more."""
+        self._given_up = True
         if self._running is not None and self._running.poll() is None:
             os.killpg(self._running.pid, signal.SIGKILL)
 

@@ -14,12 +14,15 @@ import pytest
 
 from holdfast.classify import STANDARD, Verdict, classify, exit_code_rule
 from holdfast.classify.standard import verdict_of_status
+from holdfast.core.breaker import evidence_of
 from holdfast.core.failure import Category
 from holdfast.errors import (
     CircuitOpen,
     GiveUp,
     InvalidDocument,
     KeyConflict,
+    QueueFull,
+    ReadTooSlow,
     StaleRevision,
     StoreCorrupt,
     StoreUnavailable,
@@ -257,3 +260,15 @@ def test_every_row_is_reached():
                 break
 
     assert matched == set(range(len(STANDARD)))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [StoreUnavailable("db", reason="down"), ReadTooSlow(limit_s=1.0), QueueFull("q", limit=1)],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_is_wrong_with_our_own_store_speaks_against_no_upstream(error):
+    failure = classify(error, now=NOW)
+
+    assert not failure.blames_upstream
+    assert evidence_of(failure) is None

@@ -12,6 +12,7 @@ from holdfast.core.event import (
     DeadlinePassed,
     Done,
     Failed,
+    Held,
     Interrupted,
     LeaseExpired,
     ProgressNoted,
@@ -162,6 +163,14 @@ def test_handing_back_costs_no_attempt_and_is_counted():
     after = evolve(job, decided(job, Interrupted()))
 
     assert (after.attempt, after.interruptions, after.run_at) == (1, 2, NOW)
+
+
+def test_what_is_held_keeps_its_place_in_the_queue_unless_it_is_put_off():
+    job = a_job(PROCESSING)._replace(run_at=Instant(NOW - 9 * SECOND_US))
+
+    assert decided(job, Held("gateway", "CIRCUIT_OPEN")).change.run_at == job.run_at
+    later = Instant(NOW + SECOND_US)
+    assert decided(job, Held("gateway", "CIRCUIT_OPEN", later)).change.run_at == later
 
 
 def test_a_wait_ends_when_it_says_or_never():

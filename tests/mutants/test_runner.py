@@ -1,5 +1,6 @@
 """The runner of planted faults, on a project of two functions."""
 
+import re
 import subprocess
 import textwrap
 from pathlib import Path
@@ -7,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mutants.fault import Fault, ListError, load
-from mutants.run import Project, main, red_without_fault, tried
+from mutants.page import PAGE
+from mutants.run import HOLDFAST, Project, main, red_without_fault, tried
 from mutants.scratch import Scratch
 
 CODE = """
@@ -169,12 +171,17 @@ def run(tree: Path, faults: Path, *arguments: str, canary: Fault | None = None) 
 
 def test_enough_caught_is_a_success_and_the_page_is_written(tree: Path, tmp_path: Path, capsys):
     (tree / "docs/explanation").mkdir(parents=True)
+    (tree / "mutants").mkdir()
     faults = listed(tmp_path / "faults", "test_double", "test_double")
 
+    assert run(tree, faults, "--write", "--group", "group 0") == 0
+    half = (tree / PAGE).read_text(encoding="utf-8")
     assert run(tree, faults, "--write", "--jobs", "2") == 0
 
     assert "2 of 2 caught, 100.0%" in capsys.readouterr().out
-    page = (tree / "docs/explanation/planted-faults.md").read_text(encoding="utf-8")
+    assert "| **all** | 2 | 1 (50%) |" in half
+    assert "- Doubles are wrong, way 1 (**not caught**)\n" in half
+    page = (tree / PAGE).read_text(encoding="utf-8")
     assert "| **all** | 2 | 2 (100%) |" in page
     assert "- Doubles are wrong, way 1\n" in page
 
@@ -221,3 +228,11 @@ def test_the_list_of_this_project_can_be_read_and_says_each_fault_once():
 
     assert len({fault.name for fault in faults}) == len(faults)
     assert len({(fault.file, fault.before, fault.after) for fault in faults}) == len(faults)
+
+
+def test_the_page_with_the_score_names_the_faults_of_the_list():
+    page = (HOLDFAST.tree / PAGE).read_text(encoding="utf-8")
+
+    assert re.findall(r"^- (.+?)(?: \(\*\*not caught\*\*\))?$", page, re.MULTILINE) == [
+        fault.name for fault in load()
+    ]

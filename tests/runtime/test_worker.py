@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 from collections import defaultdict
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
@@ -255,19 +255,23 @@ def test_leases_are_renewed_while_all_connections_of_the_application_are_in_use(
 
     app = open_real(pipeline_of(Script(then=stay)))
     job = app.submit("p")
-    watching = app.store.reserve("watching")
-    with working(app, lease=1.5), ExitStack() as used_up:
-        assert begun.wait(PATIENCE_S)
-        used_up.callback(over.set)
-        if app.store.writes_at_once:
-            for _ in range(CONNECTIONS):
-                used_up.enter_context(app.store.transaction())
-        leases = {watching.get([job.id])[job.id].lease_until}
+    leases = set()
+    with closing(app.store.reserve("watching")) as watching:
 
-        wait_until(
-            lambda: leases.add(watching.get([job.id])[job.id].lease_until) or len(leases) > 2
-        )
-    watching.close()
+        def is_renewed_twice() -> bool:
+            row = watching.get([job.id])[job.id]
+            assert (row.state, row.token) == (JobState.PROCESSING, 1)
+            leases.add(row.lease_until)
+            return len(leases) > 2
+
+        with working(app, lease=6), ExitStack() as used_up:
+            assert begun.wait(PATIENCE_S)
+            used_up.callback(over.set)
+            if app.store.writes_at_once:
+                for _ in range(CONNECTIONS):
+                    used_up.enter_context(app.store.transaction())
+
+            wait_until(is_renewed_twice)
 
 
 def test_a_cancelled_job_is_stopped_within_a_third_of_its_lease(open_real):

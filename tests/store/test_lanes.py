@@ -66,3 +66,14 @@ def test_a_job_that_comes_to_be_due_behind_those_claimed_is_claimed(postgres_url
     store._lanes._rewound_s -= REWIND_S
 
     assert claim(store, limit=HEADS_FROM)[0].id == early
+
+
+def test_after_a_claim_that_came_back_short_the_next_looks_from_the_start(postgres_url, open_store):
+    store = open_store(postgres_url)
+    store.insert([new_job(run_at=after(-5)) for _ in range(HEADS_FROM + 1)])
+    assert len(claim(store, limit=HEADS_FROM)) == HEADS_FROM
+    assert len(claim(store, limit=HEADS_FROM)) == 1
+    (early,) = submitted(store, run_at=after(-9))
+    submitted(store, HEADS_FROM)
+
+    assert claim(store, limit=HEADS_FROM)[0].id == early
