@@ -194,7 +194,8 @@ BY_CLASS: Final[Mapping[str, Advice]] = MappingProxyType(
         ),
     }
 )
-_UNSURE: Final = _open("Read the message and the answer, then triage.", "dead-letters-pile-up")
+UNSURE: Final = _open("Read the message and the answer, then triage.", "dead-letters-pile-up")
+"""Of a failure that nothing is known about."""
 _REFUSED_STATUSES: Final = frozenset({401, 403, 407})
 _FIRST_SERVER_STATUS: Final = 500
 
@@ -209,5 +210,5 @@ def advice_on(error_class: str, *, category: Category, http_status: int | None) 
     if http_status is not None and http_status >= _FIRST_SERVER_STATUS:
         return _DOWN
     if category is Category.TRANSIENT:
-        return _UNSURE._replace(cause=Cause.TRANSIENT)
-    return _UNSURE
+        return UNSURE._replace(cause=Cause.TRANSIENT)
+    return UNSURE

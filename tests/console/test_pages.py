@@ -134,7 +134,7 @@ def test_the_overview_tells_of_a_breaker_that_holds_jobs_back(site: Site):
 
     page = site.local().get("/").text
 
-    assert "The breaker of gateway is open, tried again in 30 s: too many" in page
+    assert "The breaker of gateway is open, tried again in 30 s: 3 calls in a row failed" in page
     assert "Nothing passes, tried again in 30 s" in page
 
 

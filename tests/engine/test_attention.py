@@ -5,9 +5,11 @@ import json
 import pytest
 
 from holdfast import Breaker, GiveUp, Holdfast, Pipeline, Upstream
-from holdfast.attention import Kind, Urgency, Whose
+from holdfast.advice import BY_CLASS, Mover
+from holdfast.attention import Kind, Urgency
 from holdfast.attention.leftovers import MOST_CAUSES, letters
 from holdfast.core.breaker import Observed, decide_breaker
+from holdfast.core.failure import Category
 from holdfast.core.instant import Instant
 from holdfast.core.job import WorkerId
 from holdfast.core.plan import Route
@@ -92,7 +94,7 @@ def test_due_jobs_that_nobody_serves_are_critical(place: Place):
         "1 job of pipeline p, stage convert, queue work, is due, and nobody runs it. "
         "No live worker serves queue work."
     )
-    assert found.whose is Whose.OPERATOR
+    assert found.whose is Mover.OPERATOR
     assert found.action.command == "holdfast -A module:app worker --queues work"
 
 
@@ -129,8 +131,8 @@ def test_dead_letters_are_told_by_cause_with_whose_move_it_is(place: Place):
         "2 dead letters: GATEWAY_DOWN in stage convert of p. Last: no answer"
     )
     assert (by_class.count, by_class.urgency) == (2, Urgency.WARNING)
-    assert auth.whose is Whose.OPERATOR
-    assert auth.advice == "Put the credential or the permission right, then replay them."
+    assert auth.whose is Mover.OPERATOR
+    assert auth.advice == BY_CLASS["AUTH_DENIED"].action
     assert auth.action.path == f"/groups/{auth.subject}/replay"
     assert auth.action.command == f"holdfast dead replay --group {auth.subject} --preview"
 
@@ -148,13 +150,27 @@ def test_a_letter_that_came_back_is_escalated_to_the_developers(place: Place):
     found = place.only()
 
     assert (found.kind, found.urgency) == (Kind.ESCALATED, Urgency.CRITICAL)
-    assert found.whose is Whose.DEVELOPER
+    assert found.whose is Mover.DEVELOPER
     assert found.sentence.startswith("1 letter came back from a replay with the same error.")
 
 
 def test_causes_beyond_the_first_are_told_together():
     groups = [
-        LetterGroup(f"f{n}", "BUG", "s", ("p",), 100 - n, 0, NOW, NOW, "x", "m")
+        LetterGroup(
+            fingerprint=f"f{n}",
+            error_class="BUG",
+            stage="s",
+            pipelines=("p",),
+            letters=100 - n,
+            escalated=0,
+            first_failure_at=NOW,
+            last_failure_at=NOW,
+            sample_id="x",
+            message="m",
+            exception_type="",
+            category=Category.PERMANENT,
+            http_status=None,
+        )
         for n in range(MOST_CAUSES + 2)
     ]
 
@@ -184,9 +200,9 @@ def test_an_open_breaker_is_told_with_its_evidence_and_what_waits(place: Place):
 
     found = place.only()
 
-    assert (found.kind, found.count, found.whose) == (Kind.BREAKER_OPEN, 1, Whose.UPSTREAM)
+    assert (found.kind, found.count, found.whose) == (Kind.BREAKER_OPEN, 1, Mover.UPSTREAM)
     assert found.sentence == (
-        "The breaker of gateway is open, tried again in 30 s: too many of its calls failed. "
+        "The breaker of gateway is open, tried again in 30 s: 3 calls in a row failed. "
         "1 job waits for it."
     )
 
@@ -197,7 +213,7 @@ def test_a_breaker_that_is_held_open_names_who_holds_it_and_why(place: Place):
     found = place.only()
 
     assert found.sentence == "The breaker of gateway is held open by ada: maintenance."
-    assert (found.whose, found.action.asks) == (Whose.OPERATOR, True)
+    assert (found.whose, found.action.asks) == (Mover.OPERATOR, True)
     assert found.action.command == "holdfast upstreams reset gateway"
 
 

@@ -4,7 +4,7 @@
 to take. `Needs` reads.
 """
 
-from holdfast.attention.entry import Action, Attention, Kind, Urgency, Whose
+from holdfast.attention.entry import Action, Attention, Kind, Urgency
 from holdfast.attention.needs import Needs, ranked
 
-__all__ = ["Action", "Attention", "Kind", "Needs", "Urgency", "Whose", "ranked"]
+__all__ = ["Action", "Attention", "Kind", "Needs", "Urgency", "ranked"]

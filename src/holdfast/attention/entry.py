@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from holdfast.advice import Mover
 from holdfast.core.instant import Instant, to_rfc3339
 
 
@@ -37,15 +38,6 @@ class Urgency(StrEnum):
     """A person is needed; everything else goes on."""
 
 
-class Whose(StrEnum):
-    """Whose move it is."""
-
-    OPERATOR = "operator"
-    DEVELOPER = "developer"
-    UPSTREAM = "upstream"
-    """Those who run what is called; holdfast tries again by itself."""
-
-
 class Action(NamedTuple):
     """The one thing to do: where in the console, and with which command."""
 
@@ -66,7 +58,8 @@ class Attention:
     subject: str
     """What it is about, by name: a queue, an upstream, a cause."""
     sentence: str
-    whose: Whose
+    whose: Mover
+    """Whose move it is."""
     advice: str
     """What to do, in a sentence."""
     action: Action

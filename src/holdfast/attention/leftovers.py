@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from holdfast.attention.entry import Action, Attention, Kind, Urgency, Whose, are, number_of
+from holdfast.advice import UNSURE, Mover, advice_on
+from holdfast.attention.entry import Action, Attention, Kind, Urgency, are, number_of
 from holdfast.attention.read import Read
 from holdfast.core.delivery import DeliveryState
-from holdfast.core.failure import ErrorClass
 from holdfast.core.instant import SECOND_US
 from holdfast.core.replay import Replay
 from holdfast.spoken import span
@@ -20,38 +20,17 @@ STUCK_US: Final = 60 * SECOND_US
 MOST_CAUSES: Final = 10
 """So many causes of dead letters have an entry of their own."""
 
-_MOVES: Final[Mapping[str, tuple[Whose, str]]] = {
-    ErrorClass.AUTH_DENIED: (
-        Whose.OPERATOR,
-        "Put the credential or the permission right, then replay them.",
-    ),
-    ErrorClass.QUOTA_EXCEEDED: (Whose.OPERATOR, "Raise the quota, then replay them."),
-    ErrorClass.BUG: (Whose.DEVELOPER, "Show the failure to those who wrote the code."),
-    ErrorClass.RESULT_INVALID: (Whose.DEVELOPER, "Show the failure to those who wrote the code."),
-    **dict.fromkeys(
-        (
-            ErrorClass.NETWORK,
-            ErrorClass.NETWORK_TIMEOUT,
-            ErrorClass.UPSTREAM_5XX,
-            ErrorClass.RATE_LIMITED,
-            ErrorClass.CIRCUIT_OPEN,
-        ),
-        (Whose.UPSTREAM, "See that the upstream has recovered, then replay them."),
-    ),
-}
-"""Whose move an error class suggests; that of others is the operator's, to find out."""
-_FIND_OUT: Final = (Whose.OPERATOR, "Find the cause and remove it, then replay them.")
-
 
 def letters(groups: Sequence[LetterGroup]) -> Iterator[Attention]:
     """Yield the causes for which dead letters wait."""
     for group in groups[:MOST_CAUSES]:
         where = f"{group.error_class} in stage {group.stage} of {', '.join(group.pipelines)}"
         said = f"{number_of(group.letters, 'dead letter')}: {where}. Last: {group.message}"
-        whose, advice = _MOVES.get(group.error_class, _FIND_OUT)
+        found = advice_on(group.error_class, category=group.category, http_status=group.http_status)
+        whose, advice = found.mover, found.action
         kind, urgency = Kind.DEAD_LETTERS, Urgency.WARNING
         if group.escalated:
-            kind, urgency, whose = Kind.ESCALATED, Urgency.CRITICAL, Whose.DEVELOPER
+            kind, urgency, whose = Kind.ESCALATED, Urgency.CRITICAL, Mover.DEVELOPER
             back = number_of(group.escalated, "letter")
             said = f"{back} came back from a replay with the same error. {said}"
             advice = "Repeating does not cure it: show it to those who wrote the code."
@@ -80,7 +59,8 @@ def letters(groups: Sequence[LetterGroup]) -> Iterator[Attention]:
             Urgency.WARNING,
             "others",
             f"{number_of(letters, 'dead letter')} of {number_of(len(others), 'other cause')}.",
-            *_FIND_OUT,
+            UNSURE.mover,
+            UNSURE.action,
             Action("All causes", "/groups", "holdfast dead groups"),
             "/groups",
             letters,
@@ -102,7 +82,7 @@ def deliveries(unattended: Sequence[DeliveryStanding]) -> Iterator[Attention]:
             f"{'it' if count == 1 else 'they'} arrived."
             if unknown
             else f"{what} by {provider} failed for good, and no dead letter says so.",
-            Whose.OPERATOR,
+            Mover.OPERATOR,
             "Find out whether it arrived; then mark it as sent, or have it sent again."
             if unknown
             else "Put right what the provider refused and have it sent again, or give it up.",
@@ -129,7 +109,7 @@ def outbox(read: Read) -> Iterator[Attention]:
             "outbox",
             f"{number_of(pending, 'message')} {are(pending)} not going out, the first for {waits}: "
             "no relay takes them.",
-            Whose.OPERATOR,
+            Mover.OPERATOR,
             "Start a relay, and see in its log that it reaches the broker.",
             Action("Look at the outbox", "/outbox", "holdfast -A module:app relay"),
             "/outbox",
@@ -143,7 +123,7 @@ def outbox(read: Read) -> Iterator[Attention]:
             "outbox",
             f"{number_of(failed, 'message')} {'was' if failed == 1 else 'were'} given up: "
             "the broker did not take them.",
-            Whose.OPERATOR,
+            Mover.OPERATOR,
             "See what the broker said, put that right, then have them tried again.",
             Action("Look at them", "/outbox?status=failed", "holdfast outbox list --status failed"),
             "/outbox?status=failed",
@@ -161,7 +141,7 @@ def replays(stopped: Sequence[tuple[Replay, int]]) -> Iterator[Attention]:
             replay.id,
             f"Replay {replay.name} stopped{why}. {number_of(left, 'letter')} "
             f"{'was' if left == 1 else 'were'} not sent.",
-            Whose.OPERATOR,
+            Mover.OPERATOR,
             "See why the first ones failed again; remove that, then replay the rest.",
             Action("Look at it", f"/replays/{replay.id}", f"holdfast dead replays {replay.id}"),
             f"/replays/{replay.id}",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from holdfast.advice import Mover
 from holdfast.attention.entry import (
     Action,
     Attention,
     Kind,
     Urgency,
-    Whose,
     are,
     in_url,
     jobs_of,
@@ -52,7 +52,7 @@ def due_jobs(read: Read) -> Iterator[Attention]:
             Urgency.WARNING,
             queue,
             f"{jobs_of(count)} of queue {queue} {are(count)} due, the first for {late}. {says}",
-            Whose.OPERATOR,
+            Mover.OPERATOR,
             "If that lasts, start more workers or give them more places; if they have room, look "
             "at their logs.",
             Action("Look at the queue", "/queues", "holdfast queues list"),
@@ -77,7 +77,7 @@ def _neglected(
         f"{route.queue}/{route.pipeline}/{route.stage}",
         f"{jobs_of(due)} of pipeline {route.pipeline}, stage {route.stage}, queue {route.queue}, "
         f"{are(due)} due, and nobody runs {'it' if due == 1 else 'them'}. {sentence}",
-        Whose.OPERATOR,
+        Mover.OPERATOR,
         advice,
         Action(
             "Look at workers",
@@ -108,11 +108,11 @@ def breakers(read: Read) -> Iterator[Attention]:
 def _shut(view: UpstreamView, due: int, now: Instant) -> Attention:
     state, path = view.state, f"/upstreams/{in_url(view.name)}"
     waits = f" {jobs_of(due)} {'waits' if due == 1 else 'wait'} for it." if due else ""
-    whose, look = Whose.UPSTREAM, Action("Look at it", path, f"holdfast upstreams show {view.name}")
+    whose, look = Mover.UPSTREAM, Action("Look at it", path, f"holdfast upstreams show {view.name}")
     if state.forced is Gate.OPEN:
         why = f": {state.forced_reason}" if state.forced_reason else ""
         said = f"The breaker of {view.name} is held open by {state.forced_by}{why}."
-        whose, advice = Whose.OPERATOR, "Reset it once calls may go through again."
+        whose, advice = Mover.OPERATOR, "Reset it once calls may go through again."
         command = f"holdfast upstreams reset {view.name}"
         look = Action("Reset…", f"{path}/reset", command, asks=True)
     elif view.gate is Gate.CLOSED:
@@ -124,7 +124,8 @@ def _shut(view: UpstreamView, due: int, now: Instant) -> Attention:
         advice = "Wait for the trials; look at it if they fail again."
     else:
         again = "" if view.until is None else f", tried again in {span(max(view.until - now, 0))}"
-        said = f"The breaker of {view.name} is open{again}: {_reason_of(view)}."
+        why = (view.reason or "too many of its calls failed").rstrip(".")
+        said = f"The breaker of {view.name} is open{again}: {why}."
         advice = "See whether it is down, and tell those who run it; jobs go on by themselves."
     return Attention(
         Kind.BREAKER_OPEN,
@@ -140,12 +141,6 @@ def _shut(view: UpstreamView, due: int, now: Instant) -> Attention:
     )
 
 
-def _reason_of(view: UpstreamView) -> str:
-    """Return why a breaker opened by itself."""
-    reason = getattr(view.state, "reason", None)
-    return str(reason).rstrip(".") if reason else "too many of its calls failed"
-
-
 def pauses(read: Read) -> Iterator[Attention]:
     """Yield paused queues in which jobs are due."""
     for counts in read.queues:
@@ -159,7 +154,7 @@ def pauses(read: Read) -> Iterator[Attention]:
             name,
             f"Queue {name} is paused with {jobs_of(counts.due)} due: by {counts.paused_by}, "
             f"{ago} ago{why.rstrip('.')}.",
-            Whose.OPERATOR,
+            Mover.OPERATOR,
             "Resume it once its reason is gone.",
             Action(
                 "Resume…",
@@ -190,7 +185,7 @@ def workers(read: Read) -> Iterator[Attention]:
         Urgency.WARNING,
         silent[0].id,
         f"{number_of(len(silent), 'worker')} ended without a word: {names}{more}.{leased}",
-        Whose.OPERATOR,
+        Mover.OPERATOR,
         "See in its log why, and start another; a running worker takes its jobs over when their "
         "leases have ended.",
         Action("Look at workers", "/workers", "holdfast workers list"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
+from holdfast.advice import Mover
 from holdfast.api.models.moment import Moment
-from holdfast.attention import Attention, Kind, Urgency, Whose
+from holdfast.attention import Attention, Kind, Urgency
 
 
 class NeededAction(BaseModel):
@@ -27,7 +28,7 @@ class AttentionEntry(BaseModel):
     subject: str
     """What it is about: a queue, an upstream, the fingerprint of a cause."""
     sentence: str
-    whose: Whose
+    whose: Mover
     """Whose move it is."""
     advice: str
     action: NeededAction

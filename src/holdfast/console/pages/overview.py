@@ -10,6 +10,7 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from holdfast.activity import ActivityRow
+from holdfast.advice import Mover
 from holdfast.attention import Attention, Urgency
 from holdfast.console import charts, words
 from holdfast.console.counting import Counted, counted
@@ -43,6 +44,13 @@ SERIES: Final = (
     charts.Series("retried", "warn"),
     charts.Series("failed for good", "bad"),
 )
+MOVE_OF: Final = {
+    Mover.OPERATOR: "Your move",
+    Mover.DEVELOPER: "The developers’ move",
+    Mover.UPSTREAM: "The upstream’s move",
+    Mover.SUBMITTER: "The sender’s move",
+    Mover.OPEN: "Your move",
+}
 TONE_OF: Final = {Urgency.CRITICAL: words.BAD, Urgency.WARNING: words.WARN}
 _EVENTS: Final = {"completed": 0, "retried": 1, "failed": 2, "expired": 2, "refused": 2}
 
@@ -111,6 +119,7 @@ def _of_all(console: Console, groups: Sequence[LetterGroup]) -> dict[str, Any]:
         "groups": [],
         "attention": found,
         "tone_of": TONE_OF,
+        "move_of": MOVE_OF,
         "verdict": _verdict(found),
         "figures": _figures(columns, queues, groups, alive=alive, now=now),
         "throughput": _throughput(columns),
