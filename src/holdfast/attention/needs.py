@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from holdfast.attention.entry import Attention, Kind, Urgency
@@ -12,7 +12,7 @@ from holdfast.attention.work import breakers, due_jobs, pauses, workers
 from holdfast.core.instant import Instant
 from holdfast.core.replay import ItemState, Replay, ReplayState, obstacle
 from holdfast.runtime.clock import Clock
-from holdfast.store.contract import Store
+from holdfast.store.contract import QueueCounts, Store
 from holdfast.waiting import Waits
 
 MOST_COUNTED_CAUSES: Final = 100
@@ -54,10 +54,14 @@ class Needs:
         self._waits = waits
         self._clock = clock
 
-    def read(self) -> list[Attention]:
-        """Return everything that needs a person, the most urgent first."""
+    def read(self, queues: Sequence[QueueCounts] | None = None) -> list[Attention]:
+        """Return everything that needs a person, the most urgent first.
+
+        Those who have counted the queues already, which may take long, pass them.
+        """
         store, now = self._store(), self._clock.now()
-        queues = store.queues(now=now)
+        if queues is None:
+            queues = store.queues(now=now)
         messages = store.outbox.standing()
         return ranked(
             Read(

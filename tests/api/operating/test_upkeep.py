@@ -177,3 +177,28 @@ def test_who_made_and_revoked_a_token_is_on_record_and_the_token_is_not(desk):
         ("created", "operator of all"),
     ]
     assert made["token"] not in record.text
+
+
+def test_what_needs_a_person_is_listed_with_what_to_do(desk):
+    desk.app.submit("p", {"n": 1}, queue="lonely")
+
+    (entry,) = [
+        each
+        for each in desk("reader").get("/api/attention").json()["items"]
+        if each["kind"] == "no_worker"
+    ]
+
+    assert (entry["urgency"], entry["whose"], entry["count"]) == ("critical", "operator", 1)
+    assert entry["action"]["command"] == "holdfast -A module:app worker --queues lonely"
+    assert entry["since"].endswith("Z")
+
+
+def test_a_pause_says_why_and_whether_the_queue_is_known(desk):
+    body = {"reason": "the gateway is moved"}
+    known = desk().post("/api/queues/default/pause", json=body).json()
+    unknown = desk().post("/api/queues/defalt/pause", json=body).json()
+
+    queues = {each["queue"]: each for each in desk("reader").get("/api/queues").json()["items"]}
+    assert (known["known"], unknown["known"]) == (True, False)
+    assert queues["default"]["paused_reason"] == "the gateway is moved"
+    assert queues["default"]["expired"] == 0

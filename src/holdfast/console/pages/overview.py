@@ -28,7 +28,7 @@ from holdfast.liveness import standing
 from holdfast.pipeline import Pipeline
 from holdfast.spoken import span
 from holdfast.store.contract import JobFilter, QueueCounts
-from holdfast.store.letters import LetterGroup
+from holdfast.store.letters import LetterGroup, LetterStanding
 
 MINUTES: Final = 60
 MINUTE_US: Final = 60_000_000
@@ -83,7 +83,6 @@ def add_to(console: Console) -> None:
 def overview(console: Console, visit: Visit) -> Response:
     """Return the overview: of everything, or of what one owner sees."""
     engine = console.engine
-    groups = engine.dead.groups(limit=100, owner=visit.owner)
     latest = engine.labelled(engine.jobs(JobFilter(owner=visit.owner), limit=LATEST))
     common: dict[str, Any] = {
         **job_rows(console, visit, latest),
@@ -92,8 +91,9 @@ def overview(console: Console, visit: Visit) -> Response:
     }
     if visit.owner is None:
         return console.render(
-            visit, "overview.html", screen="overview", **common, **_of_all(console, groups)
+            visit, "overview.html", screen="overview", **common, **_of_all(console)
         )
+    groups = engine.dead.groups(limit=100, owner=visit.owner)
     return console.render(
         visit,
         "overview.html",
@@ -106,12 +106,12 @@ def overview(console: Console, visit: Visit) -> Response:
     )
 
 
-def _of_all(console: Console, groups: Sequence[LetterGroup]) -> dict[str, Any]:
+def _of_all(console: Console) -> dict[str, Any]:
     engine = console.engine
     now = engine.clock.now()
     activity = engine.activity(since=(MINUTES - 1) * 60.0)
     queues = engine.queues()
-    found = engine.attention()
+    found = engine.needs.read(queues=queues)
     upstreams = upstream_lines(console)
     alive = sum(standing(row, now) == "running" for row in engine.workers())
     columns = _columns(activity, now)
@@ -121,7 +121,7 @@ def _of_all(console: Console, groups: Sequence[LetterGroup]) -> dict[str, Any]:
         "tone_of": TONE_OF,
         "move_of": MOVE_OF,
         "verdict": _verdict(found),
-        "figures": _figures(columns, queues, groups, alive=alive, now=now),
+        "figures": _figures(columns, queues, engine.store.letters.standing(), alive=alive, now=now),
         "throughput": _throughput(columns),
         "series": SERIES,
         "failures": _failures(activity, engine.pipelines),
@@ -205,7 +205,7 @@ def _verdict_of_owner(groups: Sequence[LetterGroup]) -> Verdict:
 def _figures(
     columns: Sequence[charts.Column],
     queues: Sequence[QueueCounts],
-    groups: Sequence[LetterGroup],
+    letters: LetterStanding,
     *,
     alive: int,
     now: Instant,
@@ -215,7 +215,6 @@ def _figures(
     due = sum(queue.due for queue in queues)
     running = sum(queue.processing for queue in queues)
     oldest = min((queue.oldest_due_at for queue in queues if queue.oldest_due_at), default=None)
-    waiting = sum(group.letters for group in groups)
     return [
         Figure("Completed", _number(completed), "in the last hour"),
         Figure("Pace", _pace(columns, now), "over the last 5 minutes", "a minute"),
@@ -226,7 +225,7 @@ def _figures(
             "—" if oldest is None else span(max(now - oldest, 0)),
             "nothing is due" if oldest is None else "how long it has waited",
         ),
-        Figure("Dead letters", _number(waiting), f"{words.plural(len(groups), 'cause')}"),
+        Figure("Dead letters", _number(letters.waiting), f"{_number(letters.escalated)} escalated"),
         Figure("Workers", _number(alive), "running now"),
     ]
 
