@@ -138,8 +138,13 @@ class Disclosure:
         """Return all that this reader may know of a dead letter."""
         if not self.end_user:
             return report
-        history = self.history(report.history)
-        return replace(report, view=self.letter(report.view), actions=(), history=history)
+        return replace(
+            report,
+            view=self.letter(report.view),
+            actions=(),
+            history=self.history(report.history),
+            deliveries=[self.delivery(each) for each in report.deliveries],
+        )
 
     def group(self, group: LetterGroup) -> LetterGroup:
         """Return dead letters of one cause as this reader may see them."""
