@@ -110,7 +110,8 @@ def history_of(
             if event is not None:
                 lines.append(_history_line(delivery, entry, event))
                 taken_back = event == TAKEN_BACK
-    return lines
+    # Of one instant, what was taken back comes before what was sent again.
+    return sorted(lines, key=lambda line: (line.at, line.event != TAKEN_BACK))
 
 
 def _history_line(delivery: Delivery, entry: DeliveryAttempt, event: str) -> HistoryLine:

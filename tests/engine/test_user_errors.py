@@ -136,3 +136,14 @@ def test_a_failure_that_spends_no_attempt_breaks_no_invariant(played):
 
     spent = [line.meta.get("spends_attempt", True) for line in app.history(job.id)]
     assert spent.count(False) == 2
+
+
+def test_what_passes_by_itself_is_no_alert_though_it_spends_no_attempt(played):
+    away = Rule(ValueError, Verdict("AWAY", retryable=True, spends_attempt=False))
+    app = played(ValueError(), rules=[away])
+    alerts = []
+    app.subscribe(lambda applied: alerts.append(of_decision(applied)))
+    app.submit("p")
+    run_inline(app)
+
+    assert alerts == [None]

@@ -52,9 +52,10 @@ def of_decision(applied: Applied) -> Alert | None:
 
 
 def _kind_of(failure: Failure, *, ends: bool) -> AlertKind | None:
-    if not ends:
-        return None if failure.spends_attempt else AlertKind.BLOCKED
     critical = failure.category is Category.CRITICAL or failure.severity is Severity.CRITICAL
+    if not ends:
+        # An upstream that is away comes back by itself, and its breaker is an alert of its own.
+        return AlertKind.BLOCKED if critical and not failure.spends_attempt else None
     return AlertKind.CRITICAL_FAILURE if critical else None
 
 

@@ -16,7 +16,7 @@ class KeptFiles(NamedTuple):
     results: frozenset[str]
     """The jobs that are complete and have their XML."""
     sources: frozenset[str]
-    """The jobs that failed, could succeed if they are retried, and have their PDF."""
+    """The jobs that failed and have their PDF."""
 
     def has_result(self, view: JobView) -> bool:
         """Tell whether there is XML to fetch."""
@@ -24,13 +24,17 @@ class KeptFiles(NamedTuple):
 
     def can_retry(self, view: JobView) -> bool:
         """Return whether a conversion failed, a retry may help, and its file is still there."""
-        return view.id in self.sources
+        return view.id in self.sources and is_retryable(view)
+
+    def has_any(self, view: JobView) -> bool:
+        """Return whether there is a file to remove of a conversion that has ended."""
+        return view.id in self.sources or view.id in self.results
 
 
 def kept_files(views: Sequence[JobView], *, uploads: Storage, results: Storage) -> KeptFiles:
     """Look for the files that matter of some conversions: one question to each storage at most."""
     made = {result_name(view.id): view.id for view in views if view.state is JobState.COMPLETE}
-    sent = {view.payload["source"]: view.id for view in views if is_retryable(view)}
+    sent = {view.payload["source"]: view.id for view in views if view.state is JobState.FAILED}
     return KeptFiles(
         results=frozenset(made[name] for name in _there(results, made)),
         sources=frozenset(sent[name] for name in _there(uploads, sent)),

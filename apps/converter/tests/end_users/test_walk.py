@@ -188,7 +188,11 @@ def test_what_end_users_get_of_a_failure_is_its_code_and_its_line(haunted):
         job_id = planted.jobs[name]
         job = client.get(f"/api/jobs/{job_id}").json()
         last = client.get(f"/api/jobs/{job_id}/events").json()["items"][-1]
-        line = "File exceeds 0.0095 MB limit." if name == "too large" else CODES.codes[code].message
+        line = (
+            "File exceeds 0.0095 MB limit."
+            if name == "too large"
+            else CODES.codes[code].at_the_end.message
+        )
         seen = {(each["error_code"], each["error_message"]) for each in (job, listed[job_id])}
         assert seen == {(code, line)}, name
         assert job["error"] == {"error_class": code, "message": line}

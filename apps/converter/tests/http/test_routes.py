@@ -8,6 +8,7 @@ from apps.converter.tests.http.conftest import MAX_BYTES, OWN_TOKEN
 from apps.converter.tests.system.stand_in import PDF_BYTES
 from converter.presentation import result_name
 from converter.storage.errors import StorageFull
+from holdfast import UserError
 
 
 def send(client, body=PDF_BYTES, *, mapping="text", name="invoice.pdf"):
@@ -285,3 +286,32 @@ class TestOnThisMachineWithoutAnyToken:
         assert [refusal(each) for each in answers] == [(403, "FORBIDDEN")] * 3
         assert visit().get("/api/conversions").json()["items"] == []
         assert {each["id"] for each in visit().get("/api/jobs").json()["items"]} == {job_id}
+
+
+def test_where_the_sender_has_to_correct_the_file_no_retry_is_offered_and_it_can_be_removed(
+    visit, converter
+):
+    client = visit()
+    converter.gateway.plays.append(UserError("PDF_ENCRYPTED", "It needs a password."))
+    job_id = send(client).json()["id"]
+    converter.run()
+
+    listed = client.get("/api/conversions").json()["items"][0]
+    assert (listed["status"], listed["error_code"]) == ("failed", "GW_4XX")
+    assert (listed["retryable"], listed["can_retry"], listed["removable"]) == (False, False, True)
+    refused = client.post(f"/api/jobs/{job_id}/retry")
+    assert (refused.status_code, refused.json()["code"]) == (409, "retry_refused")
+    assert client.delete(f"/api/jobs/{job_id}").status_code == 204
+    assert not client.get("/api/conversions").json()["items"][0]["removable"]
+
+
+def test_an_unknown_mapping_is_400_and_names_those_that_there_are(visit, converter):
+    client = visit()
+    answer = send(client, mapping="txet")
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "GW_4XX")
+    assert "There is no mapping txet; choose one of text, layout, raw." in answer.json()["detail"]
+    listed = client.get("/api/conversions").json()["items"][0]
+    assert (listed["id"], listed["status"]) == (answer.json()["job_id"], "failed")
+    assert not listed["retryable"]
+    assert converter.app.dead.find() == []

@@ -200,6 +200,7 @@ class StandInApi:
         row = self._row(request)
         if self.keeps_removed:
             row |= {"state": "removed", "says": WORDS["removed"], "download": None}
+            row |= {"removable": False}
         else:
             self.rows.remove(row)
         return Response(status_code=204)
@@ -232,6 +233,7 @@ def conversion(job_id: str, filename: str, state: str) -> dict[str, Any]:
         "error_code": "GW_5XX" if failed else None,
         "error_message": GATEWAY_FAILS if failed else None,
         "retryable": failed,
+        "removable": failed or state in {"queued", "processing", "complete"},
         "can_retry": failed,
         "download": f"/api/jobs/{job_id}/download" if state == "complete" else None,
     }

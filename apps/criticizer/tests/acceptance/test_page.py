@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from apps.criticizer.tests.llm_server import Answer, critique, finding
 from tests.console.browser.conftest import PATIENCE_MS, WATCH, browser
+from tests.deployed.process import eventually
 
 __all__ = ["browser"]
 
@@ -123,17 +124,58 @@ def test_what_a_model_says_is_shown_as_text(site, page):
     assert page.evaluate("window.ran") is None
 
 
-def test_a_version_that_is_there_is_shown_and_a_higher_one_is_made(site, page):
-    site.reviewed(changelist_id="cl-again")
+def test_a_version_below_what_is_there_is_refused_in_words_and_a_higher_one_is_made(site, page):
+    site.reviewed(changelist_id="cl-again", review_version=2)
 
     ask(page, "cl-again", version=1)
-    expect(page.locator("#asked")).to_contain_text("It was asked for before; here it is.")
-    expect(page.locator("#versions a")).to_have_count(1)
-    page.go_back()
-    ask(page, "cl-again", version=2)
+    wrong = page.locator("#wrong-review_version")
+    expect(wrong).to_have_text("Version 2 of this review is there, and 1 is below it.")
+    expect(page.get_by_label("Version", exact=True)).to_be_focused()
+    ask(page, "cl-again", version=3)
 
     expect(page.locator("#versions a")).to_have_count(2)
-    expect(page.locator("#versions [aria-current]")).to_have_text("Version 2")
+    expect(page.locator("#versions [aria-current]")).to_have_text("Version 3")
+
+
+def test_the_form_says_beside_each_field_what_to_correct_and_nobody_need_be_told(site, page):
+    site.changes.changes["cl-quiet"] = site.changes.changes["cl-1"]
+
+    ask(page, "cl-quiet", to="ada@example.org, bob")
+    expect(page.locator("#wrong-recipients")).to_have_text("“bob” is no e-mail address.")
+    expect(page.get_by_label("Tell", exact=True)).to_be_focused()
+    ask(page, "cl-quiet", to="")
+
+    expect(page.locator("#review-facts")).to_contain_text("done")
+    expect(page.locator("#told")).to_have_text("Nobody: none was named.")
+
+
+def test_the_page_leads_back_to_the_console(page):
+    page.get_by_role("link", name="holdfast").click()
+
+    expect(page).to_have_url(re.compile(r"//[^/]+/$"))
+    expect(page.get_by_role("navigation", name="Screens")).to_be_attached()
+
+
+def test_without_scripts_a_review_is_asked_for_and_read(site, browser):
+    site.changes.changes["cl-plain"] = site.changes.changes["cl-1"]
+    context = browser.new_context(
+        base_url=site.processes[-1].address,
+        java_script_enabled=False,
+        extra_http_headers={"Authorization": site.http.headers["authorization"]},
+    )
+    context.set_default_timeout(PATIENCE_MS)
+    plain = context.new_page()
+    plain.goto("/reviews/")
+    plain.get_by_role("link", name="reviews, and the form").click()
+    plain.get_by_label("Change").fill("cl-plain")
+    plain.get_by_role("button", name="Review").click()
+    expect(plain.get_by_role("heading", name="cl-plain")).to_be_visible()
+
+    eventually(lambda: "done" in plain.reload().text(), "the review is done")
+    expect(plain.locator(".told")).to_have_text("Nobody: none was named.")
+    plain.get_by_role("link", name="All reviews").click()
+    expect(plain.locator(".reviews li").first).to_contain_text("nobody is told")
+    context.close()
 
 
 def test_a_failure_is_told_with_a_way_to_the_job(site, page):

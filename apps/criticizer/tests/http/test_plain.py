@@ -75,7 +75,7 @@ def test_a_mistyped_change_is_said_beside_its_field(visit, criticizer):
     answer = visit().post(PLACE, data={**FORM, "changelist_id": "HAED"})
 
     assert answer.status_code == 422
-    assert "the repository has no &lt;HAED&gt;." in answer.text
+    assert "The repository has no &lt;HAED&gt;." in answer.text
 
 
 def test_with_a_session_the_form_has_to_carry_its_token(visit, criticizer, asked):

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ConfigDict
 
 from converter.codes import CODES, EXPIRED, told_of
-from converter.conversions import upload_of
+from converter.conversions import UNDER_WAY, upload_of
 from converter.kept_files import KeptFiles, is_retryable
 from converter.presentation import status_of
 from holdfast import JobState, JobView
@@ -64,6 +64,8 @@ class Conversion(BaseModel):
     """It failed, and not for what its sender has to correct: to try it again may help."""
     can_retry: bool
     """It is `retryable`, and its file is still there."""
+    removable: bool
+    """It is under way, or files of it are there: to remove it changes something."""
     result_path: str | None
     """What the XML of a complete conversion is kept as, in the storage of results."""
     download: str | None
@@ -126,5 +128,6 @@ def document_of(
         error_message=message,
         retryable=is_retryable(view),
         can_retry=kept.can_retry(view),
+        removable=view.state in UNDER_WAY or kept.has_any(view),
         download=f"{root}/api/jobs/{view.id}/download" if has_result else None,
     )

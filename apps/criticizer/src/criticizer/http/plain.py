@@ -110,11 +110,11 @@ def plain_pages(reviews: Reviews) -> APIRouter:
             places = {str(flaw["loc"][0]) for flaw in error.errors()}
             wrong = {name: _LINES.get(name, "It does not fit.") for name in places}
         except ChangeRefused as error:
-            wrong = {"changelist_id": f"{error}."}
+            wrong = {"changelist_id": _sentence(error)}
         except VersionRefused as error:
-            wrong = {"review_version": f"{error}."}
+            wrong = {"review_version": _sentence(error)}
         except SourceAway as error:
-            wrong = {"changelist_id": f"{error}."}
+            wrong = {"changelist_id": _sentence(error)}
         else:
             return RedirectResponse(f"{_root(request)}/api/{NOUN}/{made.job.id}", _SEE_OTHER)
         return listed(request, who, token=token, given=given, wrong=wrong, status=_UNPROCESSABLE)
@@ -143,6 +143,12 @@ def _asked(given: dict[str, Any], key: str) -> AskedFor:
         idempotency_key=key or str(uuid.uuid4()),
         rerun=bool(given["rerun"]),
     )
+
+
+def _sentence(error: Exception) -> str:
+    """Return what an error says in half a sentence as a whole one."""
+    text = str(error)
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
 
 
 def _root(request: Request) -> str:

@@ -130,6 +130,7 @@ def told_as_problems() -> Generator[None]:
         raise Problem(
             VERSION_CONFLICT,
             str(refused),
+            errors=[Flaw(pointer="/review_version", message=str(refused))],
             requested=refused.requested,
             found=refused.found,
             job_id=refused.job_id,

@@ -1,7 +1,7 @@
 // The list of conversions. Rows are kept and changed in place, so that focus and selection stay.
 
 import { downloadAddress } from "./api.js";
-import { UNDER_WAY, ago, exact, lasted, sizeOf, stateOf } from "./words.js";
+import { ago, exact, lasted, sizeOf, stateOf } from "./words.js";
 
 const GONE = "The PDF is no longer here; send it again.";
 const MOST_SAID = 3;
@@ -130,14 +130,13 @@ class Row {
   }
 
   #showActions() {
-    const { id, filename, state, retryable, can_retry: canRetry, download } = this.item;
+    const { id, filename, retryable, removable, can_retry: canRetry, download } = this.item;
     const link = this.#part(".download");
     link.hidden = download === null;
     link.href = downloadAddress(id);
     link.download = "";
     link.setAttribute("aria-label", `Download the XML of ${filename}`);
-    const isUnderWay = UNDER_WAY.has(state);
-    this.#offer(this.removeButton, isUnderWay || canRetry || download !== null);
+    this.#offer(this.removeButton, removable);
     this.#offer(this.retryButton, retryable, canRetry);
     this.retryButton.title = canRetry ? "" : GONE;
     this.retryButton.setAttribute("aria-label", `Retry ${filename}`);

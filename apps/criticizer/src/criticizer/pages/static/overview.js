@@ -1,7 +1,7 @@
 // The list of reviews, and the form that asks for one.
 
 import { askFor, latest } from "./api.js";
-import { calledOf, counted, made, sayTime, statusOf } from "./words.js";
+import { calledOf, counted, made, sayTime, sentence, statusOf } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -81,7 +81,7 @@ function showFlaws(form, errors) {
 
 function lineOf({ pointer, message }, field) {
   const place = pointer.split("/")[2];
-  if (field.name !== "recipients" || place === undefined) return message;
+  if (field.name !== "recipients" || place === undefined) return sentence(message);
   const given = field.value.split(/[\s,;]+/).filter(Boolean)[Number(place)];
   return `“${given}” is no e-mail address.`;
 }

@@ -33,6 +33,12 @@ export function toneOf(severity) {
   return SEVERITY[severity] ?? "over";
 }
 
+// What the API says in half a sentence.
+export function sentence(text) {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`;
+}
+
 export function when(text) {
   return text === null ? "" : WHEN.format(new Date(text));
 }
