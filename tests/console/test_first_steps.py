@@ -109,3 +109,11 @@ def test_a_row_that_is_not_there_is_told_in_words_for_people(small_site: Site):
 
     assert "There is no such job" in page
     assert "It may have been removed, or belong to another owner." in page
+
+
+def test_the_page_of_a_system_takes_no_other_method(small_site: Site):
+    answer = with_systems(small_site.app).post("/convert/", headers=JSON)
+
+    assert answer.status_code == 405
+    assert set(answer.headers["allow"].split(", ")) == {"GET", "HEAD"}
+    assert answer.json()["code"] == "method_not_allowed"

@@ -33,6 +33,7 @@ TAKES_LONGER = (
     *("tests/store/test_tail_plans.py", "tests/store/test_writing_plans.py"),
     *("tests/store/test_matches_model.py", "tests/store/test_old_workers.py"),
     *("tests/store/test_migrations.py", "tests/store/sqlite/test_sharing.py"),
+    *("tests/store/sqlite/test_trouble.py", "tests/core/test_redaction_time.py"),
     *("tests/runtime/test_failpoint.py", "tests/runtime/test_own_process.py"),
     *("tests/runtime/test_process_lane.py", "tests/classify/test_libraries.py"),
     *("tests/classify/test_sdks.py", "tests/plugins", *LOADS_SDKS),

@@ -213,8 +213,9 @@ def _on_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - as above
     # Raised below the pages of a system, it is answered from the root, where the console is.
     request.scope["root_path"] = request.scope["state"]["root"]
-    if error.status_code == METHOD_NOT_ALLOWED:
-        error.headers = {"Allow": ", ".join(sorted(methods_at(request)))}
+    # What is mounted knows its own methods.
+    if error.status_code == METHOD_NOT_ALLOWED and (methods := methods_at(request)):
+        error.headers = {"Allow": ", ".join(sorted(methods))}
     return _answer(request, problem_of_http(error))
 
 
