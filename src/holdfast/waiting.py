@@ -148,7 +148,10 @@ def _held(view: UpstreamView, now: Instant) -> Waiting:
         sentence = f"Held: upstream {name} asked to be left alone for another {left}."
         return Waiting(Reason.UPSTREAM, sentence, view.paused_until, look)
     if view.state.forced is not None:
-        sentence = f"Held: the breaker of upstream {name} is held open by {view.state.forced_by}."
+        said = view.state.forced_reason
+        why = f": {said.rstrip('.')}" if said else ""
+        who = view.state.forced_by
+        sentence = f"Held: the breaker of upstream {name} is held open by {who}{why}."
         remedy = f"To let it go on: holdfast upstreams reset {name}"
         return Waiting(Reason.UPSTREAM, sentence, None, remedy)
     if view.gate is Gate.HALF_OPEN:

@@ -111,7 +111,7 @@ def test_the_doctor_holds_an_open_breaker_responsible(on_app: Command, app: Hold
     shown = on_app("jobs", "show", job.id).stdout
     listed = on_app("jobs", "list", "--label", "held").stdout
 
-    assert "Held: the breaker of upstream gateway is held open by ada." in shown
+    assert "Held: the breaker of upstream gateway is held open by ada: maintenance." in shown
     assert (job.id in listed, "held" in listed) == (True, True)
     assert "worker" not in shown.split("state")[0]
     assert result.exit_code == 6

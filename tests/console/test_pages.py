@@ -192,7 +192,7 @@ def test_every_place_says_that_a_job_is_held_and_by_what(site: Site):
     other = site.app.submit("p", {"n": 2}, delay=60)
     client = site.local()
 
-    sentence = "Held: the breaker of upstream gateway is held open by ada."
+    sentence = "Held: the breaker of upstream gateway is held open by ada: maintenance."
     assert sentence in client.get(f"/jobs/{job.id}").text
     assert client.get(f"/api/jobs/{job.id}").json()["waiting"]["sentence"] == sentence
     listed = client.get("/api/jobs?label=held").json()["items"]
