@@ -34,6 +34,24 @@ def test_held_conversions_stay_queued_and_are_drained_once_the_gateway_is_back(s
     eventually(lambda: not ada.is_paused, "the breaker closes")
 
 
+def test_a_single_file_outlasts_a_gateway_that_is_away_with_more_attempts_than_it_has(site_with):
+    site = site_with(CIRCUIT_COOLDOWN_MS="300", RETRY_BASE_DELAY_MS="100", RETRY_MAX_ATTEMPTS="2")
+    site.gateway.down()
+    ada = site.visit()
+    job_id = ada.send_new(new_pdf())
+
+    def retries() -> int:
+        return sum(event["event"] == "retry" for event in ada.events(job_id))
+
+    eventually(lambda: retries() >= 3, "it is tried more often than it has attempts")
+    assert ada.conversion(job_id)["state"] == "queued"
+    assert ada.conversion(job_id)["error_message"] is None
+
+    site.gateway.up()
+    assert ada.ended(job_id)["state"] == "complete"
+    assert ada.conversion(job_id)["attempt"] == 1
+
+
 def test_failing_fast_says_so_at_once_and_a_retry_succeeds_once_the_gateway_is_back(site_with):
     site = site_with(**KNOBS, CIRCUIT_MODE="fail-fast", RETRY_MAX_ATTEMPTS="2")
     site.gateway.down()
