@@ -16,7 +16,7 @@ from tests.api.operating.desk import NOBODY, READY, Desk
 
 READER, SUBMITTER, OPERATOR = Role.READER, Role.SUBMITTER, Role.OPERATOR
 ENDLESS = {"GET /api/stream", "GET /api/stream/all"}
-ABOUT_THE_API = {"GET /api/openapi.json", "GET /api/reference"}
+ABOUT_THE_API = {"GET /api", "GET /api/", "GET /api/openapi.json", "GET /api/reference"}
 
 
 BY_PATH = {"POST /api/callbacks/{token}"}
@@ -41,6 +41,8 @@ class Door(NamedTuple):
 ALL = True
 ROUTES = {
     "GET /api/attention": Door(READER, ALL),
+    "GET /api": Door(READER),
+    "GET /api/": Door(READER),
     "GET /api/audit": Door(READER, ALL),
     "GET /api/dead-letters": Door(READER),
     "GET /api/dead-letters/groups": Door(READER),
