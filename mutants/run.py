@@ -151,7 +151,8 @@ def main(arguments: Sequence[str] | None = None, *, project: Project = HOLDFAST)
     faults = [
         fault
         for fault in listed
-        if options.group in {None, fault.group} and options.only.lower() in fault.name.lower()
+        if options.group in {None, fault.group}
+        and any(words.lower() in fault.name.lower() for words in options.only or [""])
     ]
     if not faults:
         print("error: no fault of that name or group")
@@ -187,7 +188,9 @@ def _reported(verdicts: Sequence[Verdict], *, seconds: float) -> int:
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--group", help="only the faults of this group")
-    parser.add_argument("--only", default="", metavar="PATTERN", help="only names that have this")
+    parser.add_argument(
+        "--only", action="append", metavar="WORDS", help="only names that have these words"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="copies in which faults are tried")
     parser.add_argument("--limit", type=float, default=LIMIT_S, help="seconds for each fault")
     parser.add_argument("--faults", type=Path, default=FAULTS, help="the folder of the list")

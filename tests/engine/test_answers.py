@@ -17,7 +17,7 @@ from holdfast import (
     Verdict,
     Wait,
 )
-from holdfast.core.instant import SECOND_US, to_datetime
+from holdfast.core.instant import SECOND_US, Instant, to_datetime
 from holdfast.errors import InvalidPolicy, InvalidValue, TokenRefused, UsageError, WrongState
 from holdfast.testing import drain, run_inline
 
@@ -338,6 +338,15 @@ def test_what_became_of_an_answer_is_said(asked, clock):
     assert [one.standing for one in (taken, again, other)] == ["accepted", "repeated", "ignored"]
     assert (taken.stage, taken.received_at) == ("ask", clock.now())
     assert taken.job.job.stage == "tell"
+
+
+def test_no_answer_is_said_to_have_been_received_after_now(asked, clock):
+    app, _job, token = asked()
+    ahead = to_datetime(Instant(clock.now() + 60 * SECOND_US))
+
+    taken = app.receive_answer(token, 87, received_at=ahead)
+
+    assert taken.received_at == clock.now()
 
 
 def test_the_same_failure_without_an_id_counts_once_for_every_time_the_stage_asks(asked, clock):

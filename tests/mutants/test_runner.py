@@ -196,7 +196,7 @@ def test_too_few_caught_is_a_failure_that_names_them(tree: Path, tmp_path: Path,
     assert "1 of 2 caught, 50.0%" in out
 
 
-@pytest.mark.parametrize("chosen", [["--group", "group 0"], ["--only", "WAY 0"]])
+@pytest.mark.parametrize("chosen", [["--group", "group 0"], ["--only", "WAY 0", "--only", "way 7"]])
 def test_some_of_the_faults_can_be_chosen(tree: Path, tmp_path: Path, capsys, chosen: list[str]):
     faults = listed(tmp_path / "faults", "test_double", "test_half")
 

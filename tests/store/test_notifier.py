@@ -1,5 +1,6 @@
 """How PostgreSQL's listeners are woken: after commits, seldom, and at nobody's expense."""
 
+import queue
 import subprocess
 import sys
 import threading
@@ -7,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -161,6 +163,33 @@ def test_a_lost_connection_costs_no_wake_up(postgres_store: Store, postgres_url:
         submitted(postgres_store)
 
         assert woken(connection)
+
+
+class Unreachable:
+    """Connections that fail once, and note what they are asked to send."""
+
+    def __init__(self) -> None:
+        self.sent: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._down = True
+
+    def left_with_idle(self, statement: bytes) -> bool:
+        return False
+
+    def lent_to(self, announce: Any) -> list[tuple[list[int], None]]:
+        if self._down:
+            self._down = False
+            raise StoreUnavailable("test://", reason="down")
+        self.sent.put(announce.keywords["values"]["topics"])
+        return [([], None)]
+
+
+def test_what_could_not_be_sent_is_sent_again():
+    connections = Unreachable()
+    sender = notifier.Notifier(connections)
+    sender.notify("due")
+
+    assert "due" in connections.sent.get(timeout=SOON_S)
+    sender.close()
 
 
 def test_a_listener_that_had_to_connect_again_listens_again(

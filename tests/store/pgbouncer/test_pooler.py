@@ -78,6 +78,7 @@ def test_settings_hold_in_every_transaction_and_no_longer(
     with closing(store):
         with store.transaction() as connection:
             inside = shown(connection, *names)
+        own = store._connections.lent_to(lambda lent: shown(lent, *names))
         for _ in range(10):
             submitted(store)
             claim(store)
@@ -91,6 +92,7 @@ def test_settings_hold_in_every_transaction_and_no_longer(
             )
 
     assert inside == ["10s", "2s", "off", "off", "force_generic_plan"]
+    assert own == inside
     assert after == before
     assert left == (0, 0, 0)
 
