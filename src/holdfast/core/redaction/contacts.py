@@ -10,7 +10,7 @@ from holdfast.core.redaction.marker import Inspection, Kind
 # As RFC 5321 has them in practice. What a machine logs in with (git@host:path) and what names a
 # package or an image (name@1.2.3, image@sha256:…) is no address of a person.
 _ADDRESS: Final = re.compile(
-    r"[^\W_](?<![\w.%+\-].)(?<!//.)[\w.%+\-']{0,63}(?:@|%40)(?=[^\W_])"
+    r"[^\W_](?<![\w.%+\-].)(?<!//.)[\w.+\-']{0,63}(?:@|%40)(?=[^\W_])"
     r"(?:[^\W_](?:[\w\-]{0,61}[^\W_])?\.){1,8}[^\W\d_]{2,63}(?![\w@]|:[^\s\d])"
 )
 _LOGINS: Final = frozenset({"git", "hg", "svn", "ssh"})

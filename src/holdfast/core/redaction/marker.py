@@ -49,7 +49,7 @@ _PERSONAL: Final = frozenset({Kind.CARD, Kind.PHONE, Kind.EMAIL, Kind.IDENTITY, 
 _TOLD_APART: Final = frozenset({Kind.PHONE, Kind.EMAIL, Kind.CODE})
 """What is found in many texts, and of which people ask whether it is the same in two of them."""
 _PLAIN_KEY: Final = b"holdfast"
-_NO_DIGIT: Final = re.compile(r"[^0-9]+")
+_NO_DIGIT: Final = re.compile(r"[^0-9]++")
 _DIGEST_BYTES: Final = 2
 _LONG_ENOUGH_TO_HASH: Final = 16
 _MAX_KEY_BYTES: Final = 32
