@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.testing.postgres_protocol import MessageStream, does, first_word
+from holdfast.testing.postgres_protocol import Conversation, MessageStream, does, first_word
 
 bodies = st.lists(st.tuples(st.sampled_from([b"Q", b"C", b"Z"]), st.binary(max_size=40)))
 
@@ -74,3 +74,40 @@ def test_the_first_word_is_found_behind_comments(sql, word):
 )
 def test_what_a_statement_does_is_told_from_its_text(sql, keyword, expected):
     assert does(sql, keyword) is expected
+
+
+def _said(kind, body=b""):
+    (message,) = MessageStream().feed(_packed(kind, body))
+    return message
+
+
+def _prepared(talk, *statements):
+    for name, sql in statements:
+        talk.sent(_said(b"P", name + b"\0" + sql + b"\0\0\0"))
+
+
+def test_an_answer_belongs_to_the_statement_whose_turn_it_is_though_others_were_sent_ahead():
+    talk = Conversation()
+    _prepared(talk, (b"a", b"insert"), (b"b", b"notify"))
+    for kind, body in ((b"B", b"\0a\0"), (b"S", b""), (b"B", b"\0b\0"), (b"S", b"")):
+        talk.sent(_said(kind, body))
+    answered = []
+    for kind, body in ((b"C", b"INSERT 0 1\0"), (b"Z", b"I"), (b"C", b"SELECT 1\0"), (b"Z", b"I")):
+        talk.answered(_said(kind, body))
+        answered.append(talk.sql)
+
+    assert answered == ["insert", "notify", "notify", ""]
+
+
+def test_statements_of_one_round_are_answered_in_their_order():
+    talk = Conversation()
+    _prepared(talk, (b"a", b"begin"), (b"b", b"insert"))
+    for kind, body in ((b"B", b"\0a\0"), (b"B", b"\0b\0"), (b"S", b"")):
+        talk.sent(_said(kind, body))
+    answered = []
+    for kind, body in ((b"C", b"BEGIN\0"), (b"C", b"INSERT 0 1\0"), (b"Z", b"T")):
+        talk.answered(_said(kind, body))
+        answered.append(talk.sql)
+
+    assert answered == ["begin", "insert", ""]
+    assert talk.in_block

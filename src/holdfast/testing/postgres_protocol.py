@@ -2,6 +2,7 @@
 
 import re
 import struct
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -68,27 +69,51 @@ class MessageStream:
 
 @dataclass(slots=True)
 class Conversation:
-    """What the statements on one link are, and whether they run in a transaction block."""
+    """What the statements on one link are, and whether they run in a transaction block.
 
-    sql: str = ""
+    A client may send statements ahead of the answers: they are answered in their order, in rounds
+    that end with the server's "ready", one for each simple query and for each Sync.
+    """
+
     in_block: bool = False
     _prepared: dict[bytes, str] = field(default_factory=dict)
+    _rounds: deque[list[str]] = field(default_factory=deque)
+    """The statements that wait for their answers; those of the first round are answered now."""
+    _is_open: bool = False
+    """Whether the last round goes on until a Sync."""
+    _is_done: bool = False
+    """Whether the last word of the server was that a command is done."""
+
+    @property
+    def sql(self) -> str:
+        """The statement that the server's next words are about."""
+        return next((round_[0] for round_ in self._rounds if round_), "")
 
     def sent(self, message: Message) -> str | None:
         """Notes a client's message; the statement that it sets going, if it does."""
         match message.kind:
             case b"Q":
-                self.sql = _text(message.body)
+                sql = _text(message.body)
+                self._rounds.append([sql])
             case b"P":
                 name, text, _ = message.body.split(b"\0", 2)
                 self._prepared[name] = text.decode("utf-8", "replace")
                 return None
             case b"B":
                 _portal, name, _ = message.body.split(b"\0", 2)
-                self.sql = self._prepared.get(name, "")
+                sql = self._prepared.get(name, "")
+                if not self._is_open:
+                    self._rounds.append([])
+                    self._is_open = True
+                self._rounds[-1].append(sql)
+            case b"S":
+                if not self._is_open:
+                    self._rounds.append([])
+                self._is_open = False
+                return None
             case _:
                 return None
-        return self.sql
+        return sql
 
     def begins_block(self, sql: str) -> None:
         """Notes that a statement opened a transaction block, ahead of the server's word for it."""
@@ -96,9 +121,14 @@ class Conversation:
             self.in_block = True
 
     def answered(self, message: Message) -> None:
-        """Notes a server's message."""
+        """Notes a server's message; a command that is done was the last statement's until now."""
+        if self._is_done and self._rounds and len(self._rounds[0]) > 1:
+            del self._rounds[0][0]
+        self._is_done = message.kind == b"C"
         if message.kind == b"Z":
             self.in_block = message.body != b"I"
+            if self._rounds:
+                self._rounds.popleft()
 
 
 def command_tag(message: Message) -> str:
