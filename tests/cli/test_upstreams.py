@@ -210,7 +210,8 @@ class TestAJobThatItsUpstreamHolds:
     def test_is_told_by_the_doctor(self, on_app: Command, held: str):
         told = on_app("doctor").stdout
 
-        assert "Held: the breaker of upstream gateway is open." in told
+        assert "The breaker of gateway is open" in told
+        assert "1 job waits for it." in told
 
     def test_says_the_same_where_no_app_is_loaded(
         self, holdfast: Command, database_url: str, held: str

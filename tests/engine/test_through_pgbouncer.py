@@ -61,7 +61,7 @@ def test_a_worker_drains_jobs_of_several_stages(urls):
         for number in range(20):
             app.submit(pipeline, {"to": "you"}, key=f"k{number}")
 
-        wait_until(lambda: not app.queues())
+        wait_until(lambda: not any(queue.active for queue in app.queues()))
         assert {view.state for view in app.jobs(limit=200)} == {JobState.COMPLETE}
         assert app.verify() == []
 

@@ -76,7 +76,11 @@ class StandInApi:
     answering_retries: threading.Event = field(default_factory=threading.Event)
     """While it is not set, retries are made and not answered."""
 
+    listing: threading.Event = field(default_factory=threading.Event)
+    """While it is not set, nobody learns what is listed, and which mappings there are."""
+
     def __post_init__(self) -> None:
+        self.listing.set()
         self.reading.set()
         self.answering_retries.set()
         self._at_once = 0
@@ -119,6 +123,7 @@ class StandInApi:
             sleep(0.02)
 
     def close(self) -> None:
+        self.listing.set()
         self.reading.set()
         self.answering_retries.set()
         self._server.request_stop()
@@ -126,6 +131,7 @@ class StandInApi:
 
     async def _list(self, request: Request) -> Response:
         self.asked.append("list")
+        await asyncio.to_thread(self.listing.wait, PATIENCE_S)
         if "conversions" in self.refusals:
             return self.refusals["conversions"].answer()
         mappings = ["text", "layout", "raw"]

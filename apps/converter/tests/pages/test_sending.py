@@ -57,6 +57,16 @@ def test_files_can_be_chosen_and_pasted(api, page):
     assert names(api) == ["chosen-too.pdf", "chosen.pdf", "pasted.pdf"]
 
 
+def test_files_that_are_given_before_the_mappings_are_known_are_sent_with_the_first(api, look):
+    api.listing.clear()
+    page = look()
+    paste(page, "early.pdf")
+    api.listing.set()
+
+    expect(row(page, "early.pdf")).to_be_visible()
+    assert [each.mapping for each in api.received] == ["text"]
+
+
 def test_the_mapping_is_explained_and_sent_before_the_file(api, page):
     expect(page.get_by_label("Mapping").locator("option")).to_have_text(["text", "layout", "raw"])
     expect(page.locator("#mapping-hint")).to_contain_text("Pages and lines")

@@ -34,6 +34,11 @@ function notice(place, line, tone) {
   place.append(made);
 }
 
+let mappingsAreKnown;
+const whenMappingsAreKnown = new Promise((resolve) => {
+  mappingsAreKnown = resolve;
+});
+
 function offerMappings(names) {
   const offered = [...mapping.options].map((each) => each.value);
   if (names.join() === offered.join()) return;
@@ -41,6 +46,7 @@ function offerMappings(names) {
   mapping.replaceChildren(...names.map((name) => new Option(name, name)));
   if (names.includes(chosen)) mapping.value = chosen;
   showHint();
+  mappingsAreKnown();
 }
 
 function showHint() {
@@ -137,7 +143,8 @@ byId("send").addEventListener("submit", (event) => event.preventDefault());
 takeFiles({
   input: byId("files"),
   zone: byId("drop"),
-  take: (files) => uploads.add(files, mapping.value),
+  // Files may be dropped before there is anything to choose from.
+  take: (files) => whenMappingsAreKnown.then(() => uploads.add(files, mapping.value)),
 });
 setInterval(() => queue.tick(Date.now()), TIMES_MS);
 follower.start();
