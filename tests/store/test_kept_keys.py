@@ -44,9 +44,10 @@ class Explained(psycopg.Cursor[tuple[Any, ...]]):
 def test_a_submission_looks_its_key_up_and_reads_nothing_else(
     store: PostgresStore, postgres_url: str, many: int, key: str
 ) -> None:
+    store.insert([new_job(id=id_made_now()) for _ in range(2_000)])
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         connection.execute(FILL)
-        connection.execute("analyze holdfast.kept_key")
+        connection.execute("analyze holdfast.kept_key, holdfast.job")
     jobs = [again(f"{key}-{number}") for number in range(1, many + 1)]
     with psycopg.connect(postgres_url, cursor_factory=Explained) as connection:
         values = {**jobs[0]._asdict(), "from_version": 0}

@@ -87,7 +87,8 @@ def test_settings_hold_in_every_transaction_and_no_longer(
             after = shown(caller, *names)
             [left] = caller.execute(
                 "select (select count(*) from pg_prepared_statements),"
-                " (select count(*) from pg_locks where locktype = 'advisory'),"
+                " (select count(*) from pg_locks join pg_database on pg_database.oid = database"
+                "   where locktype = 'advisory' and datname = current_database()),"
                 " (select count(*) from pg_listening_channels())"
             )
 
