@@ -1,6 +1,6 @@
 """Tests that take long run on one of their databases at a time."""
 
-from tests.plugins.turns import TAKES_TURNS, whose_turn_it_is_not
+from tests.plugins.turns import TAKES_TURNS, is_left_out, whose_turn_it_is_not
 
 TWINS = [
     f"tests/crash/test_kills.py::test_kill[{database}-point {n}]"
@@ -52,3 +52,11 @@ def test_of_a_file_for_two_engines_one_waits():
 def test_only_what_starts_processes_and_servers_takes_turns():
     assert TAKES_TURNS.match("apps/converter/tests/acceptance/test_page.py::test_drop")
     assert not TAKES_TURNS.match("tests/store/test_conformance.py::test_claim")
+
+
+def test_of_the_tests_through_a_pooler_one_in_three_runs_and_of_others_all():
+    path = "tests/store/pgbouncer/test_conformance_through_pgbouncer.py"
+    left_out = sum(is_left_out(f"{path}::TestStore::test_{number}") for number in range(300))
+
+    assert 150 < left_out < 250
+    assert not any(is_left_out(f"tests/store/test_conformance.py::test_{n}") for n in range(300))

@@ -5,6 +5,9 @@ comes from the engine, whose own tests run on both databases. Such tests take tu
 same test on both databases, one is marked `slow`. Which one follows from its name, so that about
 half of them run on each. In `make test-slow`, and where no mark is asked for, both run. Files from
 strangers take such turns on the two engines of the converter's gateway.
+
+What the store does through a pooler it does on PostgreSQL itself in every run: one in three of
+those tests is in `make test`.
 """
 
 import re
@@ -16,9 +19,11 @@ import pytest
 
 TAKES_TURNS = re.compile(
     r"tests/(?:alerts|api|bridges|cli|console|crash|lab|metrics|tracing)/"
-    r"|apps/\w+/tests/(?:acceptance|http|system)/"
+    r"|apps/\w+/tests/(?:acceptance|end_users|http|system)/"
     r"|apps/converter/tests/gateway/test_hostile_files"
 )
+SAMPLED = re.compile(r"tests/store/pgbouncer/test_conformance_through_pgbouncer")
+ONE_IN = 3
 _EITHER = re.compile(r"(?<=[\[-])(?:sqlite|postgres|poppler|pdfminer)(?=[\]-])")
 
 
@@ -31,8 +36,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if TAKES_TURNS.match(item.nodeid) and item.get_closest_marker("slow") is None
     ]
     waiting = whose_turn_it_is_not([item.nodeid for item in found])
-    for item in found:
-        if item.nodeid in waiting:
+    for item in items:
+        if item.nodeid in waiting or is_left_out(item.nodeid):
             item.add_marker(pytest.mark.slow)
 
 
@@ -47,3 +52,8 @@ def whose_turn_it_is_not(names: Iterable[str]) -> set[str]:
         for place, twin in enumerate(sorted(alike))
         if place != crc32(shared.encode()) % len(alike)
     }
+
+
+def is_left_out(name: str) -> bool:
+    """Return whether a test is one of those of which a sample runs."""
+    return SAMPLED.match(name) is not None and crc32(name.encode()) % ONE_IN != 0
