@@ -200,7 +200,7 @@ def serve(*, url: str, backlog: int) -> None:
 
 def _wait_until_empty(app: Holdfast) -> None:
     give_up_at = time.monotonic() + END_LIMIT_S
-    while app.queues():
+    while any(queue.active for queue in app.queues()):
         if time.monotonic() > give_up_at:
             raise SystemExit(f"jobs are left {END_LIMIT_S:g} s after the last one ran")
         time.sleep(0.01)
