@@ -375,3 +375,17 @@ def test_a_line_of_plain_values_is_what_the_long_way_makes_of_it(extra: dict[str
         assert list(short) == list(long)
         assert KNOWN not in json.dumps(short)
     assert "swordfish" not in json.dumps(lines[2:])
+
+
+def test_a_word_that_becomes_secret_is_hidden_in_the_lines_that_follow():
+    word = "Tr0ub4dor-and-three-more-9Kq"
+    stream = io.StringIO()
+    logs.configure(level="info", log_format="json", stream=stream)
+
+    logging.getLogger("holdfast.worker").info("first", extra={"event": "one", "note": word})
+    keep_secret([word])
+    logging.getLogger("holdfast.worker").info("second", extra={"event": "two", "note": word})
+
+    first, second = as_json(stream)
+    assert first["note"] == word
+    assert word not in second["note"]

@@ -26,6 +26,7 @@ from holdfast.secrecy import OF_THIS_PROCESS, private, private_value
 
 MAX_VALUE_LENGTH: Final = 8_000
 MAX_EXCEPTION_LENGTH: Final = 64_000
+MAX_WORD_LENGTH: Final = 64
 
 _OF_EVERY_RECORD: Final = frozenset(
     {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName", "_logger", "_name"}
@@ -134,21 +135,33 @@ def _quick_line(record: logging.LogRecord) -> str | None:
     extra = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
     if not extra or not _are_plain(tuple(extra), OF_THIS_PROCESS.state):
         return None
+    secrets = OF_THIS_PROCESS.state
     facts: dict[str, Any] = {
         "timestamp": to_rfc3339(Instant(int(record.created * 1_000_000))),
         "level": record.levelname.lower(),
-        "logger": private(record.name),
-        "message": private(record.getMessage()),
+        "logger": _private_text(record.name, secrets),
+        "message": _private_text(record.getMessage(), secrets),
     }
     for name, value in extra.items():
         kind = type(value)
         if kind is str:
-            value = private(value)  # noqa: PLW2901 - as it may be shown
+            value = _private_text(value, secrets)  # noqa: PLW2901 - as it may be shown
         elif kind not in _PLAIN:
             return None
         facts[name] = value
     line = json_text(facts)
     return line if len(line) < MAX_VALUE_LENGTH else None
+
+
+def _private_text(text: str, secrets: object) -> str:
+    """Return a text as it may be shown; most words of a line are those of the lines before."""
+    return _private_word(text, secrets) if len(text) <= MAX_WORD_LENGTH else private(text)
+
+
+@lru_cache(maxsize=4096)
+def _private_word(text: str, _secrets: object) -> str:
+    """Return the same of a short text, remembered for as long as the same things are secret."""
+    return private(text)
 
 
 @lru_cache(maxsize=256)

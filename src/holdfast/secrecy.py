@@ -104,13 +104,14 @@ class Secrecy:
             all_names = self._names.union(more_names)
             if latest.keys() != self._values.keys() or all_names != self._names:
                 keys = sorted(all_names)
-                self.state = _Current.of(Redactor(known_values=latest, extra_keys=keys))
                 self._private = _Current.of(
                     Redactor(known_values=latest, extra_keys=keys, personal=True)
                 )
                 self._kept = _Current.of(
                     Redactor(known_values=latest, extra_keys=keys, mask_phone=False)
                 )
+                # Last: what others remember under it was made with the two above.
+                self.state = _Current.of(Redactor(known_values=latest, extra_keys=keys))
             self._values, self._names = latest, all_names
         return len(given) - len(kept)
 
