@@ -1,0 +1,1 @@
+"""Grading: essays and recordings are graded once, whatever fails on the way."""

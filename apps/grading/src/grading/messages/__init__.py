@@ -1,0 +1,1 @@
+"""The messages between the two sides, version 1: all that they share."""
