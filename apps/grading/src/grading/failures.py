@@ -1,4 +1,4 @@
-"""Failures of the grader that no retry mends, each with the reason that main is given."""
+"""Why a grading ends without a result, in the words of the document."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ from grading.states import FailureReason
 
 
 class GradingFailure(Exception):
-    """A request cannot be graded; `message` holds no text of the learner's and no secret."""
+    """A grading that cannot go on. Its message is for people and holds nothing of the answer."""
 
     def __init__(self, reason: FailureReason, message: str) -> None:
-        self.reason = FailureReason(reason)
+        super().__init__(message)
+        self.reason = reason
         self.message = message
-        super().__init__(reason, message)
 
-    def __str__(self) -> str:
-        return self.message
+    def __reduce__(self) -> tuple[object, ...]:
+        # Subclasses have other arguments, and failures travel from child processes.
+        return (_restored, (type(self), self.args, self.__dict__))
+
+
+def _restored(
+    kind: type[GradingFailure], args: tuple[object, ...], facts: dict[str, object]
+) -> GradingFailure:
+    failure = kind.__new__(kind, *args)
+    failure.args = args
+    failure.__dict__.update(facts)
+    return failure
