@@ -45,6 +45,7 @@ from holdfast.store.deliveries import DeliveryFilter
 from holdfast.store.letters import LetterFilter
 from holdfast.store.outbox import OutboxFilter
 from holdfast.submission import Submit, Submitted
+from holdfast.transactions import Transaction
 from holdfast.view import JobView
 from holdfast.waiting import Waiting
 
@@ -100,6 +101,7 @@ __all__ = [
     "Rule",
     "Submit",
     "Submitted",
+    "Transaction",
     "Transport",
     "UnavailableError",
     "Upstream",

@@ -6,7 +6,7 @@ import atexit
 import logging
 import os
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -51,8 +51,10 @@ from holdfast.runtime.worker_options import WorkerOptions
 from holdfast.secrecy import keep_secret
 from holdfast.store.contract import NewJob, Store
 from holdfast.store.sqlite.store import SqliteStore
+from holdfast.store.system_tables import load_tables
 from holdfast.submitter import Submitter
 from holdfast.tokens import Tokens
+from holdfast.transactions import TransactionVerbs
 from holdfast.upkeep import Upkeep
 from holdfast.upstreams import Upstreams
 from holdfast.waiting import Waits
@@ -96,7 +98,7 @@ def open_store(url: str, *, direct_url: str | None = None) -> Store:
     )
 
 
-class Holdfast(Messaging, Upkeep, ErasureVerbs):
+class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
     """Pipelines on a store: submit jobs, look after them, and run workers.
 
     `direct_url` leads to the same database past a pooler such as PgBouncer, for listening and for
@@ -107,7 +109,8 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs):
     is kept; workers remove the rest. `max_queued` limits how many jobs may wait in each queue.
     `providers` are what deliveries are sent through, and `courier` how. `chores` are functions that
     every worker calls about once a minute, each in parts that do not take long. `erasers` remove
-    what is kept elsewhere of an owner who is erased.
+    what is kept elsewhere of an owner who is erased. `tables` names for each system the package
+    whose SQL files make its tables.
     """
 
     def __init__(
@@ -120,6 +123,7 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs):
         courier: CourierOptions | None = None,
         chores: Iterable[Chore] = (),
         erasers: Iterable[Eraser] = (),
+        tables: Mapping[str, str] | None = None,
         auto_migrate: bool = True,
         retention: Retention | None = None,
         max_queued: int | None = None,
@@ -133,6 +137,7 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs):
         keep_secret((*secret, *secrets_in_url(direct_url or "")))
         self.add_secrets(secrets, names=secret_names)
         store = open_store(url, direct_url=direct_url)
+        store.tables = load_tables(tables or {})
         super().__init__(store, auto_migrate=auto_migrate, clock=clock)
         self.retention = retention or Retention()
         self.chores = tuple(chores)

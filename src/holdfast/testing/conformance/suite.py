@@ -29,6 +29,7 @@ from holdfast.testing.conformance.reading import ReadConformance
 from holdfast.testing.conformance.recording import RecordConformance
 from holdfast.testing.conformance.renewing import RenewConformance
 from holdfast.testing.conformance.replaying import ReplayConformance
+from holdfast.testing.conformance.stating import StatementConformance
 from holdfast.testing.conformance.sweeping import SweepConformance
 from holdfast.testing.conformance.tailing import TailConformance
 from holdfast.testing.conformance.tallying import TallyConformance
@@ -66,6 +67,7 @@ class StoreConformance(
     RecordConformance,
     TokenConformance,
     TallyConformance,
+    StatementConformance,
 ):
     """Every test of a store; subclass it under a name that starts with `Test`."""
 
