@@ -77,8 +77,8 @@ def note_attempts_made(
     """Keep how many attempts the stage took that ended a run."""
     tx.execute(
         "insert into grading.progress as known (submission_id, run, event_id, event_at_us, rank,"
-        " step, progress, message, attempts_made) values (:id, :run, :event_id, :at_us, 0, :step, 0, '',"
-        " :attempts) on conflict (submission_id) do update set run = excluded.run,"
+        " step, progress, message, attempts_made)"
+        " values (:id, :run, :event_id, :at_us, 0, :step, 0, '', :attempts) on conflict (submission_id) do update set run = excluded.run,"
         " attempts_made = excluded.attempts_made where known.run <= excluded.run",
         {
             "id": submission_id,

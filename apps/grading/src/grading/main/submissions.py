@@ -20,7 +20,7 @@ from grading.main.view import HistoryEntry, Page, SubmissionView
 from grading.questions import Questions
 from grading.refusals import Conflict, QuotaReached, RateLimited, WrongState
 from grading.states import Skill, Status
-from holdfast import Holdfast, JobFilter, JobState, Pipeline, Transaction
+from holdfast import Holdfast, JobFilter, JobHandle, JobState, Pipeline, Transaction
 from holdfast.errors import KeyConflict
 from holdfast.errors import WrongState as EngineWrongState
 
@@ -126,8 +126,7 @@ class Submissions(Reviewing):
                     deadline=deadline_s,
                     connection=tx.connection,
                 )
-                if not handle.created:
-                    raise _KnownMeanwhile
+                _refuse_known(handle)
         except _KnownMeanwhile:
             return self._known(payload, owner=owner, request_id=request_id)
         except KeyConflict as error:
@@ -233,6 +232,12 @@ class Submissions(Reviewing):
 
 class _KnownMeanwhile(Exception):
     """Another process has made the submission of this key since it was looked for."""
+
+
+def _refuse_known(handle: JobHandle) -> None:
+    """Raise what rolls the transaction back: a repeat counts for no limit."""
+    if not handle.created:
+        raise _KnownMeanwhile
 
 
 def request_id_of(owner: str, key: str) -> UUID:
