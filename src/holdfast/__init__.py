@@ -34,7 +34,7 @@ from holdfast.runtime.attempt import JobContext, Wait
 from holdfast.runtime.courier_options import CourierOptions
 from holdfast.runtime.notify import Notify, Recipient
 from holdfast.runtime.provider import Evidence, Provider
-from holdfast.runtime.received import Received
+from holdfast.runtime.received import Handle, Received
 from holdfast.runtime.relay import RelayOptions
 from holdfast.runtime.relaying import Relay
 from holdfast.runtime.transport import Transport
@@ -45,6 +45,7 @@ from holdfast.store.deliveries import DeliveryFilter
 from holdfast.store.letters import LetterFilter
 from holdfast.store.outbox import OutboxFilter
 from holdfast.submission import Submit, Submitted
+from holdfast.transactions import Transaction
 from holdfast.view import JobView
 from holdfast.waiting import Waiting
 
@@ -69,6 +70,7 @@ __all__ = [
     "Failure",
     "GiveUp",
     "Guard",
+    "Handle",
     "Holdfast",
     "HoldfastError",
     "Jitter",
@@ -99,6 +101,7 @@ __all__ = [
     "Rule",
     "Submit",
     "Submitted",
+    "Transaction",
     "Transport",
     "UnavailableError",
     "Upstream",

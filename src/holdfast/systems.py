@@ -113,6 +113,8 @@ class Parts:
     not_yours: PublicCode | None = None
     retention: Retention = field(default_factory=Retention)
     secret_names: Sequence[str] = ()
+    tables: str | None = None
+    """The package whose files `0001_name.sql` and so on make the system's tables."""
 
     def __post_init__(self) -> None:
         if self.place is not None:
@@ -226,6 +228,25 @@ class InstalledPipelines:
             for pipeline in built.parts.pipelines:
                 found.setdefault(pipeline.name, Elsewhere(pipeline, note))
         return found
+
+
+def tables_of(built: Iterable[Built]) -> dict[str, str]:
+    """Return the packages that make the tables of systems, by system."""
+    return {one.system.name: one.parts.tables for one in built if one.parts.tables is not None}
+
+
+def installed_tables(
+    environment: Mapping[str, str], names: Iterable[str] | None = None
+) -> tuple[dict[str, str], list[str]]:
+    """Return the tables of systems that can be built here, and why others cannot be."""
+    found: dict[str, str] = {}
+    unbuilt: list[str] = []
+    for name in installed() if names is None else names:
+        try:
+            found |= tables_of(build(find([name]), environment))
+        except UsageError as error:
+            unbuilt.append(str(error))
+    return found, unbuilt
 
 
 def _entries() -> dict[str, EntryPoint]:

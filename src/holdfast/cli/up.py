@@ -24,7 +24,7 @@ from holdfast.error_log import ErrorLog
 from holdfast.errors import UsageError
 from holdfast.knobs import remarks_on
 from holdfast.runtime.own_process import settle_in
-from holdfast.systems import Built, build, find
+from holdfast.systems import Built, build, find, tables_of
 
 LOGGER: Final = logging.getLogger("holdfast.cli")
 
@@ -139,6 +139,7 @@ def engine_of(invocation: Invocation, built: Sequence[Built]) -> Holdfast:
         providers=[each for one in built for each in one.parts.providers],
         chores=[each for one in built for each in one.parts.chores],
         retention=longest([Retention(), *(one.parts.retention for one in built)]),
+        tables=tables_of(built),
     )
     more = [each.parts.chores_of(engine) for each in built if each.parts.chores_of is not None]
     engine.chores = (*engine.chores, *chain.from_iterable(more))
