@@ -17,6 +17,8 @@ class RequestRow(NamedTuple):
     submission_id: str
     job_id: str
     attempt: int
+    served_attempt: int
+    """The latest attempt of main that a run of the job is, or was, for."""
     callback_token: str
     trace_id: str | None
     answering: bool
@@ -35,21 +37,25 @@ def read_request(tx: Transaction, request_id: str) -> RequestRow | None:
 
 
 def store_request(
-    tx: Transaction, request: GradingRequest, *, job_id: str, is_new: bool
+    tx: Transaction, request: GradingRequest, *, job_id: str, is_new: bool, is_served: bool
 ) -> RequestRow:
     """Keep a request; the right to answer is replaced unless a later attempt has brought one.
 
-    The row is locked until the transaction ends.
+    `is_served` says that a run of the job is under way for it. The row is locked until the
+    transaction ends.
     """
     to = Addressee.of(request)
     row = tx.row(
         "insert into grading.request as known (request_id, submission_id, job_id, attempt,"
-        " callback_token, trace, answering, received_at_us) values (:id, :submission_id, :job_id,"
-        " :attempt, :token, :trace, 0, :now_us) on conflict (request_id) do update set"
+        " served_attempt, callback_token, trace, answering, received_at_us)"
+        " values (:id, :submission_id, :job_id, :attempt, :attempt, :token, :trace, 0, :now_us)"
+        " on conflict (request_id) do update set"
         " callback_token = case when excluded.attempt >= known.attempt"
         " then excluded.callback_token else known.callback_token end,"
         " attempt = case when excluded.attempt >= known.attempt"
         " then excluded.attempt else known.attempt end,"
+        " served_attempt = case when :is_served = 1 and excluded.attempt > known.served_attempt"
+        " then excluded.attempt else known.served_attempt end,"
         " job_id = excluded.job_id,"
         " answering = case when :is_new = 1 then 0 else known.answering end"
         " returning *",
@@ -62,6 +68,7 @@ def store_request(
             "trace": to.trace_id,
             "now_us": to_us(tx.now),
             "is_new": int(is_new),
+            "is_served": int(is_served),
         },
     )
     if row is None:
@@ -85,12 +92,22 @@ def end_answering(tx: Transaction, request_id: str) -> None:
     )
 
 
+def note_served(tx: Transaction, request_id: str, *, attempt: int) -> None:
+    """Keep that a run of the job is for this attempt of main."""
+    tx.execute(
+        "update grading.request set served_attempt = :attempt"
+        " where request_id = :id and served_attempt < :attempt",
+        {"id": request_id, "attempt": attempt},
+    )
+
+
 def _row(row: dict[str, Any]) -> RequestRow:
     return RequestRow(
         row["request_id"],
         row["submission_id"],
         row["job_id"],
         row["attempt"],
+        row["served_attempt"],
         row["callback_token"],
         row["trace"],
         bool(row["answering"]),

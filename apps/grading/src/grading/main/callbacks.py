@@ -82,7 +82,12 @@ class Callbacks:
         job, run = self._addressed(callback)
         received_at = self._received_at(received)
         self._note_grader()
-        if callback.is_notice:
+        is_stale = run != job.job.run
+        if is_stale and not callback.is_notice:
+            raise GiveUp(CALLBACK_REFUSED, "the callback token is of an earlier attempt")
+        if is_stale:
+            standing = Standing.IGNORED
+        elif callback.is_notice:
             standing = self._note(callback, job, run=run, at=received.time or received_at)
         else:
             standing = self._end(callback, job, run=run, received_at=received_at)
@@ -102,7 +107,7 @@ class Callbacks:
         return Handled(standing, callback.submissionId)
 
     def _addressed(self, callback: GradingCallback) -> tuple[JobView, int]:
-        """Return the submission that a callback may answer, and the run, or raise `GiveUp`."""
+        """Return the submission that a callback is about, and which run, or raise `GiveUp`."""
         _ = self._app.store
         claim = self._app.callback_tokens.read(callback.callbackToken)
         if claim is None or claim.stage != REQUEST_STAGE:
@@ -115,8 +120,6 @@ class Callbacks:
             raise GiveUp(CALLBACK_REFUSED, "there is no such submission") from error
         if job.job.pipeline != SUBMISSION or job.payload["requestId"] != str(callback.requestId):
             raise GiveUp(CALLBACK_REFUSED, "the requestId is not that of the submission")
-        if claim.run != job.job.run:
-            raise GiveUp(CALLBACK_REFUSED, "the callback token is of an earlier attempt")
         return job, claim.run
 
     def _received_at(self, received: Received) -> datetime:

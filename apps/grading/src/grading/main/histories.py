@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from grading.main.derive import line_of
 from grading.main.view import HistoryEntry
 from grading.states import FailureReason, Step
 from grading.tables.times import from_us
 
-if TYPE_CHECKING:
-    from holdfast import HistoryLine
+
+class _Line(Protocol):
+    """A line of a job's history, as the engine gives it."""
+
+    @property
+    def at(self) -> int: ...
+
+    @property
+    def event(self) -> str: ...
+
+    @property
+    def meta(self) -> dict[str, Any]: ...
+
 
 _PLAIN: Final = {
     "queued": ("created", "It was handed in."),
@@ -32,7 +43,7 @@ _STEPS: Final = {
 }
 
 
-def history_of(lines: Sequence[HistoryLine]) -> list[HistoryEntry]:
+def history_of(lines: Sequence[_Line]) -> list[HistoryEntry]:
     """Return what happened to a submission, oldest first."""
     found = []
     for line in lines:

@@ -60,7 +60,7 @@ def submission_pipeline(
 
 def _codes() -> PublicCodes:
     return PublicCodes(
-        {reason.value: PublicCode(line_of(reason)) for reason in FailureReason},
+        {reason.value: PublicCode(message=line_of(reason)) for reason in FailureReason},
         mapping={error_class_of(reason): reason.value for reason in FailureReason},
         default=FailureReason.INTERNAL.value,
     )

@@ -78,7 +78,8 @@ def note_attempts_made(
     tx.execute(
         "insert into grading.progress as known (submission_id, run, event_id, event_at_us, rank,"
         " step, progress, message, attempts_made)"
-        " values (:id, :run, :event_id, :at_us, 0, :step, 0, '', :attempts) on conflict (submission_id) do update set run = excluded.run,"
+        " values (:id, :run, :event_id, :at_us, 0, :step, 0, '', :attempts)"
+        " on conflict (submission_id) do update set run = excluded.run,"
         " attempts_made = excluded.attempts_made where known.run <= excluded.run",
         {
             "id": submission_id,
@@ -121,7 +122,7 @@ def take_rate(tx: Transaction, owner: str, *, limit: int) -> float | None:
     )
     if row is None or not limit or row["used"] <= limit:
         return None
-    return max((row["since_us"] - since_us) / 1_000_000, 1.0)
+    return float(max((row["since_us"] - since_us) / 1_000_000, 1.0))
 
 
 def add_score(

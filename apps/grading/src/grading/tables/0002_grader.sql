@@ -4,6 +4,7 @@ create table grading.request (
     submission_id text not null,
     job_id text not null,
     attempt bigint not null,
+    served_attempt bigint not null,
     callback_token text not null,
     trace text,
     answering bigint not null,
