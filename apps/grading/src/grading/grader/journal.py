@@ -10,6 +10,8 @@ from grading.calls import RawAnswer
 from grading.tables.times import day_start, to_us
 from holdfast import Holdfast, JobContext
 
+COST_LIMIT: Final = "COST_LIMIT"
+"""Why a stage puts a request off: its calls may cost no more today."""
 MAX_CALLS: Final = 3
 """A call and two more with a repair, where the answer does not fit."""
 

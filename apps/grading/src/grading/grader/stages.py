@@ -10,8 +10,7 @@ from typing import Any, Final
 from grading.audio.records import Decoded
 from grading.calls import RawAnswer
 from grading.failures import GradingFailure
-from grading.grader.decisions import COST_LIMIT
-from grading.grader.journal import MAX_CALLS, Journal
+from grading.grader.journal import COST_LIMIT, MAX_CALLS, Journal
 from grading.grader.rows import begin_answering, read_request
 from grading.grader.tools import SpeechTools, TextTools, Tools
 from grading.llm import AssessTask, MalformedAnswer

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
-from urllib.parse import urlsplit
 
+from grading.audio import AudioUnavailable, check_url
 from grading.main.recordings import Recordings
 from grading.messages.contract import MAX_TEXT_CHARACTERS
 from grading.questions import Question, Questions
-from grading.refusals import AudioRefused, Flaw, ValidationRefused
+from grading.refusals import AudioRefused, Flaw, NotYours, ValidationRefused
 from grading.states import Skill
 
 if TYPE_CHECKING:
@@ -91,18 +91,22 @@ def _recorded(
     url = wanted.audio_url or ""
     audio_id = recordings.id_in(url)
     if audio_id is not None:
-        found = recordings.find(audio_id, owner=owner)
-        if found is None:
-            raise AudioRefused("there is no such recording of yours; send it first")
+        try:
+            found = recordings.find(audio_id, owner=owner)
+        except NotYours as error:
+            raise AudioRefused("there is no such recording of yours; send it first") from error
         return {
-            "audioUrl": recordings.url_of(found),
+            "audioUrl": recordings.url_of(audio_id),
             "durationSeconds": found.seconds or wanted.duration_s,
             "audioId": audio_id,
             "audioSha256": found.sha256,
         }
-    parts = urlsplit(url)
-    if parts.scheme != "https" or (parts.hostname or "").lower() not in audio_hosts:
-        raise AudioRefused("recordings are taken from this server and from listed hosts only")
+    try:
+        check_url(url, own=recordings.own, hosts=audio_hosts)
+    except AudioUnavailable as error:
+        raise AudioRefused(
+            "recordings are taken from this server and from listed hosts only"
+        ) from error
     if wanted.audio_sha256 is None:
         raise AudioRefused("a recording elsewhere needs its audioSha256")
     return {

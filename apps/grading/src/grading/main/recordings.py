@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import secrets
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
 from grading.audio.links import AUDIO_PATH, OwnLinks, SignedLinks
 from grading.audio.records import StoredAudio
 from grading.main.rows import secret_of
+from grading.refusals import NotYours
 from grading.tables.times import to_us
 from holdfast import Holdfast
 
 _KEY_NAME: Final = "audio-links"
 _SECRET_BYTES: Final = 32
-
-
-class Recording(NamedTuple):
-    """A recording of an owner; the bytes are kept under its hash."""
-
-    audio_id: str
-    owner: str
-    sha256: str
-    bytes: int
-    media_type: str
-    seconds: float
 
 
 class Recordings:
@@ -35,6 +25,8 @@ class Recordings:
     def __init__(self, app: Holdfast, *, public_url: str) -> None:
         self._app = app
         self._public_url = public_url
+        self.own = OwnLinks(public_url)
+        """Which links lead to this server."""
         self._links: SignedLinks | None = None
 
     @property
@@ -46,8 +38,8 @@ class Recordings:
             self._links = SignedLinks(key, self._public_url)
         return self._links
 
-    def add(self, stored: StoredAudio, *, owner: str) -> tuple[Recording, bool]:
-        """Keep that an owner has sent a recording; return it, and whether it is new."""
+    def add(self, stored: StoredAudio, *, owner: str) -> tuple[str, bool]:
+        """Keep that an owner has sent a recording; return its id, and whether it is new."""
         values: dict[str, Any] = {
             "id": str(uuid4()),
             "owner": owner,
@@ -64,27 +56,28 @@ class Recordings:
                 values | {"now_us": to_us(tx.now)},
             )
             row = tx.row(
-                "select * from grading.audio where owner = :owner and sha256 = :sha256", values
+                "select audio_id from grading.audio where owner = :owner and sha256 = :sha256",
+                values,
             )
         if row is None:
             raise AssertionError("the row was inserted in this transaction")
-        return _recording(row), bool(created)
+        return str(row["audio_id"]), bool(created)
 
-    def find(self, audio_id: str, *, owner: str | None) -> Recording | None:
-        """Return a recording; with `owner`, only one of theirs."""
+    def find(self, audio_id: str, *, owner: str | None) -> StoredAudio:
+        """Return a recording; raise `NotYours` for another's and for none."""
         with self._app.transaction() as tx:
             row = tx.row("select * from grading.audio where audio_id = :id", {"id": audio_id})
         if row is None or owner not in (None, row["owner"]):
-            return None
-        return _recording(row)
+            raise NotYours
+        return StoredAudio(row["sha256"], row["bytes"], row["media_type"], float(row["seconds"]))
 
-    def url_of(self, recording: Recording) -> str:
+    def url_of(self, audio_id: str) -> str:
         """Return the link to a recording that its owner is given, without a signature."""
-        return OwnLinks(self._public_url).url_of(recording.audio_id)
+        return self.own.url_of(audio_id)
 
     def id_in(self, url: str) -> str | None:
         """Return the id of the recording that a link of ours leads to; None for other links."""
-        if not OwnLinks(self._public_url).owns(url):
+        if not self.own.owns(url):
             return None
         path = urlsplit(url).path
         base = urlsplit(self._public_url).path.rstrip("/")
@@ -94,14 +87,3 @@ class Recordings:
     def signed(self, audio_id: str, *, expires_at: datetime) -> str:
         """Return a link by which a grader may read a recording until an instant."""
         return self.links.sign(audio_id, expires_at=expires_at)
-
-
-def _recording(row: dict[str, Any]) -> Recording:
-    return Recording(
-        row["audio_id"],
-        row["owner"],
-        row["sha256"],
-        row["bytes"],
-        row["media_type"],
-        float(row["seconds"]),
-    )
