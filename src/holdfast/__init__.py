@@ -35,7 +35,7 @@ from holdfast.runtime.courier_options import CourierOptions
 from holdfast.runtime.decided import Decided, DecidedFailure, Message
 from holdfast.runtime.notify import Notify, Recipient
 from holdfast.runtime.provider import Evidence, Provider
-from holdfast.runtime.received import Received
+from holdfast.runtime.received import Handle, Received
 from holdfast.runtime.relay import RelayOptions
 from holdfast.runtime.relaying import Relay
 from holdfast.runtime.transport import Transport
@@ -73,6 +73,7 @@ __all__ = [
     "Failure",
     "GiveUp",
     "Guard",
+    "Handle",
     "Holdfast",
     "HoldfastError",
     "Jitter",

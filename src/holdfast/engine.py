@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from holdfast import tracing
 from holdfast.attention import Needs
-from holdfast.bridges.inbound import buried, once, replied, submitted
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.job import Job
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
@@ -25,8 +24,8 @@ from holdfast.disclosure import Disclosure
 from holdfast.erasure import Eraser, ErasureVerbs
 from holdfast.error_log import ErrorLog
 from holdfast.errors import InvalidValue, UsageError
-from holdfast.intake import Intake
 from holdfast.job_access import JobAccess
+from holdfast.messaging import Messaging
 from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.replays import Replays
@@ -44,21 +43,16 @@ from holdfast.runtime.janitor import Chore
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.presentation import PLAIN, Presentation
 from holdfast.runtime.provider import BoundProvider, Provider, Providers
-from holdfast.runtime.received import Received
-from holdfast.runtime.relay import RelayOptions
-from holdfast.runtime.relaying import Relay
 from holdfast.runtime.settle import Settler
 from holdfast.runtime.spans import traced
 from holdfast.runtime.stage import BoundStage
 from holdfast.runtime.tally import Counter
-from holdfast.runtime.transport import Transport
 from holdfast.runtime.worker import Worker
 from holdfast.runtime.worker_options import WorkerOptions
 from holdfast.secrecy import keep_secret
 from holdfast.store.contract import NewJob, Store
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.system_tables import load_tables
-from holdfast.submission import checked_text
 from holdfast.submitter import Submitter
 from holdfast.tokens import Tokens
 from holdfast.transactions import TransactionVerbs
@@ -70,8 +64,6 @@ if TYPE_CHECKING:
     from celery import Celery
 
     from holdfast.bridges.celery import CeleryBridge
-    from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
-    from holdfast.bridges.rabbitmq_topology import Queue
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
 
@@ -107,7 +99,7 @@ def open_store(url: str, *, direct_url: str | None = None) -> Store:
     )
 
 
-class Holdfast(Intake, Upkeep, ErasureVerbs, TransactionVerbs):
+class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
     """Pipelines on a store: submit jobs, look after them, and run workers.
 
     `direct_url` leads to the same database past a pooler such as PgBouncer, for listening and for
@@ -370,78 +362,6 @@ class Holdfast(Intake, Upkeep, ErasureVerbs, TransactionVerbs):
             "chores": self.chores,
         }
 
-    def relay(self, transport: Transport, *, options: RelayOptions | None = None) -> Relay:
-        """Return a relay that publishes what the outbox holds through `transport`."""
-        self._open()
-        return Relay(
-            self.store,
-            transport,
-            clock=self.clock,
-            chance=self.chance,
-            options=options or RelayOptions(),
-        )
-
-    def consumer(
-        self,
-        broker_url: str,
-        *,
-        queue: Queue,
-        handler: Callable[[Received, Any], None] | None = None,
-        pipeline: Pipeline | str | None = None,
-        replies: bool = False,
-        name: str | None = None,
-        exchange: str = "holdfast",
-        prefetch: int = 10,
-        timeout: float = 45.0,
-    ) -> RabbitMqConsumer:
-        """Return a consumer of a queue of RabbitMQ that handles each message once.
-
-        Either `handler(message, connection)` runs in a transaction that also notes the message, or
-        a job of `pipeline` is made of it, with the message's id as its key, or with `replies` it
-        answers the stage whose callback token it carries. `name` is under which messages for a
-        handler are noted, the queue's unless given: consumers that share it share the work. What is
-        not handled after `timeout` seconds has failed, and ends the consumer with `HandlerStuck`.
-        """
-        if (handler is not None) + (pipeline is not None) + replies != 1:
-            raise UsageError("a consumer needs a handler or a pipeline or replies, and one of them")
-        kind = _rabbitmq_consumer()
-        self._open()
-        if handler is not None:
-            who = checked_text("consumer", field="name", text=name or queue.name)
-            handle = once(self.store, consumer=who, clock=self.clock, handler=handler)
-        elif replies:
-            handle = replied(self.receive_answer, clock=self.clock)
-        else:
-            found = self.access.open_pipeline(self._pipeline(pipeline or "").name)
-            handle = submitted(lambda payload, **how: self.submit(found, payload, **how))
-        return kind(
-            broker_url,
-            queue=queue,
-            handle=handle,
-            clock=self.clock,
-            chance=self.chance,
-            exchange=exchange,
-            prefetch=prefetch,
-            timeout_s=timeout,
-            of_replies=replies,
-        )
-
-    def dead_letter_consumer(
-        self, broker_url: str, *, queue: Queue, exchange: str = "holdfast"
-    ) -> RabbitMqConsumer:
-        """Return a consumer that makes the dead letters of a queue dead letters of this store."""
-        kind = _rabbitmq_consumer()
-        self._open()
-        return kind(
-            broker_url,
-            queue=queue,
-            handle=buried(self.store, clock=self.clock, queue=queue.name),
-            clock=self.clock,
-            chance=self.chance,
-            exchange=exchange,
-            of_dead_letters=True,
-        )
-
     def _declared_breakers(self) -> dict[str, Breaker | None]:
         return {
             terms.name: terms.breaker
@@ -471,16 +391,6 @@ def _dispatch(providers: Iterable[Provider], options: CourierOptions) -> Dispatc
         used = options if own is None else replace(options, retry=own)
         bound.append(BoundProvider(provider, used.terms(provider.promise), terms))
     return Dispatch(Providers(bound), options)
-
-
-def _rabbitmq_consumer() -> type[RabbitMqConsumer]:
-    try:
-        from holdfast.bridges.rabbitmq_consumer import (  # noqa: PLC0415 - an extra brings it
-            RabbitMqConsumer,
-        )
-    except ModuleNotFoundError as error:
-        raise UsageError("RabbitMQ takes an extra: pip install 'holdfast[rabbitmq]'") from error
-    return RabbitMqConsumer
 
 
 def _celery_bridge() -> type[CeleryBridge]:

@@ -11,12 +11,12 @@ import threading
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from holdfast.classify import PublicCode
 from holdfast.core.retention import Retention
 from holdfast.erasure import Eraser
-from holdfast.errors import HoldfastError, UsageError
+from holdfast.errors import HoldfastError, InvalidValue, UsageError
 from holdfast.job_access import Elsewhere
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.runtime.janitor import Chore
@@ -34,6 +34,21 @@ GROUP: Final = "holdfast.systems"
 
 Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI application."""
+
+
+class Service(Protocol):
+    """What runs until it is stopped: a worker, a relay, a consumer, or a loop of a system's own."""
+
+    def run(self, *, handle_signals: bool = True) -> int:
+        """Work until `request_stop` is called; return 0 after a clean end.
+
+        Without `handle_signals` signals are the caller's to handle, and so is the main thread.
+        """
+        ...
+
+    def request_stop(self) -> None:
+        """Have `run` return soon; a second call asks for haste. Safe in a signal handler."""
+        ...
 
 
 class Call(NamedTuple):
@@ -91,6 +106,8 @@ class Parts:
     `retention` is how long a system needs its jobs; of several the longest counts, and before all
     of them what the operator set. `secret_names` are names whose values are shown to nobody, in
     payloads and results either, such as those of people's addresses.
+    `services` by name make what runs beside the worker, in a thread each, for as long as the
+    process does; one that fails ends the process.
     """
 
     pipelines: Sequence[Pipeline] = ()
@@ -116,10 +133,19 @@ class Parts:
     secret_names: Sequence[str] = ()
     tables: str | None = None
     """The package whose files `0001_name.sql` and so on make the system's tables."""
+    services: Mapping[str, Callable[[Holdfast], Service]] = field(default_factory=dict)
+    message_types: Sequence[str] = ()
+    """Types of messages that a relay among its services publishes, so that no other does."""
 
     def __post_init__(self) -> None:
         if self.place is not None:
             checked_name(self.place, what="place of pages")
+        for name in self.services:
+            checked_name(name, what="service")
+        if isinstance(self.message_types, str):
+            limit = "a list of types"
+            value = self.message_types
+            raise InvalidValue("Parts", field="message_types", value=value, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +183,12 @@ class Built(NamedTuple):
     def place(self) -> str:
         """The path under which its pages are."""
         return f"/{self.parts.place or self.system.name}"
+
+    def services(self, app: Holdfast) -> dict[str, Service]:
+        """Make its services, by the names under which they run beside those of other systems."""
+        return {
+            f"{self.system.name}-{name}": make(app) for name, make in self.parts.services.items()
+        }
 
 
 def installed() -> list[str]:

@@ -20,6 +20,7 @@ from holdfast.testing.conformance.messages import DeadMessageConformance
 from holdfast.testing.conformance.oddities import OddityConformance
 from holdfast.testing.conformance.owning import OwnerConformance
 from holdfast.testing.conformance.publishing import OutboxConformance
+from holdfast.testing.conformance.publishing_types import TypedOutboxConformance
 from holdfast.testing.conformance.purging import PurgeConformance
 from holdfast.testing.conformance.purging_deliveries import DeliveryPurgeConformance
 from holdfast.testing.conformance.purging_records import RecordPurgeConformance
@@ -52,6 +53,7 @@ class StoreConformance(
     ListenConformance,
     OddityConformance,
     OutboxConformance,
+    TypedOutboxConformance,
     MessageCommitConformance,
     InboxConformance,
     DeadMessageConformance,
