@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -12,7 +11,9 @@ from holdfast.classify import classify, is_failure
 from holdfast.core.failure import PAYLOAD_INVALID, Category, ErrorClass, Failure
 from holdfast.core.instant import Instant
 from holdfast.errors import HandlerStuck, InvalidValue, RetryLater, UnavailableError
-from holdfast.runtime.received import Received
+from holdfast.runtime.received import Handle, Received
+
+__all__ = ["Handle", "checked_timeout", "invalid", "is_outage", "judged", "tried"]
 
 TIMEOUT_S: Final = 45.0
 """More than the store itself ever waits: for a connection, for a lock and for a statement."""
@@ -29,9 +30,6 @@ _STOPPED: Final = Failure(
     category=Category.TRANSIENT,
     retryable=True,
 )
-
-Handle = Callable[[Received], None]
-"""Does what a message asks for, once however often it comes; it may block."""
 
 
 def checked_timeout(timeout_s: object) -> float:
