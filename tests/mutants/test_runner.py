@@ -116,8 +116,7 @@ def test_a_fault_of_the_same_length_as_the_last_is_not_hidden_by_what_was_compil
     harmless = a_fault("Doubles are the same", after="2 * number")
 
     verdicts = [
-        tried(fault, scratch, limit_s=LIMIT_S).outcome
-        for fault in (harmless, a_fault(), harmless)
+        tried(fault, scratch, limit_s=LIMIT_S).outcome for fault in (harmless, a_fault(), harmless)
     ]
 
     assert verdicts == ["survived", "caught", "survived"]

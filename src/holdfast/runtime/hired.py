@@ -64,9 +64,7 @@ class HiredWorker(Worker):
             self.claimer.wait_past(mark, min(LOOK_S, max(ends_at_s - monotonic_s(), 0.0)))
         return ran
 
-    def _wait_until_due(
-        self, route: Route, job_ids: Sequence[JobId], looked_at: Instant
-    ) -> bool:
+    def _wait_until_due(self, route: Route, job_ids: Sequence[JobId], looked_at: Instant) -> bool:
         """Wait for a job that is about to be due, and return whether there was one.
 
         The sender of the ids goes by another clock; a job left alone here would wait for seconds.
