@@ -43,7 +43,7 @@ def walk_ins() -> bool:
 
 
 @pytest.fixture
-def visit(main: Main, tmp_path: Path, walk_ins: bool) -> Iterator[Callable[..., TestClient]]:
+def visit(main: Main, tmp_path: Path, *, walk_ins: bool) -> Iterator[Callable[..., TestClient]]:
     """Make the client of somebody: a walk-in, or the bearer of a token of a role and an owner."""
     options = ApiOptions(
         host="127.0.0.1", token=OWN_TOKEN, walk_ins=walk_ins, body_limits={"/api/audio": 2**40}
