@@ -79,7 +79,7 @@ def _add_upload(routes: APIRouter, served: Served) -> None:
             problem.headers |= _CLOSE
             raise problem from None
         document = {
-            "audioUrl": served.links.url_of(audio_id),
+            "audioUrl": served.recordings.url_of(audio_id),
             "sha256": kept.sha256,
             "bytes": kept.bytes,
             "mediaType": kept.media_type,
@@ -111,7 +111,7 @@ def _add_download(routes: APIRouter, served: Served) -> None:
         if _SIGNATURE not in request.query_params:
             return None
         audio_id = request.path_params["audio_id"]
-        if not served.links.check(audio_id, request.query_params, served.now()):
+        if not served.recordings.links.check(audio_id, request.query_params, served.now()):
             raise problem_of(NotYours())
         return "grader"
 

@@ -18,7 +18,7 @@ from grading.http.routing import Responses, grading_router, problem_of_validatio
 from grading.http.serving import Served
 from grading.main.callbacks import Standing
 from grading.messages.contract import CALLBACK, GradingCallback
-from holdfast import Received
+from holdfast import GiveUp, Received
 from holdfast.api.access import Principal, ReaderOfAll, ReaderOrWalkIn, request_credential
 from holdfast.api.problems import Problem
 from holdfast.errors import TokenRefused
@@ -90,7 +90,10 @@ def _add_callback(routes: APIRouter, served: Served) -> None:
         received = received_of(
             await request.body(), request.state.callback, arrived_s=request.state.arrived_s
         )
-        handled = await run_in_threadpool(served.callbacks.take, received)
+        try:
+            handled = await run_in_threadpool(served.callbacks.take, received)
+        except GiveUp as error:
+            raise Problem("callback_refused", error.message) from None
         is_new = handled.standing in (Standing.TAKEN, Standing.LATE)
         document = {"submissionId": handled.submission_id, "standing": handled.standing.value}
         return JSONResponse(document, 202 if is_new else 200)
