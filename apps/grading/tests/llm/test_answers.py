@@ -16,7 +16,7 @@ from grading.llm.schema import evidence_schema
 from grading.rules import evidence_by_rules
 from grading.scoring.evidence import Evidence
 
-_text = st.text(max_size=30) | st.text(min_size=401, max_size=450) | st.just("\ud83d\x00\u202e")
+_text = st.text(max_size=12) | st.sampled_from(["x" * 1_000, "\ud83d\x00\u202e"])
 
 
 def _instances(schema):
@@ -36,7 +36,7 @@ def _instances(schema):
         )
     if kind == "array":
         items = _instances(schema["items"])
-        return st.lists(items, max_size=3) | st.lists(items, min_size=21, max_size=21)
+        return st.lists(items, max_size=2) | items.map(lambda item: [item] * 150)
     return {"string": _text, "boolean": st.booleans(), "null": st.none()}[kind]
 
 
@@ -55,7 +55,7 @@ def test_every_instance_of_the_schema_is_accepted(document):
     assert [each.level for each in found.levels] == [
         int(each["level"]) for each in document["levels"][:10]
     ]
-    assert len(found.errors) == len(document["errors"])
+    assert len(found.errors) == min(len(document["errors"]), 100)
     result = graded("Tourism is good.", found)
     assert result.model_dump_json()
 

@@ -21,7 +21,7 @@ def stand_in():
 
 
 @pytest.fixture
-def assessor(stand_in):
+def made_assessor(stand_in):
     def answer(call):
         made = stand_in(Call(call.method, call.target, call.headers, call.body))
         return Reply(
@@ -29,7 +29,14 @@ def assessor(stand_in):
         )
 
     with ScriptedServer(answer=answer) as server:
-        yield open_assessor(LlmConfig(base_url=server.url, model="stand-in"))
+        yield lambda **options: open_assessor(
+            LlmConfig(base_url=server.url, model="stand-in", **options)
+        )
+
+
+@pytest.fixture
+def assessor(made_assessor):
+    return made_assessor()
 
 
 def assess(assessor, task=TASK, token="job-1"):
@@ -51,8 +58,8 @@ def body_of(task=TASK):
 
 
 @pytest.mark.parametrize("response_format", ["json_schema", "json_object", "text"])
-def test_the_sdk_gets_the_evidence_of_the_rules(stand_in, assessor, response_format):
-    raw = assess(assessor)
+def test_the_sdk_gets_the_evidence_of_the_rules(stand_in, made_assessor, response_format):
+    raw = assess(made_assessor(response_format=response_format))
 
     assert evidence_of(raw) == evidence_by_rules(TASK)
     assert raw.provider == "openai:stand-in"
