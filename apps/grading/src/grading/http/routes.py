@@ -23,7 +23,9 @@ from holdfast.classify import PublicCode
 
 BODY_LIMITS: Final = {"/api/audio": 2**40}
 """For `Parts(body_limits=…)`: recordings have a limit and a refusal of their own."""
-NOT_YOURS: Final = PublicCode("there is nothing of yours here", http_status=403, code="FORBIDDEN")
+NOT_YOURS: Final = PublicCode(
+    message="there is nothing of yours here", http_status=403, code="FORBIDDEN"
+)
 """For `Parts(not_yours=…)`: routes of jobs refuse in the words of `grading.refusals.NotYours`."""
 
 
