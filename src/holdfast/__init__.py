@@ -32,6 +32,7 @@ from holdfast.pipeline import Pipeline, Upstream
 from holdfast.runtime.answer import Progress
 from holdfast.runtime.attempt import JobContext, Wait
 from holdfast.runtime.courier_options import CourierOptions
+from holdfast.runtime.decided import Decided, DecidedFailure, Message
 from holdfast.runtime.notify import Notify, Recipient
 from holdfast.runtime.provider import Evidence, Provider
 from holdfast.runtime.received import Handle, Received
@@ -60,6 +61,8 @@ __all__ = [
     "CircuitOpen",
     "ConflictError",
     "CourierOptions",
+    "Decided",
+    "DecidedFailure",
     "DeliveryFilter",
     "DeliveryKey",
     "DeliveryState",
@@ -82,6 +85,7 @@ __all__ = [
     "LetterFilter",
     "LetterState",
     "LetterView",
+    "Message",
     "Notify",
     "OutboxFilter",
     "OutboxStatus",

@@ -34,6 +34,7 @@ from holdfast.runtime.aside import Aside
 from holdfast.runtime.callbacks import CallbackTokens
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.courier_options import CourierOptions
+from holdfast.runtime.decision_messages import DecisionMessages
 from holdfast.runtime.dispatch import Dispatch
 from holdfast.runtime.herald import Carrier
 from holdfast.runtime.heralding import Heralding
@@ -166,15 +167,20 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
             clock=self.clock,
             chance=self.chance,
             created=self._on_created,
+            decisions=DecisionMessages(self._pipelines.get),
         )
         self.limit_queues(max_queued)
+        self.access = JobAccess(lambda: self.store, self._pipelines)
         self._settler = Settler(
-            self._closed_store, plans=self._plans, chance=self.chance, announcer=self.announcer
+            self._closed_store,
+            plans=self._plans,
+            chance=self.chance,
+            announcer=self.announcer,
+            decisions=DecisionMessages(self.access.find_pipeline),
         )
         self._error_logs: list[Aside[Applied]] = []
         if error_log is not None:
             self.log_errors(error_log)
-        self.access = JobAccess(lambda: self.store, self._pipelines)
         self.dead = DeadLetters(
             lambda: self.store,
             clock=self.clock,
@@ -352,6 +358,7 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
             "retention": self.retention,
             "callback_key": self.callback_tokens.key,
             "dispatch": self.dispatch,
+            "decisions": DecisionMessages(self._pipelines.get),
             "chores": self.chores,
         }
 

@@ -8,6 +8,7 @@
     │   ├── InvalidDocument     a payload or result that is not acceptable JSON
     │   ├── UnknownPipeline     this process has no pipeline of that name
     │   ├── PipelineClosed      the pipeline takes jobs from its own system only
+    │   ├── PipelineNeeded      a decision takes the code of a pipeline that is not here
     │   ├── UnknownJob          the store has no job of that id
     │   ├── UnknownLetter       the store has no dead letter of that id
     │   ├── UnknownMessage      the outbox has no message of that id
@@ -160,6 +161,18 @@ class PipelineClosed(UsageError):
         super().__init__(
             f"pipeline {_shown(pipeline)} takes jobs from its own system only, which checks what "
             f"comes in; submit it {place}"
+        )
+
+
+class PipelineNeeded(UsageError):
+    """What is decided about a job takes the code of its pipeline, which is not here."""
+
+    def __init__(self, pipeline: str, *, job_id: str) -> None:
+        self.pipeline, self.job_id = pipeline, job_id
+        super().__init__(
+            f"job {job_id} is of pipeline {pipeline!r}, whose code says what is published with "
+            "every decision and is not known to this process; do it where the pipeline runs, "
+            "such as in its console, or name an app that has it with -A"
         )
 
 

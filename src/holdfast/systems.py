@@ -21,6 +21,7 @@ from holdfast.job_access import Elsewhere
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.runtime.janitor import Chore
 from holdfast.runtime.provider import Provider
+from holdfast.store.system_tables import load_tables
 from holdfast.variables import Variables, prefix_of
 
 if TYPE_CHECKING:
@@ -232,11 +233,13 @@ def build(systems: Iterable[System], environment: Mapping[str, str]) -> list[Bui
 class InstalledPipelines:
     """The pipelines that installed systems bring; the systems are built when one is asked for.
 
-    For processes that were given none of them, and need the code of a pipeline all the same.
+    For processes that were given none of them, and need the code of a pipeline all the same. A
+    system whose pipelines add messages to decisions gets `engine`, which decides here.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], engine: Holdfast | None = None) -> None:
         self._environment = environment
+        self._engine = engine
         self._building = threading.Lock()
         self._found: dict[str, Elsewhere] | None = None
         self._unbuilt: list[str] = []
@@ -248,6 +251,16 @@ class InstalledPipelines:
                 self._found = self._build()
         return self._found.get(name) or Elsewhere(None, "; ".join(self._unbuilt))
 
+    def _bind(self, built: Built) -> None:
+        """Give a system the engine and its tables, where its code takes part in decisions."""
+        parts, engine = built.parts, self._engine
+        if engine is None or not any(pipeline.on_decision for pipeline in parts.pipelines):
+            return
+        store = engine.unopened_store
+        store.tables = (*store.tables, *load_tables(tables_of([built])))
+        if parts.bind is not None:
+            parts.bind(engine)
+
     def _build(self) -> dict[str, Elsewhere]:
         found: dict[str, Elsewhere] = {}
         for name in installed():
@@ -256,6 +269,7 @@ class InstalledPipelines:
             except UsageError as error:
                 self._unbuilt.append(str(error))
                 continue
+            self._bind(built)
             note = f"so says system {name!r}, as the environment here has it"
             for pipeline in built.parts.pipelines:
                 found.setdefault(pipeline.name, Elsewhere(pipeline, note))

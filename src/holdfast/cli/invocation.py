@@ -147,7 +147,7 @@ class Invocation:
     def _prepared(self, engine: Holdfast) -> Holdfast:
         """Let an engine follow the settings, and close it when the command ends."""
         settings = self.settings
-        engine.access.elsewhere = InstalledPipelines(os.environ)
+        engine.access.elsewhere = InstalledPipelines(os.environ, engine)
         engine.retention = settings.kept_over(engine.retention)
         if settings.max_queued is not None:
             engine.limit_queues(settings.max_queued)

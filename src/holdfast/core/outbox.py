@@ -163,7 +163,14 @@ class Untried:
     """It was not handed over, because one before it was not taken or because time ran out."""
 
 
-Publication: TypeAlias = Confirmed | NotTaken | Unsendable | Untried
+@dataclass(frozen=True, slots=True)
+class Postponed:
+    """It was not handed over, because it is not to be before an instant."""
+
+    until: Instant
+
+
+Publication: TypeAlias = Confirmed | NotTaken | Unsendable | Untried | Postponed
 """What became of a try to publish a message."""
 
 
@@ -181,6 +188,8 @@ def decide_publish(
             return message._replace(status=OutboxStatus.PUBLISHED, processed_at=now)
         case Untried():
             return message._replace(run_at=now)
+        case Postponed():
+            return message._replace(run_at=max(now, outcome.until))
         case Unsendable():
             return _given_up(message, outcome.error, now)
         case NotTaken():

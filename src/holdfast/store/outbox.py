@@ -97,6 +97,11 @@ def message_id(job_id: str, token: int, number: int) -> str:
     return str(uuid5(UUID(job_id), f"{token}:{number}"))
 
 
+def decision_message_id(job_id: str, revision: int, number: int) -> str:
+    """Return the id of the n-th message of the decision that leads to a revision of a job."""
+    return str(uuid5(UUID(job_id), f"revision {revision}:{number}"))
+
+
 class OutboxRows:
     """Reads and writes messages; `messages_added` is called when new ones may be due."""
 

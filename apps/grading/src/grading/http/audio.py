@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
 from fastapi import APIRouter, Depends
 from starlette.concurrency import run_in_threadpool
@@ -79,7 +79,7 @@ def _add_upload(routes: APIRouter, served: Served) -> None:
             problem.headers |= _CLOSE
             raise problem from None
         document = {
-            "audioUrl": served.links.url_of(audio_id),
+            "audioUrl": served.recordings.url_of(audio_id),
             "sha256": kept.sha256,
             "bytes": kept.bytes,
             "mediaType": kept.media_type,
@@ -111,14 +111,14 @@ def _add_download(routes: APIRouter, served: Served) -> None:
         if _SIGNATURE not in request.query_params:
             return None
         audio_id = request.path_params["audio_id"]
-        if not served.links.check(audio_id, request.query_params, served.now()):
+        if not served.recordings.links.check(audio_id, request.query_params, served.now()):
             raise problem_of(NotYours())
         return "grader"
 
     reader = Depends(needs(Role.READER, walk_ins=True, carried=signed))
 
     @routes.get("/{audio_id}", response_class=FileResponse, responses=_BYTES)
-    def get_audio(audio_id: str, who: Annotated[Principal, reader]) -> FileResponse:
+    def get_audio(audio_id: str, who: Principal = reader) -> FileResponse:
         """Read a recording: its owner, teachers, and whoever has a signed link to it."""
         found = served.recordings.find(audio_id, owner=who.owner)
         path = served.files.path_of(found.sha256)

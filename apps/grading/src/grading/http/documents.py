@@ -266,6 +266,29 @@ class OperationsDocument(_Shown):
     cost_today_usd: float
 
 
+class DeadRequestDocument(_Shown):
+    """A request that was given up; what a poison message does not say is null."""
+
+    id: str
+    request_id: str | None
+    submission_id: str | None
+    skill: str | None
+    failure_reason: FailureReason
+    attempts_made: int
+    last_error: str
+    stage: str | None
+    timestamp: datetime
+    can_retry: bool
+    """Whether it says which submission it is about."""
+
+
+class DeadRequestList(_Shown):
+    """Requests that were given up, the latest first."""
+
+    items: list[DeadRequestDocument]
+    next_cursor: str | None = None
+
+
 class ServiceDocument(_Shown):
     """What the page of learners goes by."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Annotated, Final
+from typing import Final
 
 from fastapi import APIRouter, Depends
 from pydantic import ValidationError
@@ -18,7 +18,7 @@ from grading.http.routing import Responses, grading_router, problem_of_validatio
 from grading.http.serving import Served
 from grading.main.callbacks import Standing
 from grading.messages.contract import CALLBACK, GradingCallback
-from holdfast import Received
+from holdfast import GiveUp, Received
 from holdfast.api.access import Principal, ReaderOfAll, ReaderOrWalkIn, request_credential
 from holdfast.api.problems import Problem
 from holdfast.errors import TokenRefused
@@ -76,6 +76,8 @@ def _add_callback(routes: APIRouter, served: Served) -> None:
             raise Problem("callback_refused", str(error)) from None
         return "grader"
 
+    grader = Depends(request_credential(by_token))
+
     @routes.post(
         "/callback",
         status_code=202,
@@ -83,14 +85,15 @@ def _add_callback(routes: APIRouter, served: Served) -> None:
         responses=_HANDLED,
         openapi_extra=_BODY,
     )
-    async def receive_callback(
-        request: Request, _who: Annotated[Principal, Depends(request_credential(by_token))]
-    ) -> JSONResponse:
+    async def receive_callback(request: Request, _who: Principal = grader) -> JSONResponse:
         """Take what a grader answers, with the body of the message; its token is the credential."""
         received = received_of(
             await request.body(), request.state.callback, arrived_s=request.state.arrived_s
         )
-        handled = await run_in_threadpool(served.callbacks.take, received)
+        try:
+            handled = await run_in_threadpool(served.callbacks.take, received)
+        except GiveUp as error:
+            raise Problem("callback_refused", error.message) from None
         is_new = handled.standing in (Standing.TAKEN, Standing.LATE)
         document = {"submissionId": handled.submission_id, "standing": handled.standing.value}
         return JSONResponse(document, 202 if is_new else 200)

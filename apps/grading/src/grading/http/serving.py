@@ -35,6 +35,13 @@ class Recordings(Protocol):
     def find(self, audio_id: str, *, owner: str | None) -> StoredAudio:
         """Return a recording; raise `NotYours` for another's and for none."""
 
+    def url_of(self, audio_id: str) -> str:
+        """Return the link to a recording, without a signature."""
+
+    @property
+    def links(self) -> SignedLinks:
+        """What checks signed links."""
+
 
 class Served(NamedTuple):
     """What the routes go by."""
@@ -45,7 +52,6 @@ class Served(NamedTuple):
     questions: Questions
     files: AudioFiles
     recordings: Recordings
-    links: SignedLinks
     now: Callable[[], datetime]
     max_audio_bytes: int
     max_audio_s: float

@@ -15,6 +15,7 @@ export class Compose {
   #keeping = null;
   #take = null;
   #abort = null;
+  #wanted = null;
 
   // `handedIn` gets the submission that was made.
   constructor({ handedIn }) {
@@ -52,8 +53,16 @@ export class Compose {
     this.#offer();
   }
 
-  // Puts an earlier answer into the form, to be handed in again.
-  refill({ skill, questionId, answer }) {
+  // Puts an earlier answer into the form, once it is shown, to be handed in again.
+  refill(found) {
+    this.#wanted = found;
+  }
+
+  // Called when the form is in view.
+  whenShown() {
+    if (this.#wanted === null) return;
+    const { skill, questionId, answer } = this.#wanted;
+    this.#wanted = null;
     this.form.elements.skill.value = skill;
     this.#offer(questionId);
     if (skill === "writing") {
@@ -106,7 +115,7 @@ export class Compose {
     bar.max = least;
     bar.value = Math.min(words, least);
     const isEnough = words >= least;
-    byId("count").classList.toggle("enough", isEnough);
+    byId("count").classList.toggle("good", isEnough);
     const rest = isEnough ? "enough" : `${least - words} to go`;
     byId("count-line").textContent = `${words} of ${least} words · ${rest}`;
     const over = [...text].length - MAX_CHARACTERS;

@@ -47,8 +47,8 @@ function wanted() {
 }
 
 function refill(found) {
-  location.hash = "";
   compose.refill(found);
+  location.hash = "";
 }
 
 async function practice() {
@@ -91,6 +91,7 @@ async function look() {
     // Somebody may have gone elsewhere meanwhile.
     if (JSON.stringify(wanted()) !== JSON.stringify(here)) return true;
     for (const each of VIEWS) byId(each).hidden = each !== here.view;
+    if (here.view === "practice") compose.whenShown();
     byId("sign-in").hidden = true;
     notice(byId("trouble"), "", "bad");
     showTitle(here.view);

@@ -9,6 +9,10 @@ const SUFFIXES = { "audio/webm": "webm", "audio/mp4": "m4a", "audio/ogg": "ogg" 
 const SLICE_MS = 1000;
 const SHORTEST_S = 1;
 const WARN_S = 15;
+const SILENT_S = 4;
+const AUDIBLE = 0.15;
+const HINT = "Recording. Press stop when you are done.";
+const SILENT = "Nothing is heard so far. Check which microphone your browser uses.";
 
 export class Recorder {
   #media = null;
@@ -18,6 +22,7 @@ export class Recorder {
   #chunks = [];
   #beganMs = 0;
   #frame = 0;
+  #loudest = 0;
 
   // `taken` gets a recording and its name once there is one.
   constructor({ taken }) {
@@ -81,8 +86,9 @@ export class Recorder {
     media.start(SLICE_MS);
     this.#media = media;
     this.#beganMs = performance.now();
+    this.#loudest = 0;
     this.#show("recording");
-    this.#say("Recording. Press stop when you are done.");
+    this.#say(HINT);
     this.#draw();
   }
 
@@ -127,7 +133,12 @@ export class Recorder {
       this.stop();
       return;
     }
-    drawLevel(byId("level"), this.#analyser);
+    this.#loudest = Math.max(this.#loudest, drawLevel(byId("level"), this.#analyser));
+    byId("level").dataset.loudest = this.#loudest.toFixed(2);
+    const isSilent = this.#loudest < AUDIBLE && seconds > SILENT_S;
+    if (byId("recorder-line").textContent !== (isSilent ? SILENT : HINT)) {
+      this.#say(isSilent ? SILENT : HINT, isSilent ? "bad" : "");
+    }
     if (document.hidden) setTimeout(() => this.#draw(), SLICE_MS);
     else this.#frame = requestAnimationFrame(() => this.#draw());
   }
@@ -162,6 +173,7 @@ function lineOf(error) {
 
 const BARS = 48;
 
+// Returns the level, from 0 to 1.
 function drawLevel(canvas, analyser) {
   const samples = new Float32Array(analyser.fftSize);
   analyser.getFloatTimeDomainData(samples);
@@ -180,5 +192,5 @@ function drawLevel(canvas, analyser) {
     );
     paint.fillRect(index * step, height * 0.25, step * 0.6, height * 0.5);
   }
-  canvas.dataset.level = level.toFixed(2);
+  return level;
 }

@@ -1,7 +1,7 @@
 // A result: the score, each criterion with its bar, the reasons, and what limited it.
 
 import { badge, made, noticeOf } from "./dom.js";
-import { audioFlagOf, bandOf, capOf, clockOf, counted, criterionOf, lastingOf, scoreOf } from "./words.js";
+import { audioFlagOf, bandOf, capOf, clockOf, counted, criterionOf, scoreOf } from "./words.js";
 
 const MODES = {
   auto: "Graded by the grader",
@@ -34,8 +34,14 @@ export function criteriaOf({ criteriaScores, basis = {} }) {
         made("dt", {}, criterionOf(name),
           basis[name] === "estimate" ? made("span", { className: "muted small", text: " (estimate)" }) : null),
         made("dd", {},
-          made("meter", { min: 0, max: 10, low: 4, high: 6, optimum: 10, value: score, "aria-hidden": "true" }),
+          made("progress", { className: toneOf(score), max: 10, value: score, "aria-hidden": "true" }),
           made("span", { text: scoreOf(score) })))));
+}
+
+// As the bands go: below B1, B1, and from B2 on.
+function toneOf(score) {
+  if (score < 4) return "warn";
+  return score < 6 ? "busy" : "good";
 }
 
 function feedbackOf({ strengths, weaknesses, suggestions }) {
@@ -56,8 +62,8 @@ function basisOf({ gradingMode, grader, confidenceScore, wordCount, speech, revi
     gradingMode === "auto" ? `Graded ${how}` : `${MODES[gradingMode] ?? gradingMode}`,
     `confidence ${confidenceScore} of 100${sure}`,
     speech ? null : counted(wordCount, "word", "words"),
-    speech ? `${clockOf(speech.seconds)} minutes, ${Math.round(speech.wordsPerMinute)} words a minute` : null,
-    speech ? `${counted(speech.pauses, "pause", "pauses")}, the longest ${lastingOf(speech.longestPauseSeconds)}` : null,
+    speech ? `${clockOf(speech.seconds)} long, ${Math.round(speech.wordsPerMinute)} words a minute` : null,
+    speech ? `${counted(speech.pauses, "pause", "pauses")}, the longest ${speech.longestPauseSeconds.toFixed(1)} s` : null,
     reviewComment ? `the teacher says: ${reviewComment}` : null,
   ].filter(Boolean).join(" · ");
 }
