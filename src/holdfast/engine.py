@@ -59,7 +59,7 @@ from holdfast.tokens import Tokens
 from holdfast.transactions import TransactionVerbs
 from holdfast.upkeep import Upkeep
 from holdfast.upstreams import Upstreams
-from holdfast.waiting import Waits
+from holdfast.waits import Waits
 
 if TYPE_CHECKING:
     from celery import Celery

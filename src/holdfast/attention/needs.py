@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from types import MappingProxyType
 from typing import Final
 
 from holdfast.attention.entry import Attention, Kind, Urgency
@@ -13,8 +14,8 @@ from holdfast.attention.work import breakers, due_jobs, pauses, workers
 from holdfast.core.instant import Instant
 from holdfast.core.replay import ItemState, Replay, ReplayState, obstacle
 from holdfast.runtime.clock import Clock
-from holdfast.store.contract import QueueCounts, Store
-from holdfast.waiting import Waits
+from holdfast.store.contract import Store
+from holdfast.waits import Waits
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
 MOST_COUNTED_CAUSES: Final = 100
@@ -33,7 +34,7 @@ def ranked(read: Read, more: Iterable[Attention] = ()) -> list[Attention]:
         *more,
         *due_jobs(read),
         *outbox(read),
-        *letters(read.groups),
+        *letters(read.groups, read.called),
         *deliveries(read.unattended),
         *breakers(read),
         *pauses(read),
@@ -65,22 +66,18 @@ class Needs:
         """List what `read` returns as well from now on."""
         self._more = (*self._more, read)
 
-    def read(self, queues: Sequence[QueueCounts] | None = None) -> list[Attention]:
-        """Return everything that needs a person, the most urgent first.
-
-        Those who have counted the queues already, which may take long, pass them.
-        """
+    def read(self) -> list[Attention]:
+        """Return everything that needs a person, the most urgent first."""
         store, now = self._store(), self._clock.now()
-        if queues is None:
-            queues = store.queues(now=now)
         messages = store.outbox.standing()
+        groups = store.letters.groups(limit=MOST_COUNTED_CAUSES)
         return ranked(
             Read(
                 now,
                 around=self._waits.around(),
-                queues=queues,
-                due=self._due(store, now) if any(each.due for each in queues) else (),
-                groups=store.letters.groups(limit=MOST_COUNTED_CAUSES),
+                due=self._due(store, now),
+                groups=groups,
+                called=store.upstreams.callers() if groups else MappingProxyType({}),
                 unattended=store.deliveries.unattended(),
                 stopped=_stopped(store),
                 outbox=messages,
