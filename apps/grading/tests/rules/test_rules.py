@@ -14,16 +14,13 @@ from grading.samples.calibrate import calibrate, packaged_samples, read_samples
 from grading.scoring.text import analyse
 
 SAMPLES = read_samples(packaged_samples(), questions=packaged())
-RESULTS = {}
 
 
 @pytest.fixture(scope="module")
 def results():
     """The results of all packaged samples by name."""
-    if not RESULTS:
-        made = calibrate(SAMPLES, assessor=RulesAssessor(), graded_at=NOW)
-        RESULTS.update({each.sample.name: each for each in made})
-    return RESULTS
+    made = calibrate(SAMPLES, assessor=RulesAssessor(), graded_at=NOW)
+    return {each.sample.name: each for each in made}
 
 
 @pytest.mark.parametrize("topic", ["w1-hotel", "w1-course", "w2-tourism", "w2-phones", "s1-travel"])
