@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Final
 
@@ -16,6 +17,7 @@ from holdfast.runtime.clock import Clock
 from holdfast.store.contract import Store
 from holdfast.waits import Waits
 
+LOGGER: Final = logging.getLogger("holdfast.engine")
 MOST_COUNTED_CAUSES: Final = 100
 MOST_REPLAYS: Final = 20
 """So many of the latest replays are looked at."""
@@ -23,9 +25,13 @@ MOST_ITEMS: Final = 200
 """So many unsent letters of a replay are looked at."""
 
 
-def ranked(read: Read) -> list[Attention]:
-    """Return everything that needs a person, what to look at first before the rest."""
+def ranked(read: Read, more: Iterable[Attention] = ()) -> list[Attention]:
+    """Return everything that needs a person, what to look at first before the rest.
+
+    `more` is what systems say of themselves.
+    """
     found = [
+        *more,
         *due_jobs(read),
         *outbox(read),
         *letters(read.groups, read.called),
@@ -54,6 +60,11 @@ class Needs:
         self._store = store
         self._waits = waits
         self._clock = clock
+        self._more: tuple[Callable[[], Iterable[Attention]], ...] = ()
+
+    def add(self, read: Callable[[], Iterable[Attention]]) -> None:
+        """List what `read` returns as well from now on."""
+        self._more = (*self._more, read)
 
     def read(self) -> list[Attention]:
         """Return everything that needs a person, the most urgent first."""
@@ -71,8 +82,22 @@ class Needs:
                 stopped=_stopped(store),
                 outbox=messages,
                 message_due_at=store.outbox.next_due() if messages.pending else None,
-            )
+            ),
+            self._of_systems(),
         )
+
+    def _of_systems(self) -> list[Attention]:
+        """Return what systems say; one that fails takes nothing from the rest of the list."""
+        found: list[Attention] = []
+        for read in self._more:
+            try:
+                found.extend(read())
+            except Exception:
+                LOGGER.exception(
+                    "what needs a person in a system cannot be read",
+                    extra={"event": "needs_failed"},
+                )
+        return found
 
     def _due(self, store: Store, now: Instant) -> list[DueRoute]:
         return [
