@@ -116,6 +116,8 @@ def _without_effect(read: Sequence[Read], environment: Mapping[str, str]) -> Ite
 def _why_unknown(variable: str, prefix: str, system: System, given: Variables) -> str | None:
     """Return why a variable sets nothing; None for one that is known, or may be."""
     name = variable.removeprefix(prefix)
+    if variable in given.readings:
+        return None
     if name in OF_PROCESS:
         return f"sets nothing: all systems of a process share it; set {name}"
     known = {each.removeprefix(prefix) for each in given.readings} - OF_PROCESS

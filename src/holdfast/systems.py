@@ -106,6 +106,8 @@ class Parts:
     pages: Callable[[Holdfast], Asgi] | None = None
     place: str | None = None
     """Where the pages are mounted, under `/`; the system's own name unless it is given."""
+    devices: Sequence[str] = ()
+    """What its pages may use of a browser's devices: `camera`, `microphone`."""
     body_limits: Mapping[str, int] = field(default_factory=dict)
     walk_ins: bool = False
     not_yours: PublicCode | None = None

@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from holdfast.api import ApiOptions, create_api
-from holdfast.api.headers import CONTENT_SECURITY_POLICY
+from holdfast.api.headers import CONTENT_SECURITY_POLICY, SecurityHeaders
 from holdfast.api.hosts import Hosts, safe_path
 from holdfast.errors import InvalidValue
 
@@ -59,6 +59,28 @@ def test_the_policy_has_no_way_in_for_scripts_frames_and_forms():
     assert directives["form-action"] == "'self'"
     assert "unsafe" not in CONTENT_SECURITY_POLICY
     assert "http" not in CONTENT_SECURITY_POLICY
+
+
+@pytest.mark.parametrize("path", ["/talk", "/talking/", "/", "/api/jobs"])
+def test_devices_are_refused_to_every_page_but_those_that_were_given_them(path):
+    pages = SecurityHeaders(
+        PlainTextResponse("a page"), https=True, devices={"/talk": ("microphone",)}
+    )
+
+    given = TestClient(pages).get("/talk/").headers
+    other = TestClient(pages).get(path).headers
+
+    assert "microphone=(self)" in given["permissions-policy"]
+    assert "camera=()" in given["permissions-policy"]
+    assert "media-src 'self' blob:;" in given["content-security-policy"]
+    assert "strict-transport-security" in given
+    assert "microphone=()" in other["permissions-policy"]
+    assert other["content-security-policy"] == CONTENT_SECURITY_POLICY
+
+
+def test_a_device_that_nobody_knows_is_refused():
+    with pytest.raises(InvalidValue, match="microphone"):
+        ApiOptions(devices={"/talk": ("telephone",)})
 
 
 def test_https_is_insisted_on_only_where_there_is_some(client):

@@ -6,13 +6,14 @@ A route says so with one of the parameters `Reader`, `Submitter`, `Operator`, `R
 credentials, where that is switched on; whatever they are let see or do has to name their owner.
 There they are owners also on this machine while it needs no credentials, and not its operators.
 What a route answers about failures goes through `shown_to`.
-A route whose path holds the credential says that instead, by `path_credential`.
+A route whose path holds the credential says that instead, by `path_credential`; one whose query or
+body holds it, by `request_credential`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from functools import wraps
 from inspect import iscoroutinefunction
 from typing import Annotated, Any, Final, NamedTuple, cast
@@ -46,6 +47,10 @@ SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
 _FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
+Carried = Callable[[Request], Awaitable[str | None]]
+"""Returns the name of whoever a request lets in by what it carries, such as a signature in its
+query; None when it carries nothing of that kind. Raises a problem when that is not good."""
+
 
 class Needs(NamedTuple):
     """What a route demands."""
@@ -57,18 +62,39 @@ class Needs(NamedTuple):
     """The role that is enough for those who see one owner's rows, their own."""
     walk_ins: bool = False
     """Whether people without credentials are let in, to what is theirs."""
+    carried: Carried | None = None
+    """What a request may carry instead of a role."""
+    only_carried: bool = False
+    """Whether nothing but that opens the route."""
 
 
 def needs(
-    role: Role, *, every_owner: bool = False, of_own: Role | None = None, walk_ins: bool = False
+    role: Role,
+    *,
+    every_owner: bool = False,
+    of_own: Role | None = None,
+    walk_ins: bool = False,
+    carried: Carried | None = None,
 ) -> Callable[..., Any]:
-    """Return a dependency that lets in whoever has the role, and is their `Principal`."""
-    demanded = Needs(role, every_owner, of_own, walk_ins)
+    """Return a dependency that lets in whoever has the role, and is their `Principal`.
 
+    With `carried` it also lets in those whose request holds a credential for this one thing.
+    """
+    return _dependency(Needs(role, every_owner, of_own, walk_ins, carried))
+
+
+def request_credential(carried: Carried) -> Callable[..., Any]:
+    """Return a dependency of a route that a credential in the query or the body opens, alone.
+
+    No role, cookie or address counts there. A route whose body holds it is an `async def` that
+    takes the request and reads the body itself.
+    """
+    return _dependency(Needs(Role.READER, carried=carried, only_carried=True))
+
+
+def _dependency(demanded: Needs) -> Callable[..., Any]:
     async def admitted(request: Request) -> Principal:
-        principal = await principal_of(request, walk_ins=walk_ins)
-        check_role(principal, demanded)
-        return principal
+        return await admit(request, demanded)
 
     admitted.needs = demanded  # type: ignore[attr-defined]
     admitted.never_waits = True  # type: ignore[attr-defined]
@@ -107,17 +133,16 @@ class GuardedRoute(APIRoute):
         takes_form = body is not None and isinstance(body.field_info, Form)
         takes_json = body is not None and not takes_form
 
-        async def admit(request: Request) -> None:
+        async def admit_one(request: Request) -> None:
             if demanded is not None:
-                who = await principal_of(request, walk_ins=demanded.walk_ins)
-                check_role(who, demanded)
+                await admit(request, demanded)
             if credential is not None:
                 await credential.check(request, request.path_params["token"])
             if takes_json:
                 check_media_type(request)
 
         async def guarded(request: Request) -> Response:
-            await admit(request)
+            await admit_one(request)
             check_repeated(request, lists)
             response = await handle(request)
             keep_walk_in(request, response)
@@ -127,7 +152,7 @@ class GuardedRoute(APIRoute):
             if _is_form(request):
                 return await guarded(request)
             if takes_json:
-                await _body_of_one_admitted(request, admit)
+                await _body_of_one_admitted(request, admit_one)
             if credential is not None:
                 # All of it is here: what follows may have to wait for a thread, and for the store.
                 request.state.arrived_s = monotonic_s()
@@ -217,6 +242,21 @@ def api_routes(routes: Iterable[BaseRoute]) -> Iterator[tuple[str, BaseRoute]]:
         path = context.path or ""
         if path == "/api" or path.startswith("/api/"):
             yield path, context.original_route
+
+
+async def admit(request: Request, demanded: Needs) -> Principal:
+    """Return whom a route lets in, or raise the problem that keeps them out."""
+    if demanded.carried is not None:
+        if not hasattr(request.state, "carried"):
+            request.state.carried = await demanded.carried(request)
+        name = request.state.carried
+        if name is not None:
+            return Principal(name=name, role=Role.READER)
+        if demanded.only_carried:
+            raise Problem("credentials_missing", "the request has to carry its own credential")
+    principal = await principal_of(request, walk_ins=demanded.walk_ins)
+    check_role(principal, demanded)
+    return principal
 
 
 def check_role(principal: Principal, demanded: Needs) -> None:

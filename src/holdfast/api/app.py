@@ -141,7 +141,7 @@ def create_api(app: Holdfast, *, options: ApiOptions | None = None) -> Api:
         generate_unique_id_function=operation_id,
         middleware=[
             Middleware(RequestIds, fresh=lambda: _fresh_id(app)),
-            Middleware(SecurityHeaders, https=given.https),
+            Middleware(SecurityHeaders, https=given.https, devices=given.devices),
             Middleware(RequestLog),
             Middleware(Faults),
             Middleware(Hosts, options=given),

@@ -29,6 +29,7 @@ _WITH_ROLE: Final = {
     "403": "The role, or the owner, does not allow it.",
 }
 _BY_PATH: Final = {"403": "The token in the path is not good."}
+_BY_REQUEST: Final = {"403": "The credential in the query or the body is not good."}
 _UNUSED: Final = ("HTTPValidationError", "ValidationError")
 
 
@@ -105,7 +106,11 @@ def _complete(operation: dict[str, Any], needs: Needs | None, *, by_path: bool) 
     told = dict(_ANYWHERE)
     if replaced is not None:
         told["422"] = "The request does not fit."
-    if needs is not None:
+    if needs is not None and needs.carried is not None:
+        told |= _BY_REQUEST
+        operation["security"] = []
+        operation["x-credential"] = "request"
+    if needs is not None and not needs.only_carried:
         told |= _WITH_ROLE
         operation["security"] = [{"token": []}, {"session": []}]
         operation["x-role"] = needs.role.value

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from holdfast.api.headers import DEVICES
 from holdfast.classify import PublicCode
 from holdfast.errors import InvalidValue
 
@@ -29,7 +30,8 @@ class ApiOptions:
     for what begins with a path. With `walk_ins` people without credentials may use the routes that
     say so, each as an owner of their own. `not_yours` is the answer to those who see one owner's
     jobs and ask for one that is another's, or not there: the same for both, so that nobody learns
-    which ids there are. Without it both are a job that is not found.
+    which ids there are. Without it both are a job that is not found. `devices` are what the pages
+    below a path may use of a browser's devices: `{"/talk": ("microphone",)}`.
     """
 
     host: str | None = None
@@ -40,6 +42,7 @@ class ApiOptions:
     body_limits: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     walk_ins: bool = False
     not_yours: PublicCode | None = None
+    devices: Mapping[str, Sequence[str]] = field(default_factory=lambda: MappingProxyType({}))
     keep_alive_s: int = 5
     """How long a connection may stay open between requests."""
     header_s: float = 10.0
@@ -67,6 +70,10 @@ class ApiOptions:
             if not _HOST.fullmatch(host):
                 limit = "host names without a port, like jobs.example.org or *.example.org"
                 raise InvalidValue("ApiOptions", field="hosts", value=host, limit=limit)
+        for device in (name for named in self.devices.values() for name in named):
+            if device not in DEVICES:
+                limit = f"one of {', '.join(DEVICES)}"
+                raise InvalidValue("ApiOptions", field="devices", value=device, limit=limit)
         for size in (self.max_body_bytes, *self.body_limits.values()):
             if size < 1:
                 limit = "at least 1 byte"

@@ -77,6 +77,7 @@ def site_of(
         https=settings.https,
         body_limits=limits,
         walk_ins=any(one.parts.walk_ins for one in built),
+        devices={one.place: one.parts.devices for one in built if one.parts.devices},
         not_yours=next((one.parts.not_yours for one in built if one.parts.not_yours), None),
     )
     api = create_api(engine, options=options)

@@ -1,0 +1,1 @@
+"""The grader: takes requests, has answers assessed, scores them and calls back."""

@@ -1,0 +1,1 @@
+"""Main: submissions, their deadlines, the callbacks of graders, and reviews by teachers."""

@@ -1,0 +1,1 @@
+"""The tables of grading, made with the engine's own."""
