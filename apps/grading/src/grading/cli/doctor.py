@@ -1,0 +1,1 @@
+"""`grading doctor`: whether everything that grading needs is there."""
