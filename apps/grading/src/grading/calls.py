@@ -1,16 +1,26 @@
-"""One paid call, as it is kept before its answer is read."""
+"""One call to a model, as it is kept before anything is read out of it."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
 
 
 class RawAnswer(NamedTuple):
-    """What a provider answered, as it came; `_asdict()` is JSON."""
+    """What came back for one call, paid for or not; `_asdict()` is JSON."""
 
     body: str
-    """The text or JSON of the answer."""
+    """The answer as it came, kept before it is parsed."""
     provider: str
-    """Such as `rules`, `moonshine` or `openai:whisper-1`."""
+    """What answered: `rules`, or `openai:` and the name of the model."""
     usage: dict[str, Any]
-    """`inputTokens`, `outputTokens` and `usd`, which is 0 offline."""
+    """`inputTokens`, `outputTokens` and `usd`; zeros for what costs nothing."""
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """Return the answer that `_asdict()` was taken of."""
+        return cls(str(document["body"]), str(document["provider"]), dict(document["usage"]))
+
+
+FREE: dict[str, Any] = {"inputTokens": 0, "outputTokens": 0, "usd": 0.0}
+"""The usage of a call that costs nothing; copy it."""

@@ -1,0 +1,1 @@
+"""What code decides without a model."""
