@@ -174,7 +174,7 @@ def test_secrets_are_taken_out_before_anything_is_cut():
     secret = "Ck5-in-a-record-9Wm"
     keep_secret([secret])
 
-    for before in range(1_940, 2_001):
+    for before in range(1_940, 2_001, 4):
         record = a_record(
             message="x" * before + secret + " tail" * 100,
             error_type=f"shop.{secret}",

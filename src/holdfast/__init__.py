@@ -32,9 +32,10 @@ from holdfast.pipeline import Pipeline, Upstream
 from holdfast.runtime.answer import Progress
 from holdfast.runtime.attempt import JobContext, Wait
 from holdfast.runtime.courier_options import CourierOptions
+from holdfast.runtime.decided import Decided, DecidedFailure, Message
 from holdfast.runtime.notify import Notify, Recipient
 from holdfast.runtime.provider import Evidence, Provider
-from holdfast.runtime.received import Received
+from holdfast.runtime.received import Handle, Received
 from holdfast.runtime.relay import RelayOptions
 from holdfast.runtime.relaying import Relay
 from holdfast.runtime.transport import Transport
@@ -45,6 +46,7 @@ from holdfast.store.deliveries import DeliveryFilter
 from holdfast.store.letters import LetterFilter
 from holdfast.store.outbox import OutboxFilter
 from holdfast.submission import Submit, Submitted
+from holdfast.transactions import Transaction
 from holdfast.view import JobView
 from holdfast.waiting import Waiting
 
@@ -59,6 +61,8 @@ __all__ = [
     "CircuitOpen",
     "ConflictError",
     "CourierOptions",
+    "Decided",
+    "DecidedFailure",
     "DeliveryFilter",
     "DeliveryKey",
     "DeliveryState",
@@ -69,6 +73,7 @@ __all__ = [
     "Failure",
     "GiveUp",
     "Guard",
+    "Handle",
     "Holdfast",
     "HoldfastError",
     "Jitter",
@@ -80,6 +85,7 @@ __all__ = [
     "LetterFilter",
     "LetterState",
     "LetterView",
+    "Message",
     "Notify",
     "OutboxFilter",
     "OutboxStatus",
@@ -99,6 +105,7 @@ __all__ = [
     "Rule",
     "Submit",
     "Submitted",
+    "Transaction",
     "Transport",
     "UnavailableError",
     "Upstream",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from holdfast.core.event import Event
 from holdfast.core.ids import JobId
@@ -14,6 +14,11 @@ from holdfast.core.job import Job, JobState
 from holdfast.errors import RetryNotAllowed, RetryRefused
 from holdfast.runtime.settle import Settler
 from holdfast.store.contract import JobFilter, Store
+
+_NEEDS_PIPELINE: Final = (
+    "the code of its pipeline {} says what is published with every decision, and is not known to "
+    "this process; do it where the pipeline runs"
+)
 
 
 class Chunk(NamedTuple):
@@ -52,10 +57,12 @@ def settle_chunk(
     allowed: list[Job] = []
     for job in page:
         found = obstacle(job)
-        if found is None:
-            allowed.append(job)
-        else:
+        if found is not None:
             refused[found.reason] += 1
+        elif settler.lacks(job):
+            refused[_NEEDS_PIPELINE.format(repr(job.pipeline))] += 1
+        else:
+            allowed.append(job)
     changed = settler.settle_many(((job, event) for job in allowed), now=now)
     if changed < len(allowed):
         seen = {job.id: job.revision for job in allowed}

@@ -6,7 +6,7 @@ import atexit
 import logging
 import os
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from holdfast import tracing
 from holdfast.attention import Needs
-from holdfast.bridges.inbound import buried, once, replied, submitted
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.job import Job
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
@@ -25,8 +24,8 @@ from holdfast.disclosure import Disclosure
 from holdfast.erasure import Eraser, ErasureVerbs
 from holdfast.error_log import ErrorLog
 from holdfast.errors import InvalidValue, UsageError
-from holdfast.intake import Intake
 from holdfast.job_access import JobAccess
+from holdfast.messaging import Messaging
 from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.replays import Replays
@@ -35,6 +34,7 @@ from holdfast.runtime.aside import Aside
 from holdfast.runtime.callbacks import CallbackTokens
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.courier_options import CourierOptions
+from holdfast.runtime.decision_messages import DecisionMessages
 from holdfast.runtime.dispatch import Dispatch
 from holdfast.runtime.herald import Carrier
 from holdfast.runtime.heralding import Heralding
@@ -43,22 +43,19 @@ from holdfast.runtime.janitor import Chore
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.presentation import PLAIN, Presentation
 from holdfast.runtime.provider import BoundProvider, Provider, Providers
-from holdfast.runtime.received import Received
-from holdfast.runtime.relay import RelayOptions
-from holdfast.runtime.relaying import Relay
 from holdfast.runtime.settle import Settler
 from holdfast.runtime.spans import traced
 from holdfast.runtime.stage import BoundStage
 from holdfast.runtime.tally import Counter
-from holdfast.runtime.transport import Transport
 from holdfast.runtime.worker import Worker
 from holdfast.runtime.worker_options import WorkerOptions
 from holdfast.secrecy import keep_secret
 from holdfast.store.contract import NewJob, Store
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.submission import checked_text
+from holdfast.store.system_tables import load_tables
 from holdfast.submitter import Submitter
 from holdfast.tokens import Tokens
+from holdfast.transactions import TransactionVerbs
 from holdfast.upkeep import Upkeep
 from holdfast.upstreams import Upstreams
 from holdfast.waiting import Waits
@@ -67,8 +64,6 @@ if TYPE_CHECKING:
     from celery import Celery
 
     from holdfast.bridges.celery import CeleryBridge
-    from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
-    from holdfast.bridges.rabbitmq_topology import Queue
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
 
@@ -104,7 +99,7 @@ def open_store(url: str, *, direct_url: str | None = None) -> Store:
     )
 
 
-class Holdfast(Intake, Upkeep, ErasureVerbs):
+class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
     """Pipelines on a store: submit jobs, look after them, and run workers.
 
     `direct_url` leads to the same database past a pooler such as PgBouncer, for listening and for
@@ -115,7 +110,8 @@ class Holdfast(Intake, Upkeep, ErasureVerbs):
     is kept; workers remove the rest. `max_queued` limits how many jobs may wait in each queue.
     `providers` are what deliveries are sent through, and `courier` how. `chores` are functions that
     every worker calls about once a minute, each in parts that do not take long. `erasers` remove
-    what is kept elsewhere of an owner who is erased.
+    what is kept elsewhere of an owner who is erased. `tables` names for each system the package
+    whose SQL files make its tables.
     """
 
     def __init__(
@@ -128,6 +124,7 @@ class Holdfast(Intake, Upkeep, ErasureVerbs):
         courier: CourierOptions | None = None,
         chores: Iterable[Chore] = (),
         erasers: Iterable[Eraser] = (),
+        tables: Mapping[str, str] | None = None,
         auto_migrate: bool = True,
         retention: Retention | None = None,
         max_queued: int | None = None,
@@ -141,6 +138,7 @@ class Holdfast(Intake, Upkeep, ErasureVerbs):
         keep_secret((*secret, *secrets_in_url(direct_url or "")))
         self.add_secrets(secrets, names=secret_names)
         store = open_store(url, direct_url=direct_url)
+        store.tables = load_tables(tables or {})
         super().__init__(store, auto_migrate=auto_migrate, clock=clock)
         self.retention = retention or Retention()
         self.chores = tuple(chores)
@@ -169,15 +167,20 @@ class Holdfast(Intake, Upkeep, ErasureVerbs):
             clock=self.clock,
             chance=self.chance,
             created=self._on_created,
+            decisions=DecisionMessages(self._pipelines.get),
         )
         self.limit_queues(max_queued)
+        self.access = JobAccess(lambda: self.store, self._pipelines)
         self._settler = Settler(
-            self._closed_store, plans=self._plans, chance=self.chance, announcer=self.announcer
+            self._closed_store,
+            plans=self._plans,
+            chance=self.chance,
+            announcer=self.announcer,
+            decisions=DecisionMessages(self.access.find_pipeline),
         )
         self._error_logs: list[Aside[Applied]] = []
         if error_log is not None:
             self.log_errors(error_log)
-        self.access = JobAccess(lambda: self.store, self._pipelines)
         self.dead = DeadLetters(
             lambda: self.store,
             clock=self.clock,
@@ -355,80 +358,9 @@ class Holdfast(Intake, Upkeep, ErasureVerbs):
             "retention": self.retention,
             "callback_key": self.callback_tokens.key,
             "dispatch": self.dispatch,
+            "decisions": DecisionMessages(self._pipelines.get),
             "chores": self.chores,
         }
-
-    def relay(self, transport: Transport, *, options: RelayOptions | None = None) -> Relay:
-        """Return a relay that publishes what the outbox holds through `transport`."""
-        self._open()
-        return Relay(
-            self.store,
-            transport,
-            clock=self.clock,
-            chance=self.chance,
-            options=options or RelayOptions(),
-        )
-
-    def consumer(
-        self,
-        broker_url: str,
-        *,
-        queue: Queue,
-        handler: Callable[[Received, Any], None] | None = None,
-        pipeline: Pipeline | str | None = None,
-        replies: bool = False,
-        name: str | None = None,
-        exchange: str = "holdfast",
-        prefetch: int = 10,
-        timeout: float = 45.0,
-    ) -> RabbitMqConsumer:
-        """Return a consumer of a queue of RabbitMQ that handles each message once.
-
-        Either `handler(message, connection)` runs in a transaction that also notes the message, or
-        a job of `pipeline` is made of it, with the message's id as its key, or with `replies` it
-        answers the stage whose callback token it carries. `name` is under which messages for a
-        handler are noted, the queue's unless given: consumers that share it share the work. What is
-        not handled after `timeout` seconds has failed, and ends the consumer with `HandlerStuck`.
-        """
-        if (handler is not None) + (pipeline is not None) + replies != 1:
-            raise UsageError("a consumer needs a handler or a pipeline or replies, and one of them")
-        kind = _rabbitmq_consumer()
-        self._open()
-        if handler is not None:
-            who = checked_text("consumer", field="name", text=name or queue.name)
-            handle = once(self.store, consumer=who, clock=self.clock, handler=handler)
-        elif replies:
-            handle = replied(self.receive_answer, clock=self.clock)
-        else:
-            found = self.access.open_pipeline(self._pipeline(pipeline or "").name)
-            handle = submitted(lambda payload, **how: self.submit(found, payload, **how))
-        return kind(
-            broker_url,
-            queue=queue,
-            handle=handle,
-            clock=self.clock,
-            chance=self.chance,
-            exchange=exchange,
-            prefetch=prefetch,
-            timeout_s=timeout,
-            of_replies=replies,
-        )
-
-    def dead_letter_consumer(
-        self, broker_url: str, *, queue: Queue, exchange: str = "holdfast"
-    ) -> RabbitMqConsumer:
-        """Return a consumer that makes the dead letters of a queue dead letters of this store."""
-        kind = _rabbitmq_consumer()
-        self._open()
-        return kind(
-            broker_url,
-            queue=queue,
-            handle=buried(self.store, clock=self.clock, queue=queue.name),
-            clock=self.clock,
-            chance=self.chance,
-            exchange=exchange,
-            of_dead_letters=True,
-        )
 
     def _declared_breakers(self) -> dict[str, Breaker | None]:
         return {
@@ -459,16 +391,6 @@ def _dispatch(providers: Iterable[Provider], options: CourierOptions) -> Dispatc
         used = options if own is None else replace(options, retry=own)
         bound.append(BoundProvider(provider, used.terms(provider.promise), terms))
     return Dispatch(Providers(bound), options)
-
-
-def _rabbitmq_consumer() -> type[RabbitMqConsumer]:
-    try:
-        from holdfast.bridges.rabbitmq_consumer import (  # noqa: PLC0415 - an extra brings it
-            RabbitMqConsumer,
-        )
-    except ModuleNotFoundError as error:
-        raise UsageError("RabbitMQ takes an extra: pip install 'holdfast[rabbitmq]'") from error
-    return RabbitMqConsumer
 
 
 def _celery_bridge() -> type[CeleryBridge]:

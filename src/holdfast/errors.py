@@ -8,6 +8,7 @@
     │   ├── InvalidDocument     a payload or result that is not acceptable JSON
     │   ├── UnknownPipeline     this process has no pipeline of that name
     │   ├── PipelineClosed      the pipeline takes jobs from its own system only
+    │   ├── PipelineNeeded      a decision takes the code of a pipeline that is not here
     │   ├── UnknownJob          the store has no job of that id
     │   ├── UnknownLetter       the store has no dead letter of that id
     │   ├── UnknownMessage      the outbox has no message of that id
@@ -22,6 +23,7 @@
     │   ├── TokenRefused        a callback token that is forged or no longer good
     │   ├── SchemaTooNew        the database was migrated by a newer holdfast
     │   ├── SchemaTooOld        the database has yet to be migrated
+    │   ├── StatementRefused    the database cannot run a statement of a transaction
     │   └── ForkedProcess       a store was carried across a fork
     ├── ConflictError           read again, then decide
     │   ├── StaleRevision       the job moved on after it was read
@@ -31,7 +33,8 @@
     │   ├── RetryRefused        its pipeline says that the job cannot succeed if it is retried
     │   ├── RetryNotAllowed     its pipeline has failed jobs sent back another way
     │   ├── StepMissing         something has to be done about the dead letter first
-    │   └── DeliveryMoved       the delivery does not allow what was asked of it
+    │   ├── DeliveryMoved       the delivery does not allow what was asked of it
+    │   └── ConstraintViolated  a constraint of a system's table does not allow the rows
     └── UnavailableError        try later
         ├── QueueFull           as many jobs wait in the queue as may
         ├── StoreUnavailable    the database cannot be reached
@@ -161,6 +164,18 @@ class PipelineClosed(UsageError):
         )
 
 
+class PipelineNeeded(UsageError):
+    """What is decided about a job takes the code of its pipeline, which is not here."""
+
+    def __init__(self, pipeline: str, *, job_id: str) -> None:
+        self.pipeline, self.job_id = pipeline, job_id
+        super().__init__(
+            f"job {job_id} is of pipeline {pipeline!r}, whose code says what is published with "
+            "every decision and is not known to this process; do it where the pipeline runs, "
+            "such as in its console, or name an app that has it with -A"
+        )
+
+
 class UnknownJob(UsageError):
     """The store has no job of that id."""
 
@@ -287,24 +302,47 @@ class TokenRefused(UsageError):
 
 
 class SchemaTooNew(UsageError):
-    """The database was migrated by a newer holdfast than this one."""
+    """The database was migrated by newer code than this.
 
-    def __init__(self, *, found: int, supported: int) -> None:
-        self.found, self.supported = found, supported
-        super().__init__(
-            f"the database has schema {found}, this holdfast knows up to {supported}; "
-            "upgrade holdfast here before it touches this database"
-        )
+    `system` names the system whose tables are newer; it is None where holdfast's own are.
+    """
+
+    def __init__(self, *, found: int, supported: int, system: str | None = None) -> None:
+        self.found, self.supported, self.system = found, supported, system
+        if system is None:
+            text = (
+                f"the database has schema {found}, this holdfast knows up to {supported}; "
+                "upgrade holdfast here before it touches this database"
+            )
+        else:
+            text = (
+                f"the database has version {found} of the tables of system {system!r}, which is "
+                f"known here up to {supported}; upgrade the system's package"
+            )
+        super().__init__(text)
 
 
 class SchemaTooOld(UsageError):
-    """The database has yet to be migrated to what this holdfast needs."""
+    """The database has yet to be migrated to what this code needs; `system` as above."""
 
-    def __init__(self, *, found: int, needed: int) -> None:
-        self.found, self.needed = found, needed
-        super().__init__(
-            f"the database has schema {found}, this holdfast needs {needed}; run: holdfast migrate"
-        )
+    def __init__(self, *, found: int, needed: int, system: str | None = None) -> None:
+        self.found, self.needed, self.system = found, needed, system
+        if system is None:
+            text = f"the database has schema {found}, this holdfast needs {needed}"
+        else:
+            text = (
+                f"the database has version {found} of the tables of system {system!r}, which "
+                f"needs {needed}"
+            )
+        super().__init__(f"{text}; run: holdfast migrate")
+
+
+class StatementRefused(UsageError):
+    """The database cannot run a statement of `Transaction`, as it is written."""
+
+    def __init__(self, *, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the database refuses the statement: {reason}")
 
 
 class ForkedProcess(UsageError):
@@ -403,6 +441,14 @@ class DeliveryMoved(ConflictError):
     def __init__(self, delivery_id: str, *, action: str, state: str, why: str) -> None:
         self.delivery_id, self.action, self.state, self.why = delivery_id, action, state, why
         super().__init__(f"cannot {action} delivery {delivery_id}, which is {state}: {why}")
+
+
+class ConstraintViolated(ConflictError):
+    """A constraint of a system's table does not allow the rows of a statement of `Transaction`."""
+
+    def __init__(self, *, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"a constraint does not allow these rows: {reason}")
 
 
 class UnavailableError(HoldfastError):

@@ -149,11 +149,14 @@ class Intake(AnswerVerbs):
         payload: object = None,
         *,
         aggregate_id: str | None = None,
+        message_id: str | None = None,
         trace: str | None = None,
         connection: object = None,
     ) -> str:
         """Have a message published by a relay, and return its id.
 
+        `message_id` is a UUID of the caller's own: a message of that id which is stored already
+        stays as it is, so that publishing it again changes nothing.
         With `connection` it is part of the caller's own transaction on the same database: it is
         published if and only if that transaction commits. Messages of one aggregate are published
         one after the other; without an aggregate a message waits for no other.
@@ -163,6 +166,7 @@ class Intake(AnswerVerbs):
             message_type,
             payload,
             aggregate_id=aggregate_id,
+            message_id=message_id,
             trace=tracing.current() if trace is None else trace,
             connection=connection,
         )

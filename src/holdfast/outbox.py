@@ -10,7 +10,7 @@ from holdfast.asking import PAGE, asked, checked_limit
 from holdfast.core.document import decode
 from holdfast.core.ids import IdSequence
 from holdfast.core.instant import SECOND_US, Instant, to_rfc3339
-from holdfast.core.outbox import OutboxMessage, OutboxStatus, new_message
+from holdfast.core.outbox import OutboxMessage, OutboxStatus, checked_id, new_message
 from holdfast.errors import ConflictError, InvalidDocument, UnknownMessage
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.store.audit import AuditEntry
@@ -37,11 +37,12 @@ class Outbox:
         aggregate_id: str | None,
         trace: str | None,
         connection: object,
+        message_id: str | None = None,
     ) -> str:
         """Store a message and return its id; see `Holdfast.publish`."""
         now = self._clock.now()
         message = new_message(
-            self._ids.next(now=now, chance=self._chance.bits(_ID_BITS)),
+            self._new_id(now) if message_id is None else checked_id(message_id),
             message_type=message_type,
             payload=payload,
             aggregate_id=aggregate_id,
@@ -49,6 +50,9 @@ class Outbox:
         )
         self._store().outbox.add([message], now=now, connection=connection)
         return message.id
+
+    def _new_id(self, now: Instant) -> str:
+        return self._ids.next(now=now, chance=self._chance.bits(_ID_BITS))
 
     def find(
         self,

@@ -22,6 +22,7 @@ from holdfast.core.plan import MAX_SNOOZES, Plan, StagePlan
 from holdfast.core.retry import Retry
 from holdfast.errors import InvalidPolicy, InvalidValue, UsageError
 from holdfast.handler import Parameter, PayloadCheck, caller_of, encoder_of, parameters_of
+from holdfast.runtime.decided import OnDecision
 from holdfast.runtime.lanes.child import STAGE_ATTRIBUTE
 from holdfast.runtime.presentation import EVENTS, WORDS, Presentation
 from holdfast.runtime.stage import BoundPipeline, BoundStage, LaneKind, UpstreamTerms
@@ -133,6 +134,8 @@ class Pipeline:
     are kept with a key.
     E-mail addresses, phones and one-time codes are hidden in its failures and dead letters, unless
     it `keeps_personal_data` because people need them there.
+    `on_decision` is called with a `Decided` before a decision about one of its jobs is written, and
+    returns messages that are published if and only if that is; it has to be quick.
     """
 
     def __init__(
@@ -155,6 +158,7 @@ class Pipeline:
         keep_keys: bool = True,
         remembers: Sequence[str] = (),
         keeps_personal_data: bool = False,
+        on_decision: OnDecision | None = None,
     ) -> None:
         self.name = checked_name(name, what="pipeline")
         self.access = _access(
@@ -179,6 +183,7 @@ class Pipeline:
         self._keeps_keys = keep_keys
         self._remembers = _checked_fields(remembers, pipeline=name)
         self.keeps_personal_data = keeps_personal_data
+        self.on_decision = on_decision
         self._plans: list[StagePlan] = []
         self._stages: list[BoundStage] = []
         self._parameters: list[Parameter] = []
@@ -300,6 +305,7 @@ class Pipeline:
                 self._keeps_keys,
                 self._remembers,
                 self.keeps_personal_data,
+                self.on_decision is not None,
             )
             self._bound = BoundPipeline(plan, self.queue, tuple(self._stages))
         return self._bound

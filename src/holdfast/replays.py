@@ -30,6 +30,7 @@ from holdfast.dead_letters import DeadLetters, Settle, owned
 from holdfast.errors import (
     ConflictError,
     InvalidValue,
+    PipelineNeeded,
     RetryRefused,
     UnavailableError,
     UnknownJob,
@@ -376,6 +377,8 @@ class Replays:
             return "its job is no longer there"
         except RetryRefused as error:
             return error.reason
+        except PipelineNeeded as error:
+            return str(error)
         return None if settled.ignored is None else settled.ignored.why
 
     def _was_ours(self, item: Item, reason: str) -> bool:

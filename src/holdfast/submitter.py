@@ -23,6 +23,7 @@ from holdfast.errors import (
 from holdfast.pipeline import Pipeline
 from holdfast.runtime.announce import Applied
 from holdfast.runtime.clock import Chance, Clock
+from holdfast.runtime.decision_messages import NONE_KNOWN, DecisionMessages
 from holdfast.runtime.plans import PlanCache
 from holdfast.store.contract import NewJob, Store, Twin
 from holdfast.store.rows import as_stored
@@ -44,6 +45,7 @@ class Submitter:
         chance: Chance,
         admission: Admission | None = None,
         created: Callable[[NewJob, int], None] = lambda _job, _count: None,
+        decisions: DecisionMessages = NONE_KNOWN,
     ) -> None:
         self.admission = admission
         self._store = store
@@ -52,6 +54,7 @@ class Submitter:
         self._chance = chance
         self._rows = RowMaker(chance)
         self._created = created
+        self._decisions = decisions
 
     def one(self, pipeline: Pipeline, submit: Submit, *, connection: object) -> Named:
         """Return the job of a submission."""
@@ -77,6 +80,8 @@ class Submitter:
         decision = decide(job, Refused(failure), plan, now, self._chance.roll())
         if isinstance(decision, Ignored):
             raise AssertionError(decision.why)  # noqa: TRY004 - a new job can always be refused
+        if plan.on_decision:
+            decision = self._decisions.added(job, decision)
         with self._store.transaction() as connection:
             named = self._insert_one(row, submit, connection)
             if named.created:

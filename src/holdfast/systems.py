@@ -11,16 +11,17 @@ import threading
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from holdfast.classify import PublicCode
 from holdfast.core.retention import Retention
 from holdfast.erasure import Eraser
-from holdfast.errors import HoldfastError, UsageError
+from holdfast.errors import HoldfastError, InvalidValue, UsageError
 from holdfast.job_access import Elsewhere
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.runtime.janitor import Chore
 from holdfast.runtime.provider import Provider
+from holdfast.store.system_tables import load_tables
 from holdfast.variables import Variables, prefix_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,21 @@ GROUP: Final = "holdfast.systems"
 
 Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI application."""
+
+
+class Service(Protocol):
+    """What runs until it is stopped: a worker, a relay, a consumer, or a loop of a system's own."""
+
+    def run(self, *, handle_signals: bool = True) -> int:
+        """Work until `request_stop` is called; return 0 after a clean end.
+
+        Without `handle_signals` signals are the caller's to handle, and so is the main thread.
+        """
+        ...
+
+    def request_stop(self) -> None:
+        """Have `run` return soon; a second call asks for haste. Safe in a signal handler."""
+        ...
 
 
 class Call(NamedTuple):
@@ -90,6 +106,8 @@ class Parts:
     `retention` is how long a system needs its jobs; of several the longest counts, and before all
     of them what the operator set. `secret_names` are names whose values are shown to nobody, in
     payloads and results either, such as those of people's addresses.
+    `services` by name make what runs beside the worker, in a thread each, for as long as the
+    process does; one that fails ends the process.
     """
 
     pipelines: Sequence[Pipeline] = ()
@@ -113,10 +131,21 @@ class Parts:
     not_yours: PublicCode | None = None
     retention: Retention = field(default_factory=Retention)
     secret_names: Sequence[str] = ()
+    tables: str | None = None
+    """The package whose files `0001_name.sql` and so on make the system's tables."""
+    services: Mapping[str, Callable[[Holdfast], Service]] = field(default_factory=dict)
+    message_types: Sequence[str] = ()
+    """Types of messages that a relay among its services publishes, so that no other does."""
 
     def __post_init__(self) -> None:
         if self.place is not None:
             checked_name(self.place, what="place of pages")
+        for name in self.services:
+            checked_name(name, what="service")
+        if isinstance(self.message_types, str):
+            limit = "a list of types"
+            value = self.message_types
+            raise InvalidValue("Parts", field="message_types", value=value, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +183,12 @@ class Built(NamedTuple):
     def place(self) -> str:
         """The path under which its pages are."""
         return f"/{self.parts.place or self.system.name}"
+
+    def services(self, app: Holdfast) -> dict[str, Service]:
+        """Make its services, by the names under which they run beside those of other systems."""
+        return {
+            f"{self.system.name}-{name}": make(app) for name, make in self.parts.services.items()
+        }
 
 
 def installed() -> list[str]:
@@ -198,11 +233,13 @@ def build(systems: Iterable[System], environment: Mapping[str, str]) -> list[Bui
 class InstalledPipelines:
     """The pipelines that installed systems bring; the systems are built when one is asked for.
 
-    For processes that were given none of them, and need the code of a pipeline all the same.
+    For processes that were given none of them, and need the code of a pipeline all the same. A
+    system whose pipelines add messages to decisions gets `engine`, which decides here.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], engine: Holdfast | None = None) -> None:
         self._environment = environment
+        self._engine = engine
         self._building = threading.Lock()
         self._found: dict[str, Elsewhere] | None = None
         self._unbuilt: list[str] = []
@@ -214,6 +251,16 @@ class InstalledPipelines:
                 self._found = self._build()
         return self._found.get(name) or Elsewhere(None, "; ".join(self._unbuilt))
 
+    def _bind(self, built: Built) -> None:
+        """Give a system the engine and its tables, where its code takes part in decisions."""
+        parts, engine = built.parts, self._engine
+        if engine is None or not any(pipeline.on_decision for pipeline in parts.pipelines):
+            return
+        store = engine.unopened_store
+        store.tables = (*store.tables, *load_tables(tables_of([built])))
+        if parts.bind is not None:
+            parts.bind(engine)
+
     def _build(self) -> dict[str, Elsewhere]:
         found: dict[str, Elsewhere] = {}
         for name in installed():
@@ -222,10 +269,30 @@ class InstalledPipelines:
             except UsageError as error:
                 self._unbuilt.append(str(error))
                 continue
+            self._bind(built)
             note = f"so says system {name!r}, as the environment here has it"
             for pipeline in built.parts.pipelines:
                 found.setdefault(pipeline.name, Elsewhere(pipeline, note))
         return found
+
+
+def tables_of(built: Iterable[Built]) -> dict[str, str]:
+    """Return the packages that make the tables of systems, by system."""
+    return {one.system.name: one.parts.tables for one in built if one.parts.tables is not None}
+
+
+def installed_tables(
+    environment: Mapping[str, str], names: Iterable[str] | None = None
+) -> tuple[dict[str, str], list[str]]:
+    """Return the tables of systems that can be built here, and why others cannot be."""
+    found: dict[str, str] = {}
+    unbuilt: list[str] = []
+    for name in installed() if names is None else names:
+        try:
+            found |= tables_of(build(find([name]), environment))
+        except UsageError as error:
+            unbuilt.append(str(error))
+    return found, unbuilt
 
 
 def _entries() -> dict[str, EntryPoint]:

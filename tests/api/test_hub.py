@@ -111,6 +111,8 @@ def test_a_slow_reader_over_a_socket_is_told_of_the_gap(small_app) -> None:
     hub = api.state.hub = hub_of(small_app, most_each=9, most_queued=20, poll_s=0.02)
     server = Server(api, options=options)
     server.start()
+    # Otherwise the system would take megabytes on the way, which are tens of thousands of events.
+    server._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     with socket.socket() as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         slow.connect((server.host, server.port))

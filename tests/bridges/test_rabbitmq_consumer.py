@@ -77,6 +77,27 @@ def test_a_job_is_made_of_a_message_once(bench: Bench):
     assert [(job.job.key, job.payload) for job in jobs] == [(sent.id, {"n": 4})]
 
 
+def test_a_handle_gets_every_message_as_often_as_it_comes(bench: Bench):
+    bench.consumer(handler=None, handle=bench.handled.append)
+    sent = a_message(4)
+    for _ in range(3):
+        bench.send(sent)
+
+    eventually(lambda: len(bench.handled) == 3)
+    assert {message.id for message in bench.handled} == {sent.id}
+    eventually(lambda: bench.depth() == 0)
+
+
+def test_a_handle_that_was_made_to_handle_once_does(bench: Bench):
+    bench.consumer(handler=None, handle=bench.app.handle_once(bench.handle, name="billing"))
+    sent = a_message(4)
+    for _ in range(3):
+        bench.send(sent)
+
+    eventually(lambda: bench.depth() == 0)
+    assert eventually(bench.effects) == [sent.id]
+
+
 def test_what_may_pass_is_tried_again_and_then_has_its_effect(bench: Bench):
     sent = a_message()
     bench.raises[sent.id] = TimeoutError("the ledger does not answer")
@@ -102,12 +123,13 @@ def test_a_queue_that_is_made_otherwise_ends_the_consumer_with_its_name(bench: B
 
 def test_a_consumer_needs_one_thing_to_do(bench: Bench):
     too_many = (
+        {"handler": bench.handle, "handle": bench.handled.append},
         {"handler": bench.handle, "pipeline": convert},
         {"handler": bench.handle, "replies": True},
         {"pipeline": convert, "replies": True},
     )
     for options in ({}, *too_many):
-        with pytest.raises(UsageError, match="a handler or a pipeline or replies"):
+        with pytest.raises(UsageError, match="a handler or a handle or a pipeline"):
             bench.app.consumer(bench.broker_url, queue=bench.queue, **options)
     with pytest.raises(InvalidValue, match="prefetch"):
         bench.app.consumer(bench.broker_url, queue=bench.queue, handler=bench.handle, prefetch=0)

@@ -167,12 +167,14 @@ def test_a_relay_publishes_until_it_is_told_to_stop(app: Holdfast, database_url,
     declaring = RabbitMq(amqp_url, exchange=exchange, queues=[queue])
     assert declaring.ready() is None
     declaring.close()
+    of_another_relay = app.publish("note", {"n": 0})
     first = app.publish("grading.request", {"n": 1, "callback_token": "t.s"})
 
     process = WarmProcess(
         [
             *(sys.executable, "-m", "holdfast", "relay", "--json"),
             *("--database-url", database_url, "--exchange", exchange, "--reply-to", "replies"),
+            *("--without-types", "memo, note"),
         ],
         env={
             **os.environ,
@@ -202,6 +204,7 @@ def test_a_relay_publishes_until_it_is_told_to_stop(app: Holdfast, database_url,
     received = drained(amqp_url, queue.name)
     assert [json.loads(got.body)["n"] for got in received] == [1, 2]
     assert [got.reply_to for got in received] == ["replies", None]
+    assert app.outbox.get(of_another_relay).status is OutboxStatus.PENDING
     delete(
         amqp_url,
         queues=(queue.name, queue.dead_queue),

@@ -1,6 +1,7 @@
 """`migrate` and `verify`, on a database that a bare URL names."""
 
 import json
+import sys
 from pathlib import Path
 
 import psycopg
@@ -136,3 +137,47 @@ def test_a_file_that_is_no_database_is_damaged_and_not_overwritten(holdfast: Com
     assert result.exit_code == 5
     assert "is damaged" in result.stderr
     assert Path("letter.db").read_text().startswith("Dear Sir")
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed system with tables, and one that cannot be built here."""
+    packages = tmp_path / "packages"
+    described = packages / "shop-1.0.dist-info"
+    described.mkdir(parents=True)
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: shop\nVersion: 1\n")
+    (described / "entry_points.txt").write_text(
+        "[holdfast.systems]\nshop = shop:SYSTEM\nstall = shop:STALL\n"
+    )
+    (packages / "shop").mkdir()
+    (packages / "shop" / "0001_orders.sql").write_text("create table shop.orders (id text);\n")
+    (packages / "shop" / "__init__.py").write_text(
+        "from holdfast.systems import Parts, System\n"
+        "def refuse(_): raise LookupError('no place')\n"
+        "SYSTEM = System(name='shop', title='Shop', build=lambda _: Parts(tables='shop'))\n"
+        "STALL = System(name='stall', title='Stall', build=refuse)\n"
+    )
+    monkeypatch.setattr(sys, "path", [str(packages), *sys.path])
+    monkeypatch.delitem(sys.modules, "shop", raising=False)
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_tables_of_installed_systems_are_migrated_too(
+    holdfast: Command, empty_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    if empty_database_url.startswith("sqlite"):
+        (tmp_path / "holdfast.db").touch()
+    by_url = ("--database-url", empty_database_url)
+    monkeypatch.setenv("HOLDFAST_SYSTEMS", "shop,stall")
+
+    planned = holdfast("migrate", "--plan", *by_url)
+    applied = holdfast("migrate", *by_url)
+
+    assert planned.stdout.splitlines()[-1] == "shop/0001_orders"
+    assert applied.stdout.splitlines()[-1] == "applied shop/0001_orders"
+    assert "system 'stall' cannot be built" in applied.stderr
+    with (
+        Holdfast(empty_database_url, tables={"shop": "shop"}, auto_migrate=False) as app,
+        app.transaction() as tx,
+    ):
+        assert tx.rows("select * from shop.orders") == []

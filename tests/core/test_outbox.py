@@ -13,6 +13,7 @@ from holdfast.core.outbox import (
     NotTaken,
     OutboxMessage,
     OutboxStatus,
+    Postponed,
     Trouble,
     Unsendable,
     Untried,
@@ -53,6 +54,8 @@ TABLE = [
     (Confirmed(), LAST, {"status": PUBLISHED, "processed_at": NOW, "retry_count": 2}),
     (Untried(), {}, {"run_at": NOW}),
     (Untried(), LAST, {"run_at": NOW, "retry_count": 2}),
+    (Postponed(in_seconds(9)), LAST, {"run_at": in_seconds(9), "retry_count": 2}),
+    (Postponed(in_seconds(-9)), {}, {"run_at": NOW}),
     (
         Unsendable("too large"),
         {},

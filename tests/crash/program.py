@@ -21,6 +21,7 @@ from pathlib import Path
 from holdfast import (
     GiveUp,
     Holdfast,
+    Message,
     Notify,
     Pipeline,
     Retry,
@@ -52,6 +53,11 @@ reborn = Pipeline("reborn", retry=QUICK)
 forking = Pipeline("forking", retry=QUICK)
 hog = Pipeline("hog", retry=QUICK)
 half = Pipeline("half", retry=QUICK)
+noted = Pipeline(
+    "noted",
+    retry=QUICK,
+    on_decision=lambda decided: [Message(f"noted.{decided.kind}", {"at": decided.revision})],
+)
 
 
 def record(job) -> None:
@@ -132,6 +138,14 @@ OTHER_VERSIONS = {
 async def every_other(job, n: int):
     if n % 2:
         raise GiveUp("ODD", f"{n} is odd")
+    return n
+
+
+@noted.stage
+async def fails_then_ends(job, n: int):
+    record(job)
+    if job.attempt == 1:
+        raise TimeoutError
     return n
 
 
@@ -378,6 +392,7 @@ PIPELINES = {
         forking,
         hog,
         half,
+        noted,
     )
 }
 RUNNING: list[Holdfast] = []

@@ -169,3 +169,21 @@ def test_a_message_that_waits_can_be_tried_at_once(app: Holdfast):
         app.outbox.retry(sent, by="ada")
     with pytest.raises(UnknownMessage):
         app.outbox.retry("nowhere", by="ada")
+
+
+def test_a_message_of_the_callers_own_id_is_stored_once(app: Holdfast):
+    own = "6F1C7A54-9B0E-4E8B-A7CF-0D8C6F3B2A11"
+
+    first = app.publish("note", 1, message_id=own, aggregate_id="a")
+    again = app.publish("memo", 2, message_id=own.lower())
+
+    assert first == again == own.lower()
+    (kept,) = everything(app)
+    assert (kept.id, kept.message_type, kept.payload) == (own.lower(), "note", "1")
+
+
+@pytest.mark.parametrize("given", ["", "42", "not-a-uuid", 7])
+def test_an_id_that_is_no_uuid_is_refused(app: Holdfast, given):
+    with pytest.raises(InvalidValue, match=r"message_id.*a UUID"):
+        app.publish("note", 1, message_id=given)
+    assert everything(app) == []

@@ -95,13 +95,13 @@ def test_no_id_stands_in_the_metrics(open_app, scrapes):
     pipeline.stage(name="one")(Script(then=GiveUp("NO", "hunter2")).handler)
     app = open_app(pipeline)
     scraped = scrapes(app)
-    job = app.submit("p", {"card": "4111"}, key="order-17", owner="ada")
+    job = app.submit("p", {"card": "4111111111111111"}, key="order-17", owner="ada")
     drain(app)
 
     text = scraped.text()
     assert 'jobs_failed_total{error_code="NO",pipeline="p"} 1.0' in text
     assert not ID.search(text)
-    for hidden in (job.id, "order-17", "ada", "hunter2", "4111"):
+    for hidden in (job.id, "order-17", "ada", "hunter2", "4111111111111111"):
         assert hidden not in text
 
 

@@ -116,17 +116,16 @@ def test_a_fault_of_the_same_length_as_the_last_is_not_hidden_by_what_was_compil
     harmless = a_fault("Doubles are the same", after="2 * number")
 
     verdicts = [
-        tried(fault, scratch, limit_s=LIMIT_S).outcome
-        for fault in (harmless, a_fault(), harmless, a_fault())
+        tried(fault, scratch, limit_s=LIMIT_S).outcome for fault in (harmless, a_fault(), harmless)
     ]
 
-    assert verdicts == ["survived", "caught", "survived", "caught"]
+    assert verdicts == ["survived", "caught", "survived"]
 
 
 def test_the_time_for_a_fault_is_limited(scratch: Scratch):
     endless = a_fault(after="next(number for number in iter(int, 1) if number)")
 
-    verdict = tried(endless, scratch, limit_s=4.0)
+    verdict = tried(endless, scratch, limit_s=1.0)
 
     assert (verdict.outcome, verdict.because) == (
         "error",
@@ -169,6 +168,7 @@ def run(tree: Path, faults: Path, *arguments: str, canary: Fault | None = None) 
     return main(["--faults", str(faults), *arguments], project=project)
 
 
+@pytest.mark.slow
 def test_enough_caught_is_a_success_and_the_page_is_written(tree: Path, tmp_path: Path, capsys):
     (tree / "docs/explanation").mkdir(parents=True)
     (tree / "mutants").mkdir()
@@ -196,7 +196,13 @@ def test_too_few_caught_is_a_failure_that_names_them(tree: Path, tmp_path: Path,
     assert "1 of 2 caught, 50.0%" in out
 
 
-@pytest.mark.parametrize("chosen", [["--group", "group 0"], ["--only", "WAY 0", "--only", "way 7"]])
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        pytest.param(["--group", "group 0"], marks=pytest.mark.slow),
+        ["--only", "WAY 0", "--only", "way 7"],
+    ],
+)
 def test_some_of_the_faults_can_be_chosen(tree: Path, tmp_path: Path, capsys, chosen: list[str]):
     faults = listed(tmp_path / "faults", "test_double", "test_half")
 

@@ -16,7 +16,13 @@ from holdfast.store.sqlite.statements import SQL as SQLITE
 from holdfast.testing.conformance.publishing import added, ids, leased, message
 from holdfast.testing.conformance.samples import NOW
 
-STATEMENTS = ("outbox_claim", "outbox_mark", "outbox_next_due", "outbox_release", "outbox_remove")
+STATEMENTS = (
+    "outbox_claim",
+    "outbox_mark",
+    "outbox_next_due",
+    "outbox_release",
+    "outbox_remove",
+)
 VALUES = {
     "holder": "relay",
     "limit": 50,
@@ -26,6 +32,8 @@ VALUES = {
     "after": NOW,
     "published": NOW,
     "lease_until": NOW,
+    "types": None,
+    "without_types": None,
     "marks": '[{"position":1,"status":"published"}]',
 }
 

@@ -43,6 +43,25 @@ from holdfast.engine import Holdfast
 from holdfast.errors import UnknownJob, UsageError
 from holdfast.runtime.clock import monotonic_s
 
+__all__ = [
+    "FormToken",
+    "GuardedRoute",
+    "Operator",
+    "OperatorOfAll",
+    "OwnerOrOperator",
+    "Principal",
+    "Reader",
+    "ReaderOfAll",
+    "ReaderOrWalkIn",
+    "Role",
+    "Submitter",
+    "SubmitterOrWalkIn",
+    "guarded_router",
+    "needs",
+    "request_credential",
+    "shown_to",
+]
+
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
 _FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -12,7 +12,20 @@ from holdfast.classify import classify, is_failure
 from holdfast.core.failure import PAYLOAD_INVALID, Category, ErrorClass, Failure
 from holdfast.core.instant import Instant
 from holdfast.errors import HandlerStuck, InvalidValue, RetryLater, UnavailableError
-from holdfast.runtime.received import Received
+from holdfast.runtime.received import Handle, Received
+
+__all__ = [
+    "Handle",
+    "checked_timeout",
+    "invalid",
+    "is_outage",
+    "judged",
+    "log_failure",
+    "raised_by",
+    "tried",
+]
+
+LOGGER: Final = logging.getLogger("holdfast.consumer")
 
 TIMEOUT_S: Final = 45.0
 """More than the store itself ever waits: for a connection, for a lock and for a statement."""
@@ -29,9 +42,6 @@ _STOPPED: Final = Failure(
     category=Category.TRANSIENT,
     retryable=True,
 )
-
-Handle = Callable[[Received], None]
-"""Does what a message asks for, once however often it comes; it may block."""
 
 
 def checked_timeout(timeout_s: object) -> float:
@@ -60,7 +70,7 @@ async def tried(handle: Handle, received: Received, *, timeout_s: float) -> Base
             ended.set_result(raised)
 
     def run() -> None:
-        raised = _raised_by(handle, received)
+        raised = raised_by(handle, received)
         # Whoever waited may be gone, and the loop with it.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(tell, raised)
@@ -109,12 +119,32 @@ def invalid(why: str) -> Failure:
     )
 
 
+def log_failure(
+    message_id: str | None, failure: Failure, *, queue: str, deliveries: int, again: bool
+) -> None:
+    """Log that a message failed, and whether it is tried again or is a dead letter."""
+    LOGGER.log(
+        logging.WARNING if again else logging.ERROR,
+        "message %s %s: %s",
+        message_id,
+        "failed and is tried again" if again else "is a dead letter",
+        failure.message,
+        extra={
+            "event": "message_failed" if again else "message_dead",
+            "queue": queue,
+            "message_id": message_id,
+            "error_class": failure.error_class,
+            "deliveries": deliveries,
+        },
+    )
+
+
 def _took_too_long(error: BaseException) -> bool:
     return getattr(error.__cause__, "sqlstate", None) == _QUERY_CANCELED
 
 
-def _raised_by(handle: Handle, received: Received) -> BaseException | None:
-    """Return what a handler raised: an exit that it asks for must not end its thread unheard."""
+def raised_by(handle: Handle, received: Received) -> BaseException | None:
+    """Run a handler, and return what it raised: an exit must not end its thread without a trace."""
     try:
         handle(received)
     except BaseException as error:  # noqa: BLE001 - whatever ended the handler is judged

@@ -21,7 +21,7 @@ from holdfast.errors import ConflictError, GiveUp, InvalidDocument, UsageError
 from holdfast.runtime.answer import Outcome, Progress, answer_of, failure_of, progress_of
 from holdfast.runtime.callbacks import REPLIES
 from holdfast.runtime.clock import Clock
-from holdfast.runtime.received import Received
+from holdfast.runtime.received import Handle, Received
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.consumer")
@@ -31,12 +31,11 @@ Handler = Callable[[Received, Any], None]
 """Does what a message asks for, on the connection of a transaction that is committed after it."""
 
 
-def once(
-    store: Store, *, consumer: str, clock: Clock, handler: Handler
-) -> Callable[[Received], None]:
+def once(opened: Callable[[], Store], *, consumer: str, clock: Clock, handler: Handler) -> Handle:
     """Return what runs `handler` and notes the message in one transaction, unless it was noted."""
 
     def handle(received: Received) -> None:
+        store = opened()
         with store.transaction() as connection:
             if store.inbox.take(consumer, received.id, now=clock.now(), connection=connection):
                 handler(received, connection)
@@ -54,7 +53,7 @@ def once(
     return handle
 
 
-def submitted(submit: Callable[..., object]) -> Callable[[Received], None]:
+def submitted(submit: Callable[..., object]) -> Handle:
     """Return what makes a job of a message; its id is the key, so that it makes one."""
 
     def handle(received: Received) -> None:
@@ -63,7 +62,7 @@ def submitted(submit: Callable[..., object]) -> Callable[[Received], None]:
     return handle
 
 
-def replied(receive: Callable[..., object], *, clock: Clock) -> Callable[[Received], None]:
+def replied(receive: Callable[..., object], *, clock: Clock) -> Handle:
     """Return what gives the stage that a message answers what the message says, once.
 
     A reply that is refused is given up at once: no other delivery of it could be taken. A progress
@@ -140,7 +139,7 @@ def _whole_answer(received: Received) -> Any:  # noqa: ANN401 - or any JSON
             return received.payload
 
 
-def buried(store: Store, *, clock: Clock, queue: str) -> Callable[[Received], None]:
+def buried(store: Store, *, clock: Clock, queue: str) -> Handle:
     """Return what keeps a dead letter of the broker's as one of the store's."""
 
     def handle(received: Received) -> None:

@@ -28,6 +28,7 @@ from holdfast.bridges.handling import (
     invalid,
     is_outage,
     judged,
+    log_failure,
     tried,
 )
 from holdfast.bridges.loop_thread import LoopThread
@@ -349,19 +350,12 @@ class RabbitMqConsumer:
     def _tell_failure(
         self, message: AbstractIncomingMessage, failure: Failure, *, again: bool
     ) -> None:
-        LOGGER.log(
-            logging.WARNING if again else logging.ERROR,
-            "message %s %s: %s",
+        log_failure(
             message.message_id,
-            "failed and is tried again" if again else "is a dead letter",
-            failure.message,
-            extra={
-                "event": "message_failed" if again else "message_dead",
-                "queue": self.consumes,
-                "message_id": message.message_id,
-                "error_class": failure.error_class,
-                "deliveries": deliveries_of(message),
-            },
+            failure,
+            queue=self.consumes,
+            deliveries=deliveries_of(message),
+            again=again,
         )
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:

@@ -14,7 +14,7 @@ from aio_pika import ExchangeType
 from aio_pika.abc import AbstractChannel, AbstractExchange
 from aio_pika.exceptions import ChannelPreconditionFailed
 
-from holdfast.core.outbox import MAX_NAME_BYTES
+from holdfast.core.outbox import checked_name
 from holdfast.errors import InvalidValue, TopologyMismatch
 
 EXCHANGE: Final = "holdfast"
@@ -112,15 +112,7 @@ async def _declare(channel: AbstractChannel, name: str, arguments: dict[str, Any
 
 def checked(owner: str, field: str, text: object) -> str:
     """Return a name that the broker can hold."""
-    if (
-        not isinstance(text, str)
-        or not text
-        or not text.isprintable()
-        or len(text.encode()) > MAX_NAME_BYTES
-    ):
-        limit = f"printable text of 1 to {MAX_NAME_BYTES} bytes"
-        raise InvalidValue(owner, field=field, value=text, limit=limit)
-    return text
+    return checked_name(owner, field=field, text=text)
 
 
 def _mismatch(error: ChannelPreconditionFailed, *, kind: str, name: str) -> TopologyMismatch:

@@ -18,7 +18,7 @@ from holdfast.cli.program import Command
 from holdfast.cli.serving import give_options, log_options
 from holdfast.cli.setting_option import setting_option
 from holdfast.cli.site import request_grace_s, server_of
-from holdfast.cli.up import engine_of, parts_of, run_here, runs_app
+from holdfast.cli.up import NO_SERVICES, engine_of, parts_of, run_here, runs_app
 from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
 from holdfast.knobs import remarks_on
@@ -41,15 +41,16 @@ _QUIETLY: Final = {
 @click.command("dev", cls=Command, example="holdfast dev --port 8001")
 @setting_option("--systems", metavar="NAME[,NAME]", help="Systems to run, not all.")
 @setting_option("--port", metavar="NUMBER", help="The port to listen on; 0 for a free one.")
+@NO_SERVICES
 @log_options
 @pass_invocation
-def dev(invocation: Invocation, /, **options: str | None) -> int:
+def dev(invocation: Invocation, /, *, no_services: bool, **options: str | None) -> int:
     """Run everything on this machine, with stand-ins for upstreams and the fault lab.
 
-    API, console, worker and, where a broker is named, the relay run in this process. Every
-    installed system is run, and a small one to look at: postcards. Upstreams that no variable
-    names are stood in for on loopback, and the page /lab makes them slow, fail or go away.
-    With -A it runs that app instead, without stand-ins.
+    API, console, worker, the services of systems and, where a broker is named, the relay run in
+    this process. Every installed system is run, and a small one to look at: postcards.
+    Upstreams that no variable names are stood in for on loopback, and the page /lab makes them
+    slow, fail or go away. With -A it runs that app instead, without stand-ins.
 
     Whoever can log in to this machine can use it. For anything else there is holdfast up.
 
@@ -70,12 +71,14 @@ def dev(invocation: Invocation, /, **options: str | None) -> int:
         engine, built = _assembled(invocation, systems, stand_ins)
         server = server_of(engine, settings, built=built, stand_ins=stand_ins, port=_port(settings))
         with observing(engine, settings):
-            parts = parts_of(invocation, engine, worker=True)
+            parts = parts_of(invocation, engine, built=built, worker=True, services=not no_services)
             together = OneProcess(server, parts, grace_s=request_grace_s(settings))
             return run_here(
                 invocation,
                 together,
-                started=lambda address: _welcome(invocation, engine, built, address),
+                started=lambda address: _welcome(
+                    invocation, engine, built=built, services=not no_services, address=address
+                ),
                 ending=lambda: invocation.output.remark(_ENDING),
             )
 
@@ -125,7 +128,12 @@ def _log(invocation: Invocation) -> None:
 
 
 def _welcome(
-    invocation: Invocation, engine: Holdfast, built: Sequence[Built], address: str
+    invocation: Invocation,
+    engine: Holdfast,
+    *,
+    built: Sequence[Built],
+    services: bool,
+    address: str,
 ) -> None:
     output = invocation.output
     output.line(f"holdfast {version('holdfast')}")
@@ -138,6 +146,9 @@ def _welcome(
         output.line(f"  {title:<{width}}  {address}{place}", style=style)
     output.line()
     output.line(f"Jobs are kept in {masked(engine.unopened_store.url)}.")
+    beside = [f"{one.system.name}-{name}" for one in built for name in one.parts.services]
+    if beside and services:
+        output.line(f"Beside the worker run {', '.join(beside)}.")
     for remark in remarks_on([(one.system, one.variables) for one in built], os.environ):
         output.remark(remark.message)
     output.line("Ctrl-C ends it: what runs is finished first, what waits stays where it is.")

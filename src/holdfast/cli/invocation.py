@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -79,12 +79,17 @@ class Invocation:
             )
         return self._located(settings.app)
 
+    @property
+    def names_app(self) -> bool:
+        """Whether commands that need no pipelines use an app and its own database."""
+        return self.settings.app is not None and "database_url" not in self.flags
+
     def engine(self, *, may_create: bool = False) -> Holdfast:
         """Return an engine for commands that need no pipelines: the app, or a bare URL."""
         settings = self.settings
         if "app" in self.flags and "database_url" in self.flags:
             raise UsageError("give -A or --database-url, not both: the app names its own database")
-        if settings.app is not None and "database_url" not in self.flags:
+        if self.names_app and settings.app is not None:
             return self._located(settings.app)
         if not may_create:
             refuse_missing_file(settings.database_url)
@@ -100,6 +105,7 @@ class Invocation:
         providers: Iterable[Provider],
         chores: Iterable[Chore] = (),
         retention: Retention | None = None,
+        tables: Mapping[str, str] | None = None,
     ) -> Holdfast:
         """Return an engine with these parts, on the database of the settings."""
         self.log(QUIET)
@@ -112,6 +118,7 @@ class Invocation:
                 courier=_courier_of(self.settings.worker),
                 chores=chores,
                 retention=retention,
+                tables=tables,
             )
         )
 
@@ -140,7 +147,7 @@ class Invocation:
     def _prepared(self, engine: Holdfast) -> Holdfast:
         """Let an engine follow the settings, and close it when the command ends."""
         settings = self.settings
-        engine.access.elsewhere = InstalledPipelines(os.environ)
+        engine.access.elsewhere = InstalledPipelines(os.environ, engine)
         engine.retention = settings.kept_over(engine.retention)
         if settings.max_queued is not None:
             engine.limit_queues(settings.max_queued)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.program import Command
 from holdfast.errors import UsageError
+from holdfast.store.system_tables import SystemTables, load_tables
+from holdfast.systems import installed_tables
 
 
 @click.command(
@@ -20,13 +24,17 @@ from holdfast.errors import UsageError
 def migrate(invocation: Invocation, *, plan: bool, sql: bool) -> None:
     """Bring the schema up to date; workers may run meanwhile.
 
-    A migration that is interrupted leaves nothing behind and is simply run again.
+    After holdfast's own tables come those of the installed systems, or of HOLDFAST_SYSTEMS; with
+    -A those that the app names. A migration that is interrupted leaves nothing behind and is
+    simply run again.
     """
     if plan and sql:
         raise UsageError("give --plan or --sql, not both")
     looks_only = plan or sql
     store = invocation.engine(may_create=not looks_only).unopened_store
     output = invocation.output
+    if not invocation.names_app:
+        store.tables = _tables_of_systems(invocation)
     if looks_only:
         pending = store.pending_migrations()
         if output.as_json:
@@ -49,3 +57,11 @@ def migrate(invocation: Invocation, *, plan: bool, sql: bool) -> None:
     for name in applied:
         output.line(f"applied {name}")
     output.remark("The schema is up to date.")
+
+
+def _tables_of_systems(invocation: Invocation) -> tuple[SystemTables, ...]:
+    """Return the tables of installed systems; one that cannot be built is left to its own start."""
+    found, unbuilt = installed_tables(os.environ, invocation.settings.systems or None)
+    for reason in unbuilt:
+        invocation.output.remark(f"Its tables are left alone: {reason}")
+    return load_tables(found)

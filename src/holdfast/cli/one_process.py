@@ -1,4 +1,4 @@
-"""Server, worker and relay in one process: they start together, and end together."""
+"""Server, worker, relay and services in one process: they start together, and end together."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Final, Protocol
 
 from holdfast.runtime.clock import monotonic_s
+from holdfast.systems import Service
 
 LOGGER: Final = logging.getLogger("holdfast.cli")
 LOOK_S: Final = 0.5
@@ -42,18 +43,6 @@ class Server(Protocol):
         ...
 
 
-class Part(Protocol):
-    """A worker or a relay."""
-
-    def run(self, *, handle_signals: bool = True) -> int:
-        """Work until told to stop; return 0 after a clean end."""
-        ...
-
-    def request_stop(self) -> None:
-        """Ask it to end; a second call asks for haste."""
-        ...
-
-
 class OneProcess:
     """Runs a server and the parts beside it until a signal, or until one of them cannot go on.
 
@@ -67,7 +56,7 @@ class OneProcess:
     def __init__(
         self,
         server: Server,
-        parts: Mapping[str, Part],
+        parts: Mapping[str, Service],
         *,
         grace_s: float = math.inf,
         haste_s: float = HASTE_S,
@@ -150,7 +139,7 @@ class OneProcess:
         for part in self._parts.values():
             part.request_stop()
 
-    def _serve(self, name: str, part: Part) -> None:
+    def _serve(self, name: str, part: Service) -> None:
         try:
             status = part.run(handle_signals=False)
         except BaseException as error:  # noqa: BLE001 - raised again where the process ends

@@ -45,9 +45,20 @@ _CALLED: Final = {
     metavar=_SPAN,
     help="Warn of messages that wait longer.",
 )
+@click.option("--types", metavar="TYPE[,TYPE]", help="Publish messages of these types only.")
+@click.option(
+    "--without-types", metavar="TYPE[,TYPE]", help="Leave messages of these types to another relay."
+)
 @log_options
 @pass_invocation
-def relay(invocation: Invocation, /, **options: str | None) -> int:
+def relay(
+    invocation: Invocation,
+    /,
+    *,
+    types: str | None,
+    without_types: str | None,
+    **options: str | None,
+) -> int:
     """Publish the messages of the outbox to RabbitMQ until told to stop.
 
     Messages are marked once the broker has confirmed them; while it is away they wait. Any number
@@ -63,5 +74,14 @@ def relay(invocation: Invocation, /, **options: str | None) -> int:
     )
     engine = invocation.engine()
     invocation.log("info")
-    running = engine.relay(transport, options=settings.relay)
+    running = engine.relay(
+        transport,
+        options=settings.relay,
+        types=None if types is None else _listed(types),
+        without_types=_listed(without_types or ""),
+    )
     return run_service(invocation, "relay", running)
+
+
+def _listed(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]

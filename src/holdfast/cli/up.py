@@ -13,7 +13,7 @@ import click
 
 from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.observing import observing
-from holdfast.cli.one_process import OneProcess, Part
+from holdfast.cli.one_process import OneProcess
 from holdfast.cli.program import Command
 from holdfast.cli.serving import give_options, log_options, on_hangup, transport_of
 from holdfast.cli.setting_option import setting_option
@@ -24,13 +24,18 @@ from holdfast.error_log import ErrorLog
 from holdfast.errors import UsageError
 from holdfast.knobs import remarks_on
 from holdfast.runtime.own_process import settle_in
-from holdfast.systems import Built, build, find
+from holdfast.systems import Built, Service, build, find, tables_of
 
 LOGGER: Final = logging.getLogger("holdfast.cli")
 
 _COUNT: Final = "INTEGER"
 _SPAN: Final = "DURATION"
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+NO_SERVICES: Final = click.option(
+    "--no-services", is_flag=True, help="Leave out the services of systems: they run elsewhere."
+)
 
 
 def _listening_options(command: _F) -> _F:
@@ -46,6 +51,7 @@ def _listening_options(command: _F) -> _F:
 @setting_option("--systems", metavar="NAME[,NAME]", help="Installed systems to run, not all.")
 @_listening_options
 @click.option("--no-worker", is_flag=True, help="Run no jobs here: workers run elsewhere.")
+@NO_SERVICES
 @setting_option(
     "-c", "--concurrency", metavar=_COUNT, help="Attempts at a time, in each kind of lane."
 )
@@ -56,12 +62,19 @@ def _listening_options(command: _F) -> _F:
 @setting_option("--error-log", metavar="FOLDER", help="Where to keep a record of every failure.")
 @pass_invocation
 def up(
-    invocation: Invocation, /, queues: tuple[str, ...], *, no_worker: bool, **options: str | None
+    invocation: Invocation,
+    /,
+    queues: tuple[str, ...],
+    *,
+    no_worker: bool,
+    no_services: bool,
+    **options: str | None,
 ) -> int:
     """Run API, console, worker and relay in one process until told to stop.
 
     Runs every installed system, or those of --systems, on --database-url; with -A it runs that
-    app, on the app's own database. The relay runs where a broker is named.
+    app, on the app's own database. The relay runs where a broker is named, and what systems bring
+    as services runs beside it.
 
     It listens on this machine only, unless --host says otherwise, which takes credentials: a
     token of holdfast tokens create, or HOLDFAST_API_TOKEN.
@@ -84,7 +97,9 @@ def up(
         )
     with observing(engine, invocation.settings):
         server = server_of(engine, invocation.settings, built=built)
-        parts = parts_of(invocation, engine, worker=not no_worker)
+        parts = parts_of(
+            invocation, engine, built=built, worker=not no_worker, services=not no_services
+        )
         together = OneProcess(server, parts, grace_s=request_grace_s(invocation.settings))
         return run_here(invocation, together, started=_log_address)
 
@@ -139,6 +154,7 @@ def engine_of(invocation: Invocation, built: Sequence[Built]) -> Holdfast:
         providers=[each for one in built for each in one.parts.providers],
         chores=[each for one in built for each in one.parts.chores],
         retention=longest([Retention(), *(one.parts.retention for one in built)]),
+        tables=tables_of(built),
     )
     more = [each.parts.chores_of(engine) for each in built if each.parts.chores_of is not None]
     engine.chores = (*engine.chores, *chain.from_iterable(more))
@@ -151,10 +167,20 @@ def engine_of(invocation: Invocation, built: Sequence[Built]) -> Holdfast:
     return engine
 
 
-def parts_of(invocation: Invocation, engine: Holdfast, *, worker: bool) -> dict[str, Part]:
-    """Return the worker, and the relay where there is a broker."""
+def parts_of(
+    invocation: Invocation,
+    engine: Holdfast,
+    *,
+    built: Sequence[Built],
+    worker: bool,
+    services: bool,
+) -> dict[str, Service]:
+    """Return the worker, the relay where there is a broker, and the services of systems.
+
+    What a relay among the services publishes, here or elsewhere, is not the general relay's.
+    """
     settings = invocation.settings
-    parts: dict[str, Part] = {}
+    parts: dict[str, Service] = {}
     if worker:
         if settings.error_log is not None:
             engine.log_errors(ErrorLog(settings.error_log))
@@ -163,7 +189,17 @@ def parts_of(invocation: Invocation, engine: Holdfast, *, worker: bool) -> dict[
         transport = transport_of(
             settings.broker_url, exchange=settings.exchange, reply_to=settings.reply_to
         )
-        parts["relay"] = engine.relay(transport, options=settings.relay)
+        elsewhere = [each for one in built for each in one.parts.message_types]
+        parts["relay"] = engine.relay(transport, options=settings.relay, without_types=elsewhere)
+    for one in built if services else ():
+        for name, service in one.services(engine).items():
+            if parts.setdefault(name, service) is not service:
+                raise UsageError(f"two services are called {name!r}; rename one of them")
+            LOGGER.info(
+                "service %s runs beside the worker",
+                name,
+                extra={"event": "service", "system": one.system.name, "service": name},
+            )
     return parts
 
 

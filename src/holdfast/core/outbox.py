@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn, TypeAlias, assert_never
+from uuid import UUID
 
 from holdfast.core.document import DEFAULT_LIMITS, encode
 from holdfast.core.failure import clean_text
@@ -60,17 +61,17 @@ def new_message(
 
     Without an aggregate it is one of its own: nothing waits for it, and it waits for nothing.
     """
-    _check("message_type", message_type)
+    checked_name("publish", field="message_type", text=message_type)
     if aggregate_id is not None:
-        _check("aggregate_id", aggregate_id)
+        checked_name("publish", field="aggregate_id", text=aggregate_id)
     if trace is not None:
-        _check("trace", trace)
+        checked_name("publish", field="trace", text=trace)
     body = encode(payload, what="message", limits=DEFAULT_LIMITS)
     return NewMessage(message_id, aggregate_id or message_id, message_type, body, trace)
 
 
-def _check(field: str, text: object) -> None:
-    """Refuse what is too long for a header of a message, or cannot be shown in a line."""
+def checked_name(owner: str, *, field: str, text: object) -> str:
+    """Return a name that fits into a header of a message and can be shown in a line."""
     if (
         not isinstance(text, str)
         or not text
@@ -78,7 +79,20 @@ def _check(field: str, text: object) -> None:
         or len(text.encode()) > MAX_NAME_BYTES
     ):
         limit = f"printable text of 1 to {MAX_NAME_BYTES} bytes"
-        raise InvalidValue("publish", field=field, value=text, limit=limit)
+        raise InvalidValue(owner, field=field, value=text, limit=limit)
+    return text
+
+
+def checked_id(message_id: object) -> str:
+    """Return a message's id that a caller chose, in its usual form, or raise `InvalidValue`."""
+    try:
+        return str(UUID(message_id)) if isinstance(message_id, str) else _refused_id(message_id)
+    except ValueError:
+        return _refused_id(message_id)
+
+
+def _refused_id(given: object) -> NoReturn:
+    raise InvalidValue("publish", field="message_id", value=given, limit="a UUID, as text")
 
 
 class OutboxMessage(NamedTuple):
@@ -149,7 +163,14 @@ class Untried:
     """It was not handed over, because one before it was not taken or because time ran out."""
 
 
-Publication: TypeAlias = Confirmed | NotTaken | Unsendable | Untried
+@dataclass(frozen=True, slots=True)
+class Postponed:
+    """It was not handed over, because it is not to be before an instant."""
+
+    until: Instant
+
+
+Publication: TypeAlias = Confirmed | NotTaken | Unsendable | Untried | Postponed
 """What became of a try to publish a message."""
 
 
@@ -167,6 +188,8 @@ def decide_publish(
             return message._replace(status=OutboxStatus.PUBLISHED, processed_at=now)
         case Untried():
             return message._replace(run_at=now)
+        case Postponed():
+            return message._replace(run_at=max(now, outcome.until))
         case Unsendable():
             return _given_up(message, outcome.error, now)
         case NotTaken():

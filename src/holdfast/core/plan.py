@@ -83,6 +83,8 @@ class Plan:
     """Fields of the payload that are kept with the key."""
     keeps_personal_data: bool = False
     """Whether addresses, phones and codes stay in what is shown of its failures."""
+    on_decision: bool = False
+    """Whether its code adds messages to decisions, so that only a process that has it decides."""
     digest: PlanDigest = field(init=False, compare=False)
     _by_name: dict[str, StagePlan] = field(init=False, compare=False, repr=False)
     _next: dict[str, StagePlan | None] = field(init=False, compare=False, repr=False)
@@ -129,6 +131,8 @@ class Plan:
             document["remembers"] = list(self.remembers)
         if self.keeps_personal_data:
             document["keeps_personal_data"] = True
+        if self.on_decision:
+            document["on_decision"] = True
         return document
 
     @classmethod
@@ -142,4 +146,5 @@ class Plan:
             keeps_keys=document.get("keeps_keys", True),
             remembers=tuple(document.get("remembers", ())),
             keeps_personal_data=bool(document.get("keeps_personal_data", False)),
+            on_decision=bool(document.get("on_decision", False)),
         )

@@ -206,6 +206,11 @@ class JobContext:
         return self._attempt.job.attempt >= self._attempt.stage.retry.attempts
 
     @property
+    def retries(self) -> int:
+        """How often the job was sent back by hand after it had failed."""
+        return self._attempt.job.retries
+
+    @property
     def key(self) -> str | None:
         """The idempotency key under which the job was submitted."""
         return self._attempt.job.key

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.courier import Courier, Start, in_thread
 from holdfast.runtime.courier_options import CourierOptions
+from holdfast.runtime.decision_messages import DecisionMessages
 from holdfast.runtime.notices import Notices
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.provider import Providers
@@ -35,12 +36,19 @@ class Dispatch:
         *,
         chance: Chance,
         announcer: Announcer,
+        decisions: DecisionMessages,
         changed: Callable[[], None] = lambda: None,
     ) -> Notices | None:
         """Return what stands between jobs and deliveries; None where there are no providers."""
         if not len(self.providers):
             return None
-        settler = Settler(store, plans=PlanCache(store), chance=chance, announcer=announcer)
+        settler = Settler(
+            store,
+            plans=PlanCache(store),
+            chance=chance,
+            announcer=announcer,
+            decisions=decisions,
+        )
         return Notices(
             store, providers=self.providers, settler=settler, chance=chance, changed=changed
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from holdfast.core.ids import JobId
-from holdfast.core.instant import SECOND_US, later
+from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.plan import Route
 from holdfast.errors import UnavailableError
 from holdfast.runtime.clock import monotonic_s, sleep_s
@@ -47,6 +47,7 @@ class HiredWorker(Worker):
         """
         ends_at_s = monotonic_s() + within_s
         left = list(job_ids)
+        looked_at = self._clock.now()
         ran = 0
         while not self._stop_requested and monotonic_s() < ends_at_s and not leave_the_rest():
             mark = self.claimer.mark()
@@ -56,25 +57,28 @@ class HiredWorker(Worker):
             if taken.asked:
                 continue
             if not left and not any(job_id in self._in_flight for job_id in job_ids):
-                if ran >= len(job_ids) or not self._wait_until_due(route, job_ids):
+                if ran >= len(job_ids) or not self._wait_until_due(route, job_ids, looked_at):
                     break
                 left = list(job_ids)
+                looked_at = self._clock.now()
             self.claimer.wait_past(mark, min(LOOK_S, max(ends_at_s - monotonic_s(), 0.0)))
         return ran
 
-    def _wait_until_due(self, route: Route, job_ids: Sequence[JobId]) -> bool:
-        """Wait for a job that is about to be due, and tell whether there was one.
+    def _wait_until_due(self, route: Route, job_ids: Sequence[JobId], looked_at: Instant) -> bool:
+        """Wait for a job that is about to be due, and return whether there was one.
 
-        Whoever told of it goes by another clock. Left alone it would be told of seconds later.
+        The sender of the ids goes by another clock; a job left alone here would wait for seconds.
+        A job that became due since `looked_at`, when the takes of this round began, counts: the
+        take may have come just too early for it.
         """
-        now = self._clock.now()
         try:
-            due_at = self.claimer.first_due_at(route, job_ids, now=now)
+            due_at = self.claimer.first_due_at(route, job_ids, now=looked_at)
         except UnavailableError:
             return False
+        now = self._clock.now()
         if due_at is None or due_at > later(now, APART_US):
             return False
-        sleep_s((due_at - now) / SECOND_US)
+        sleep_s(max(due_at - now, 0) / SECOND_US)
         return True
 
     def _take(self, route: Route, left: Sequence[JobId]) -> Taken:

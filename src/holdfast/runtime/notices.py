@@ -21,7 +21,7 @@ from holdfast.core.failure import Category, ErrorClass, Failure
 from holdfast.core.ids import JobId
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import ACTIVE, Job, JobState
-from holdfast.errors import UnavailableError, UnknownJob, UsageError
+from holdfast.errors import PipelineNeeded, UnavailableError, UnknownJob, UsageError
 from holdfast.runtime.clock import Chance
 from holdfast.runtime.new_deliveries import NewDeliveries
 from holdfast.runtime.provider import Providers
@@ -175,7 +175,7 @@ class Notices:
 
         try:
             settled = self._settler.settle(job.id, make, now=now)
-        except (_MovedOn, UnknownJob):
+        except (_MovedOn, UnknownJob, PipelineNeeded):
             return
         if settled.ignored is None:
             self._store.announce_due()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
@@ -37,3 +37,11 @@ class Received(NamedTuple):
     """When it came, by this process's monotonic clock."""
     unreadable: str | None = None
     """Of a dead letter whose body is no JSON: that body, as text; then there is no payload."""
+
+
+class Handle(Protocol):
+    """Does what a message asks for, once however often it comes; it may block."""
+
+    def __call__(self, received: Received, /) -> None:
+        """Return once the effect of the message is there to stay, or raise why it is not."""
+        ...

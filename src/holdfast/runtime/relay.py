@@ -32,6 +32,7 @@ from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.ranges import Number, Whole, check_ranges
 from holdfast.runtime.transport import Transport
 from holdfast.store.contract import Store
+from holdfast.store.outbox import EVERY_TYPE, TypeFilter
 
 LOGGER: Final = logging.getLogger("holdfast.relay")
 LONGEST_PAUSE_US: Final = 5 * SECOND_US
@@ -99,6 +100,7 @@ class RelayService:
         chance: Chance,
         options: RelayOptions,
         policy: Retry = RELAY_RETRY,
+        types: TypeFilter = EVERY_TYPE,
         on_fatal: Callable[[str], None],
     ) -> None:
         self.wake = threading.Event()
@@ -109,6 +111,7 @@ class RelayService:
         self._chance = chance
         self._options = options
         self._policy = policy
+        self._types = types
         self._on_fatal = on_fatal
         self._busy = False
         self._unmarked: _Batch | None = None
@@ -127,7 +130,7 @@ class RelayService:
             return self._paused_until
         if not self._busy:
             # A look costs nobody anything; on SQLite a claim takes the turn to write.
-            due = self._rows.next_due()
+            due = self._rows.next_due(types=self._types)
             if due is None or due > now:
                 return self._sleep_until(now, due)
         trouble = self._ready()
@@ -137,7 +140,7 @@ class RelayService:
         self._busy = bool(messages)
         if not messages:
             # What is due waits for one before it, or for a relay that has it.
-            return self._sleep_until(now, self._rows.next_due(after=now))
+            return self._sleep_until(now, self._rows.next_due(after=now, types=self._types))
         outcomes = self._publish(messages)
         return self._settle(messages, outcomes)
 
@@ -168,6 +171,7 @@ class RelayService:
                 limit=options.batch_size,
                 lease_us=int(options.lease * SECOND_US),
                 now=now,
+                types=self._types,
             )
         except UnavailableError:
             # The messages of a claim whose answer was lost would wait for the end of the lease.
@@ -297,7 +301,7 @@ class RelayService:
         if now - self._looked_at < threshold_us // 2:
             return
         self._looked_at = now
-        standing = self._rows.standing()
+        standing = self._rows.standing(types=self._types)
         oldest = standing.oldest_pending_at
         if oldest is None or now - oldest <= threshold_us:
             self._warned_at = Instant(0)

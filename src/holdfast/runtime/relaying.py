@@ -18,6 +18,7 @@ from holdfast.runtime.relay import RelayOptions, RelayService
 from holdfast.runtime.service import Supervisor
 from holdfast.runtime.transport import Transport
 from holdfast.store.contract import Store
+from holdfast.store.outbox import EVERY_TYPE, TypeFilter
 
 LOGGER: Final = logging.getLogger("holdfast.relay")
 
@@ -33,6 +34,7 @@ class Relay:
         clock: Clock,
         chance: Chance,
         options: RelayOptions,
+        types: TypeFilter = EVERY_TYPE,
     ) -> None:
         self.id = f"{socket.gethostname()}-{os.getpid()}-{chance.bits(32):08x}"
         self._transport = transport
@@ -49,6 +51,7 @@ class Relay:
             clock=clock,
             chance=chance,
             options=options,
+            types=types,
             on_fatal=self._abort,
         )
         self._ear = Ear(self._store.listen("outbox"), heard=self._service.wake)

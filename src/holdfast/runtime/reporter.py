@@ -25,6 +25,7 @@ from holdfast.runtime.announce import Announcer, Applied
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.claimer import Leased
 from holdfast.runtime.clock import Chance, Clock, sleep_s
+from holdfast.runtime.decision_messages import NONE_KNOWN, DecisionMessages
 from holdfast.runtime.in_flight import InFlight
 from holdfast.runtime.notices import NO_PROVIDERS, Notices
 from holdfast.runtime.outcome import event_of, event_of_value
@@ -101,6 +102,7 @@ class Reporter:
         lease_us: int,
         crew: Crew,
         notices: Notices | None = None,
+        decisions: DecisionMessages = NONE_KNOWN,
     ) -> None:
         self.wake = threading.Event()
         self.draining = False
@@ -116,6 +118,7 @@ class Reporter:
         self._lease_us = lease_us
         self._crew = crew
         self._notices = notices
+        self._decisions = decisions
         self._late: deque[Outcome] = deque()
         self._batch: list[Outcome] = []
         self._idle = True
@@ -273,7 +276,10 @@ class Reporter:
             if following is not None and self._crew.runs(job.pipeline, following.name, now=at):
                 lease_until = later(at, self._lease_us)
                 event = Done(event.result, lease_until, event.messages, event.http_status)
-        return decide(job, event, plan, at, self._chance.roll())
+        decision = decide(job, event, plan, at, self._chance.roll())
+        if plan.on_decision and isinstance(decision, Decision):
+            return self._decisions.added(job, decision)
+        return decision
 
     def _ask(self, job: Job, event: Suspended, at: Instant) -> Event:
         if self._notices is None:
@@ -364,6 +370,8 @@ class Reporter:
             elif job is not None and _came_late(job, attempt, event):
                 decision = decide(job, event, attempt.plan, outcome.at, self._chance.roll())
                 if isinstance(decision, Decision):
+                    if attempt.plan.on_decision:
+                        decision = self._decisions.added(job, decision)
                     attempt.job, outcome.tried = job, decision
                     failpoint.reach("apply.before")
                     applied = self._store.apply([decision])

@@ -14,6 +14,7 @@ from holdfast.core.job import Job
 from holdfast.core.lifecycle import decide, evolve
 from holdfast.errors import (
     HoldfastError,
+    PipelineNeeded,
     StaleRevision,
     StoreUnavailable,
     UnavailableError,
@@ -21,6 +22,7 @@ from holdfast.errors import (
 )
 from holdfast.runtime.announce import Announcer, Applied
 from holdfast.runtime.clock import Chance, sleep_s
+from holdfast.runtime.decision_messages import NONE_KNOWN, DecisionMessages
 from holdfast.runtime.plans import PlanCache
 from holdfast.store.contract import Store
 
@@ -42,18 +44,26 @@ class Settler:
     """Settles events against a store."""
 
     def __init__(
-        self, store: Store, *, plans: PlanCache, chance: Chance, announcer: Announcer
+        self,
+        store: Store,
+        *,
+        plans: PlanCache,
+        chance: Chance,
+        announcer: Announcer,
+        decisions: DecisionMessages = NONE_KNOWN,
     ) -> None:
         self._store = store
         self._plans = plans
         self._chance = chance
         self._announcer = announcer
+        self._decisions = decisions
 
     def settle_many(self, pairs: Iterable[tuple[Job, Event]], *, now: Instant) -> int:
         """Settle what can be settled in one write, and return how many jobs were changed.
 
         A job that moved on meanwhile is left to whoever moved it, and one that cannot be decided
-        or stored never holds the others up.
+        or stored never holds the others up. Jobs whose pipeline adds messages to decisions are left
+        to processes that have its code.
         """
         decided: dict[JobId, Applied] = {}
         for job, event in pairs:
@@ -102,13 +112,22 @@ class Settler:
             plan = self._plans.of(job)
             if plan is None:
                 raise AssertionError(f"the plan {job.plan} of job {job.id} is not stored")
+            if self._decisions.lacks(plan):
+                raise PipelineNeeded(job.pipeline, job_id=job.id)
             decision = decide(job, make(job), plan, now, self._chance.roll())
             if isinstance(decision, Ignored):
                 return Settled(job, decision)
+            if plan.on_decision:
+                decision = self._decisions.added(job, decision)
             if write(decision):
                 self._announcer.announce([Applied(job, decision)])
                 return Settled(evolve(job, decision), None, decision.entry.kind)
         raise self._never_at_rest(job_id, seen)
+
+    def lacks(self, job: Job) -> bool:
+        """Return whether deciding about a job takes the code of a pipeline that is not here."""
+        plan = self._plans.of(job)
+        return plan is not None and self._decisions.lacks(plan)
 
     def _write(self, decision: Decision) -> bool:
         return bool(self._store.apply([decision]))
@@ -132,7 +151,12 @@ class Settler:
                     extra={"job_id": job.id, "pipeline": job.pipeline, "plan": job.plan},
                 )
                 return None
-            return decide(job, event, plan, now, self._chance.roll())
+            if self._decisions.lacks(plan):
+                return None
+            decision = decide(job, event, plan, now, self._chance.roll())
+            if plan.on_decision and isinstance(decision, Decision):
+                return self._decisions.added(job, decision)
+            return decision
         except UnavailableError:
             raise
         except Exception:

@@ -32,7 +32,7 @@ class Transport(Protocol):
 
         The messages of one run go one after the other, each once the one before it is confirmed;
         behind one that was not taken nothing of its run is sent. Runs go side by side. A message
-        that was not handed over is left out, or `Untried`.
+        that was not handed over is left out, or `Untried`, or `Postponed` to an instant.
         """
         ...
 

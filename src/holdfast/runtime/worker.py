@@ -25,6 +25,7 @@ from holdfast.runtime.claimer import Claimer
 from holdfast.runtime.clock import Chance, Clock, StoreClock, monotonic_s, sleep_s
 from holdfast.runtime.courier import Courier
 from holdfast.runtime.crew import WorkersCrew
+from holdfast.runtime.decision_messages import NONE_KNOWN, DecisionMessages
 from holdfast.runtime.dispatch import Dispatch
 from holdfast.runtime.ear import Ear
 from holdfast.runtime.in_flight import InFlight
@@ -73,6 +74,7 @@ class Worker:
         retention: Retention,
         callback_key: Callable[[], bytes],
         dispatch: Dispatch | None = None,
+        decisions: DecisionMessages = NONE_KNOWN,
         chores: Sequence[Chore] = (),
     ) -> None:
         self.id = WorkerId(f"{socket.gethostname()}-{os.getpid()}-{chance.bits(32):08x}")
@@ -83,6 +85,7 @@ class Worker:
         self._counter = counter
         self._callback_key = callback_key
         self._dispatch = dispatch or Dispatch()
+        self._decisions = decisions
         self._queues = tuple(queues)
         self._chance = chance
         # Plain flags and a reentrant queue: a signal may interrupt any line of the main thread,
@@ -169,13 +172,24 @@ class Worker:
             lease_us=self._lease_us,
             crew=WorkersCrew(self),
             notices=self._dispatch.notices(
-                store, chance=self._chance, announcer=announcer, changed=self._wake_courier
+                store,
+                chance=self._chance,
+                announcer=announcer,
+                decisions=self._decisions,
+                changed=self._wake_courier,
             ),
+            decisions=self._decisions,
         )
 
     def _make_sweeper(self, announcer: Announcer) -> Sweeper:
         store = self._stores["sweeper"]
-        settler = Settler(store, plans=PlanCache(store), chance=self._chance, announcer=announcer)
+        settler = Settler(
+            store,
+            plans=PlanCache(store),
+            chance=self._chance,
+            announcer=announcer,
+            decisions=self._decisions,
+        )
         return Sweeper(
             store,
             settler=settler,
@@ -193,7 +207,9 @@ class Worker:
     def _make_courier(self, announcer: Announcer) -> Courier | None:
         """Make the courier, where there are providers."""
         store = self._stores["courier"]
-        notices = self._dispatch.notices(store, chance=self._chance, announcer=announcer)
+        notices = self._dispatch.notices(
+            store, chance=self._chance, announcer=announcer, decisions=self._decisions
+        )
         if notices is None:
             return None
         return self._dispatch.courier(

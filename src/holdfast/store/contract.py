@@ -15,7 +15,7 @@ from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import ACTIVE, MOST_URGENT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from holdfast.core.decision import Decision, Entry
     from holdfast.core.job import Job, JobState, PlanDigest, WorkerId
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from holdfast.store.retention import RetentionRows
     from holdfast.store.secrets import SecretRows
     from holdfast.store.sessions import SessionRows
+    from holdfast.store.system_sql import Ran, Value
+    from holdfast.store.system_tables import SystemTables
     from holdfast.store.tail import TailRows
     from holdfast.store.tallies import TallyRows
     from holdfast.store.tokens import TokenRows
@@ -236,6 +238,8 @@ class Store(Protocol):
     sessions: SessionRows
     tallies: TallyRows
     drains: DrainRows
+    tables: tuple[SystemTables, ...]
+    """The tables of systems: brought up to date, shown and checked after the engine's own."""
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""
@@ -451,4 +455,13 @@ class Store(Protocol):
 
     def transaction(self) -> AbstractContextManager[Any]:
         """Open a transaction of the store's own and yield its connection, for `connection=`."""
+        ...
+
+    def run_statement(self, text: str, values: Mapping[str, Value], *, connection: object) -> Ran:
+        """Run a statement of a system in the transaction that is open on `connection`.
+
+        Values are written `:name` and tables `system.table`, whichever database this is. Raises
+        `ConstraintViolated` for rows that a constraint does not allow, and `StatementRefused` for
+        what the database cannot run; the transaction can then only be rolled back.
+        """
         ...

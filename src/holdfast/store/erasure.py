@@ -7,7 +7,7 @@ that did not happen is found again by its jobs.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -152,21 +152,31 @@ def _belonging(steps: Steps, jobs: Sequence[Job]) -> _Found:
 
 
 def _messages_of(steps: Steps, jobs: Sequence[Job]) -> Iterator[tuple[str, str]]:
-    """Yield the stored messages that attempts at these jobs published, with their status.
+    """Yield the stored messages of attempts and decisions about these jobs, with their status.
 
-    The id of a message is made of its job, the attempt's lease and its number there.
+    The id of a message is made of its job, the attempt's lease or the decision's revision, and its
+    number there.
     """
-    attempts = [(job.id, token) for job in jobs for token in range(1, job.token + 1)]
+    leases = [(job.id, token) for job in jobs for token in range(1, job.token + 1)]
+    yield from _stored(steps, leases, outbox.message_id)
+    revisions = [(job.id, number) for job in jobs for number in range(1, job.revision + 1)]
+    yield from _stored(steps, revisions, outbox.decision_message_id)
+
+
+def _stored(
+    steps: Steps, sources: Sequence[tuple[str, int]], id_of: Callable[[str, int, int], str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the stored messages of these sources, each numbered from 1 without a gap."""
     first = 1
-    while attempts:
+    while sources:
         made = {
-            outbox.message_id(job_id, token, number): (job_id, token)
-            for job_id, token in attempts
+            id_of(*source, number): source
+            for source in sources
             for number in range(first, first + _MESSAGES_AT_ONCE)
         }
         found = steps.rows("erase_messages_found", {"ids": json.dumps(list(made))})
-        yield from found
-        attempts = sorted({made[each] for each, _ in found})
+        yield from ((row[0], row[1]) for row in found)
+        sources = sorted({made[each] for each, _ in found})
         first += _MESSAGES_AT_ONCE
 
 

@@ -72,6 +72,9 @@ class Applied(NamedTuple):
 class Dialect(Protocol):
     """What a database has to offer so that its schema can move forward."""
 
+    system: str | None
+    """The system whose tables these are; None for the engine's own."""
+
     def locked(self) -> AbstractContextManager[None]:
         """Keep every other process from migrating; bounded in time, freed by a crash."""
         ...
@@ -124,15 +127,16 @@ def pending(dialect: Dialect, migrations: Sequence[Migration]) -> list[Migration
     supported = migrations[-1].version
     found = max((row.version for row in applied), default=0)
     if found > supported:
-        raise SchemaTooNew(found=found, supported=supported)
+        raise SchemaTooNew(found=found, supported=supported, system=dialect.system)
     checksums = {row.version: row.checksum for row in applied}
     for migration in migrations:
         checksum = checksums.get(migration.version, migration.checksum)
         if checksum != migration.checksum:
+            package = "holdfast" if dialect.system is None else "package"
             raise UsageError(
                 f"migration {migration.name} was applied to this database with another text "
                 f"(checksum {checksum}, here {migration.checksum}); an applied migration never "
-                "changes: install the holdfast that applied it, or one that came after"
+                f"changes: install the {package} that applied it, or one that came after"
             )
     return [migration for migration in migrations if migration.version not in checksums]
 
@@ -143,4 +147,4 @@ def check(dialect: Dialect, migrations: Sequence[Migration]) -> None:
     if missing:
         known = [migration.version for migration in migrations]
         found = max((version for version in known if version not in missing), default=0)
-        raise SchemaTooOld(found=found, needed=known[-1])
+        raise SchemaTooOld(found=found, needed=known[-1], system=dialect.system)

@@ -41,6 +41,28 @@ class OutboxFilter(NamedTuple):
     message_type: str | None = None
 
 
+class TypeFilter(NamedTuple):
+    """The types of messages that a relay publishes: all, some, or all but some."""
+
+    only: tuple[str, ...] | None = None
+    without: tuple[str, ...] = ()
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether no type is left out."""
+        return self.only is None and not self.without
+
+    def values(self) -> dict[str, str | None]:
+        """Return what the statements take for it."""
+        return {
+            "types": None if self.only is None else json.dumps(self.only),
+            "without_types": json.dumps(self.without) if self.without else None,
+        }
+
+
+EVERY_TYPE: Final = TypeFilter()
+
+
 class Standing(NamedTuple):
     """How the outbox stands. What is published is not counted: history may be long."""
 
@@ -75,6 +97,11 @@ def message_id(job_id: str, token: int, number: int) -> str:
     return str(uuid5(UUID(job_id), f"{token}:{number}"))
 
 
+def decision_message_id(job_id: str, revision: int, number: int) -> str:
+    """Return the id of the n-th message of the decision that leads to a revision of a job."""
+    return str(uuid5(UUID(job_id), f"revision {revision}:{number}"))
+
+
 class OutboxRows:
     """Reads and writes messages; `messages_added` is called when new ones may be due."""
 
@@ -98,11 +125,20 @@ class OutboxRows:
         )
         self._added(rows, connection)
 
-    def claim(self, *, holder: str, limit: int, lease_us: int, now: Instant) -> list[OutboxMessage]:
+    def claim(
+        self,
+        *,
+        holder: str,
+        limit: int,
+        lease_us: int,
+        now: Instant,
+        types: TypeFilter = EVERY_TYPE,
+    ) -> list[OutboxMessage]:
         """Lease up to `limit` messages, in the order in which they are to be published.
 
         Of one aggregate only those are leased before which no other is pending, and none that is
-        leased or not due lies between them. No two claims return the same lease.
+        leased or not due lies between them. No two claims return the same lease. Messages of types
+        that are not wanted count for nothing in this.
         """
         values = {
             "holder": holder,
@@ -110,6 +146,7 @@ class OutboxRows:
             "now": now,
             "lease_until": later(now, lease_us),
             "window": max(WINDOW, limit),
+            **types.values(),
         }
         for wide in (False, True):
             claimed = self._sql.transact(partial(_claimed, values=values | {"wide": wide}))
@@ -136,14 +173,18 @@ class OutboxRows:
         """Let go of everything that `holder` has leased; return how many messages that were."""
         return self._sql.count("outbox_release", {"holder": holder, "now": now})
 
-    def next_due(self, *, after: Instant = _BEFORE_ALL) -> Instant | None:
+    def next_due(
+        self, *, after: Instant = _BEFORE_ALL, types: TypeFilter = EVERY_TYPE
+    ) -> Instant | None:
         """Return when the first message that is due after an instant is, or None without one."""
-        found = self._sql.rows("outbox_next_due", {"after": after})[0][0]
+        found = self._sql.rows("outbox_next_due", {"after": after, **types.values()})[0][0]
         return None if found is None else Instant(found)
 
-    def standing(self) -> Standing:
+    def standing(self, *, types: TypeFilter = EVERY_TYPE) -> Standing:
         """Return how many messages wait, since when, and how many were given up."""
-        return Standing._make(self._sql.rows("outbox_standing", {})[0])
+        if types.is_everything:
+            return Standing._make(self._sql.rows("outbox_standing", {})[0])
+        return Standing._make(self._sql.rows("outbox_standing_of_types", types.values())[0])
 
     def get(self, message_id: str) -> OutboxMessage | None:
         """Return a message, or None when there is none of that id."""

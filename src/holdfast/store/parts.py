@@ -15,6 +15,7 @@ from holdfast.store.retention import RetentionRows
 from holdfast.store.secrets import SecretRows
 from holdfast.store.sessions import SessionRows
 from holdfast.store.sql import Sql
+from holdfast.store.system_tables import SystemTables
 from holdfast.store.tail import TailRows
 from holdfast.store.tallies import TallyRows
 from holdfast.store.tokens import TokenRows
@@ -23,6 +24,8 @@ from holdfast.store.upstreams import UpstreamRows
 
 class Parts:
     """What both stores are made of, on statements of their own dialect."""
+
+    tables: tuple[SystemTables, ...] = ()
 
     def _make_parts(self, sql: Sql, *, messages_added: MessagesAdded) -> None:
         """Make them; `messages_added` wakes relays."""

@@ -22,6 +22,7 @@ from holdfast.runtime.breakers import Breakers
 from holdfast.runtime.claimer import Claimer, Leased
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.courier import Courier
+from holdfast.runtime.decision_messages import DecisionMessages
 from holdfast.runtime.in_flight import InFlight
 from holdfast.runtime.notices import Notices
 from holdfast.runtime.plans import PlanCache
@@ -110,7 +111,10 @@ class _Inline:
         self._clock = clock
         plans = PlanCache(store)
         in_flight = InFlight()
-        notices = app.dispatch.notices(store, chance=app.chance, announcer=app.announcer)
+        decisions = DecisionMessages(app.pipelines.get)
+        notices = app.dispatch.notices(
+            store, chance=app.chance, announcer=app.announcer, decisions=decisions
+        )
         self._breakers = Breakers(
             store,
             worker=HOLDER,
@@ -128,6 +132,7 @@ class _Inline:
             lease_us=LEASE_US,
             crew=self,
             notices=notices,
+            decisions=decisions,
         )
         self._lane = _InlineLane(clock=clock, report=self._reporter.report)
         handlers = {
@@ -150,7 +155,13 @@ class _Inline:
             callback_key=app.callback_tokens.key,
             begun=app.announcer.begun,
         )
-        settler = Settler(store, plans=plans, chance=app.chance, announcer=app.announcer)
+        settler = Settler(
+            store,
+            plans=plans,
+            chance=app.chance,
+            announcer=app.announcer,
+            decisions=decisions,
+        )
         self._sweeper = Sweeper(
             store,
             settler=settler,

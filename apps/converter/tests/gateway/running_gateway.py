@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx2
 
+from apps.converter.tests.gateway import measured_gateway
 from converter.gateway.conversion import Engine
 from tests.warm.process import WarmProcess
 
@@ -34,13 +35,18 @@ class RunningGateway:
             headers={"Content-Type": "application/pdf"} | headers,
         )
 
+    def peak_bytes(self) -> int:
+        """Return the largest resident set of any child of the gateway that has ended."""
+        self.process.send_signal(measured_gateway.ASK)
+        return int(self.process.stdout.readline())
+
 
 @contextmanager
 def running_gateway(folder: Path, engine: Engine, *options: str) -> Iterator[RunningGateway]:
     """Run `converter gateway`, keeping its temporary files in a folder."""
     process = WarmProcess(
         [
-            *(sys.executable, "-m", "converter", "gateway", "--port", "0"),
+            *(sys.executable, measured_gateway.__file__, "gateway", "--port", "0"),
             *("--engine", engine.value, *options),
         ],
         stdout=subprocess.PIPE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
@@ -14,6 +14,7 @@ from holdfast.errors import StoreUnavailable, UsageError
 from holdfast.store import migrate as runner
 from holdfast.store.postgres.bounded import BoundedConnection, unbounded
 from holdfast.store.postgres.connection import Connection
+from holdfast.store.system_tables import SystemTables
 
 MIGRATIONS: Final = tuple(runner.load(__package__ or ""))
 
@@ -43,6 +44,16 @@ _RECORD: Final = """
 insert into holdfast.migration (version, name, checksum, applied_at)
 values (%s, %s, %s, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
 """
+_HAS_SYSTEMS: Final = "select to_regclass('holdfast.system_migration') is not null"
+_SELECT_SYSTEM: Final = """
+select version, name, checksum from holdfast.system_migration where system = %s order by version
+"""
+_RECORD_SYSTEM: Final = """
+insert into holdfast.system_migration (system, version, name, checksum, applied_at)
+values (%s, %s, %s, %s, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+"""
+# An index is named without a schema where it is made, and so it is where it is dropped.
+_IN_SCHEMA: Final = "create schema if not exists {system}; set local search_path = {system}, public"
 
 _RULE_OF: Final = """
 select pg_get_expr(conbin, conrelid)
@@ -54,13 +65,13 @@ _SAMPLE: Final = 5
 ConnectionFactory: TypeAlias = Callable[[], BoundedConnection]
 
 
-def migrate(connect: ConnectionFactory) -> list[str]:
+def migrate(connect: ConnectionFactory, tables: Sequence[SystemTables] = ()) -> list[str]:
     """Bring the schema up to date and return the names of the migrations applied now."""
     with connect() as connection:
-        dialect = PostgresDialect(connection)
+        known = _all(connection, tables)
         if not connection.pooled:
-            return runner.migrate(dialect, MIGRATIONS)
-        missing = runner.pending(dialect, MIGRATIONS)
+            return [name for each in known for name in runner.migrate(*each)]
+        missing = [migration for each in known for migration in runner.pending(*each)]
     if missing:
         raise UsageError(
             f"{missing[0].name} is to be applied, and not through a pooler: the lock by which "
@@ -70,28 +81,48 @@ def migrate(connect: ConnectionFactory) -> list[str]:
     return []
 
 
-def pending(connect: ConnectionFactory) -> list[tuple[str, str]]:
+def pending(
+    connect: ConnectionFactory, tables: Sequence[SystemTables] = ()
+) -> list[tuple[str, str]]:
     """Return name and SQL of each migration not yet applied, in order; change nothing."""
     with connect() as connection:
-        missing = runner.pending(PostgresDialect(connection), MIGRATIONS)
-    return [(migration.name, _by_hand(migration)) for migration in missing]
+        return [
+            (migration.name, _by_hand(migration, dialect.system))
+            for dialect, known in _all(connection, tables)
+            for migration in runner.pending(dialect, known)
+        ]
 
 
-def check(connect: ConnectionFactory) -> None:
+def check(connect: ConnectionFactory, tables: Sequence[SystemTables] = ()) -> None:
     """Raise `SchemaTooNew` or `SchemaTooOld` unless the schema is the one this code knows."""
     with connect() as connection:
-        runner.check(PostgresDialect(connection), MIGRATIONS)
+        for dialect, known in _all(connection, tables):
+            runner.check(dialect, known)
 
 
-def _by_hand(migration: runner.Migration) -> str:
+def _all(
+    connection: Connection, tables: Sequence[SystemTables]
+) -> list[tuple[PostgresDialect, Sequence[runner.Migration]]]:
+    """Return the engine's migrations, then those of systems, each with its dialect."""
+    systems = [(SystemDialect(connection, each.system), each.migrations) for each in tables]
+    return [(PostgresDialect(connection), MIGRATIONS), *systems]
+
+
+def _by_hand(migration: runner.Migration, system: str | None) -> str:
     """Return SQL that does what `migrate` does, its record of the migration included."""
     values = f"{migration.version}, '{migration.name}', '{migration.checksum}'"
+    if system is not None:
+        schema = f"begin;\n{_IN_SCHEMA.format(system=system)}"
+        record = _RECORD_SYSTEM.strip().replace("%s, %s, %s, %s", f"'{system}', {values}")
+        return f"{schema};\n\n{migration.text.rstrip()}\n\n{record};\ncommit;\n"
     record = _RECORD.strip().replace("%s, %s, %s", values)
     return f"{_CREATE_TABLE.strip()};\n\n{migration.text.rstrip()}\n\n{record};\n"
 
 
 class PostgresDialect:
     """Migrates over one connection in autocommit, one process at a time."""
+
+    system: str | None = None
 
     def __init__(
         self, connection: Connection, *, patience_s: float = CONCURRENT_PATIENCE_S
@@ -135,6 +166,7 @@ class PostgresDialect:
             try:
                 with self._connection.transaction():
                     self._connection.execute(f"set local lock_timeout = {LOCK_TIMEOUT_MS}")
+                    self._enter_schema()
                     for statement in migration.transactional_statements:
                         self._connection.execute(statement)
                     self._record(migration)
@@ -194,9 +226,35 @@ class PostgresDialect:
             "holdfast migrate"
         )
 
+    def _enter_schema(self) -> None:
+        """Do nothing: the engine's statements name its schema."""
+
     def _record(self, migration: runner.Migration) -> None:
         self._connection.execute(_RECORD, [migration.version, migration.name, migration.checksum])
 
     def _fetch_bool(self, query: str, *values: object) -> bool:
         row = self._connection.execute(query, values or None).fetchone()
         return row is not None and bool(row[0])
+
+
+class SystemDialect(PostgresDialect):
+    """The same for the tables of a system, whose migrations are recorded under its name."""
+
+    def __init__(self, connection: Connection, system: str) -> None:
+        super().__init__(connection)
+        self.system: str = system
+
+    def applied(self) -> list[runner.Applied]:
+        """Return what was applied of this system."""
+        if not self._fetch_bool(_HAS_SYSTEMS):
+            return []
+        found = self._connection.execute(_SELECT_SYSTEM, [self.system])
+        return [runner.Applied._make(row) for row in found]
+
+    def _enter_schema(self) -> None:
+        # A name that `load_tables` has let through needs no quotes.
+        self._connection.execute(_IN_SCHEMA.format(system=self.system).encode())
+
+    def _record(self, migration: runner.Migration) -> None:
+        values = [self.system, migration.version, migration.name, migration.checksum]
+        self._connection.execute(_RECORD_SYSTEM, values)

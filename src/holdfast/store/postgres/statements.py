@@ -16,12 +16,21 @@ from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.rows import JOB_COLUMNS
 from holdfast.store.sqlfiles import SqlFiles
 
+# Which messages a relay publishes, by their types; without a list every type is among them.
+_OUTBOX_TYPES: Final = (
+    "(%(types)s::json is null"
+    " or message_type in (select json_array_elements_text(%(types)s::json))) "
+    "and (%(without_types)s::json is null"
+    " or message_type not in (select json_array_elements_text(%(without_types)s::json)))"
+)
+
 SQL: Final = SqlFiles(
     __package__ or "",
     {
         "job_columns": JOB_COLUMNS,
         "letter_columns": LETTER_COLUMNS,
         "outbox_columns": OUTBOX_COLUMNS,
+        "outbox_types": _OUTBOX_TYPES,
         "delivery_columns": DELIVERY_COLUMNS,
     },
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, TypeVar, cast
@@ -53,6 +53,7 @@ from holdfast.store.postgres.notifier import Notifier
 from holdfast.store.postgres.rows import plain_array, text_array
 from holdfast.store.postgres.statements import SQL, borrowed, fetch, text
 from holdfast.store.postgres.steps import PostgresSql
+from holdfast.store.postgres.system_statement import run_statement
 from holdfast.store.postgres.writes import Written, is_atomic, write, write_unlocked
 from holdfast.store.rows import (
     claimed_jobs,
@@ -60,6 +61,7 @@ from holdfast.store.rows import (
     ledger_entry_from_row,
     twin_from_row,
 )
+from holdfast.store.system_sql import Ran, Value
 from holdfast.store.timing import timed
 
 CONNECTIONS: Final = 8
@@ -110,13 +112,13 @@ class PostgresStore(Parts):
     def migrate(self) -> list[str]:
         if self._connections.endpoint.direct_url is not None:
             self._connections.check_direct()
-        return migrations.migrate(self._connections.connect_direct)
+        return migrations.migrate(self._connections.connect_direct, self.tables)
 
     def pending_migrations(self) -> list[tuple[str, str]]:
-        return migrations.pending(self._connections.connect)
+        return migrations.pending(self._connections.connect, self.tables)
 
     def check_schema(self) -> None:
-        migrations.check(self._connections.connect)
+        migrations.check(self._connections.connect, self.tables)
 
     def reserve(self, name: str) -> PostgresStore:
         return PostgresStore(
@@ -425,6 +427,11 @@ class PostgresStore(Parts):
             if connection.pooled:
                 self._connections.bound_transaction(connection)
             yield connection
+
+    def run_statement(self, text: str, values: Mapping[str, Value], *, connection: object) -> Ran:
+        own = borrowed(connection)
+        with self._connections.outage_named():
+            return run_statement(own, text, values, systems=[each.system for each in self.tables])
 
     def _run(
         self,

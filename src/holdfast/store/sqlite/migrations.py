@@ -10,6 +10,7 @@ from typing import Final
 from holdfast.core.instant import Instant
 from holdfast.store import migrate
 from holdfast.store.sqlite.connection import Database
+from holdfast.store.system_tables import SystemTables
 
 MIGRATIONS: Final = tuple(migrate.load(__package__ or ""))
 _CREATE_TABLE: Final = """
@@ -25,6 +26,15 @@ _SELECT: Final = "select version, name, checksum from holdfast_migration order b
 _RECORD: Final = (
     "insert into holdfast_migration (version, name, checksum, applied_at) values (?, ?, ?, ?)"
 )
+_HAS_SYSTEMS: Final = "select 1 from sqlite_schema where name = 'holdfast_system_migration'"
+_SELECT_SYSTEM: Final = (
+    "select version, name, checksum from holdfast_system_migration where system = ? "
+    "order by version"
+)
+_RECORD_SYSTEM: Final = (
+    "insert into holdfast_system_migration (system, version, name, checksum, applied_at) "
+    "values (?, ?, ?, ?, ?)"
+)
 
 
 def by_hand(migration: migrate.Migration) -> str:
@@ -34,8 +44,18 @@ def by_hand(migration: migrate.Migration) -> str:
     return f"{_CREATE_TABLE.strip()};\n\n{migration.text.rstrip()}\n\n{record};\n"
 
 
+def system_by_hand(tables: SystemTables, migration: migrate.Migration) -> str:
+    """Return SQL that does what `migrate` does for a migration of a system's tables."""
+    text = "\n\n".join(tables.on_sqlite(migration))
+    values = f"'{tables.system}', {migration.version}, '{migration.name}', '{migration.checksum}'"
+    record = _RECORD_SYSTEM.replace("?, ?, ?, ?, ?", f"{values}, unixepoch() * 1000000")
+    return f"{text}\n\n{record};\n"
+
+
 class SqliteDialect:
     """All migrations are one write transaction: SQLite undoes changes of the schema too."""
+
+    system: str | None = None
 
     def __init__(self, database: Database, read_clock: Callable[[], Instant]) -> None:
         self._database = database
@@ -58,25 +78,58 @@ class SqliteDialect:
     def applied(self) -> list[migrate.Applied]:
         """Return what was applied."""
         if self._transaction is not None:
-            return _applied(self._transaction.cursor())
-        return self._database.read(_applied)
+            return self._applied(self._transaction.cursor())
+        return self._database.read(self._applied)
 
     def execute_in_transaction(self, migration: migrate.Migration) -> None:
         """Run the statements and record the migration."""
         connection = self._transaction
         if connection is None:
             raise AssertionError("migrations are applied inside locked()")
-        for statement in migration.statements:
+        for statement in self._statements(migration):
             connection.execute(statement)
-        values = (migration.version, migration.name, migration.checksum, self._read_clock())
-        connection.execute(_RECORD, values)
+        self._record(connection, migration, self._read_clock())
 
     def execute_one_by_one(self, migration: migrate.Migration) -> None:
         """Do the same: SQLite has no statement that refuses a transaction and belongs here."""
         self.execute_in_transaction(migration)
 
+    def _applied(self, cursor: sqlite3.Cursor) -> list[migrate.Applied]:
+        if cursor.execute(_HAS_TABLE).fetchone() is None:
+            return []
+        return [migrate.Applied._make(row) for row in cursor.execute(_SELECT)]
 
-def _applied(cursor: sqlite3.Cursor) -> list[migrate.Applied]:
-    if cursor.execute(_HAS_TABLE).fetchone() is None:
-        return []
-    return [migrate.Applied._make(row) for row in cursor.execute(_SELECT)]
+    def _statements(self, migration: migrate.Migration) -> list[str]:
+        return migration.statements
+
+    def _record(
+        self, connection: sqlite3.Connection, migration: migrate.Migration, now: Instant
+    ) -> None:
+        values = (migration.version, migration.name, migration.checksum, now)
+        connection.execute(_RECORD, values)
+
+
+class SystemDialect(SqliteDialect):
+    """The same for the tables of a system, whose migrations are recorded under its name."""
+
+    def __init__(
+        self, database: Database, read_clock: Callable[[], Instant], tables: SystemTables
+    ) -> None:
+        super().__init__(database, read_clock)
+        self.system = tables.system
+        self._tables = tables
+
+    def _applied(self, cursor: sqlite3.Cursor) -> list[migrate.Applied]:
+        if cursor.execute(_HAS_SYSTEMS).fetchone() is None:
+            return []
+        found = cursor.execute(_SELECT_SYSTEM, (self._tables.system,))
+        return [migrate.Applied._make(row) for row in found]
+
+    def _statements(self, migration: migrate.Migration) -> list[str]:
+        return self._tables.on_sqlite(migration)
+
+    def _record(
+        self, connection: sqlite3.Connection, migration: migrate.Migration, now: Instant
+    ) -> None:
+        values = (self.system, migration.version, migration.name, migration.checksum, now)
+        connection.execute(_RECORD_SYSTEM, values)

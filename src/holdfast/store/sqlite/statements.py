@@ -10,6 +10,13 @@ from holdfast.store.outbox import OUTBOX_COLUMNS, OUTBOX_RETURNED
 from holdfast.store.sqlfiles import SqlFiles
 from holdfast.store.sqlite.rows import JOB_COLUMNS
 
+# Which messages a relay publishes, by their types: lines that are cut out without a list.
+_OUTBOX_TYPES: Final = (
+    "(:types is null or message_type in (select value from json_each(:types)))\n"
+    "   and (:without_types is null"
+    " or message_type not in (select value from json_each(:without_types)))"
+)
+
 SQL: Final = SqlFiles(
     __package__ or "",
     {
@@ -17,6 +24,7 @@ SQL: Final = SqlFiles(
         "letter_columns": LETTER_COLUMNS,
         "outbox_columns": OUTBOX_COLUMNS,
         "outbox_returned": OUTBOX_RETURNED,
+        "outbox_types": _OUTBOX_TYPES,
         "delivery_columns": DELIVERY_COLUMNS,
         "delivery_returned": DELIVERY_RETURNED,
     },

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from holdfast.core.instant import Instant, later
 from holdfast.core.job import MOST_URGENT, Job, PlanDigest, WorkerId
 from holdfast.core.lease import Lease
 from holdfast.core.plan import Plan, Route
-from holdfast.errors import StoreCorrupt
+from holdfast.errors import ConstraintViolated, StatementRefused, StoreCorrupt
 from holdfast.store import migrate
 from holdfast.store.audit import AuditEntry, done_and_recorded
 from holdfast.store.contract import (
@@ -34,6 +34,7 @@ from holdfast.store.contract import (
     WorkerRow,
     is_active,
 )
+from holdfast.store.migrate import Migration
 from holdfast.store.outbox import any_publishes
 from holdfast.store.parts import Parts
 from holdfast.store.rows import (
@@ -42,14 +43,22 @@ from holdfast.store.rows import (
     ledger_entry_from_row,
     twin_from_row,
 )
-from holdfast.store.sqlite import borrowed, writes
+from holdfast.store.sqlite import borrowed, faults, writes
 from holdfast.store.sqlite.connection import WRITE_TIMEOUT_S, Database
 from holdfast.store.sqlite.job_filter import filter_values
 from holdfast.store.sqlite.listener import SqliteListener
-from holdfast.store.sqlite.migrations import MIGRATIONS, SqliteDialect, by_hand
+from holdfast.store.sqlite.migrations import (
+    MIGRATIONS,
+    SqliteDialect,
+    SystemDialect,
+    by_hand,
+    system_by_hand,
+)
 from holdfast.store.sqlite.narrowing import narrowed
 from holdfast.store.sqlite.statements import SQL
 from holdfast.store.sqlite.steps import SqliteSql
+from holdfast.store.system_sql import Ran, Value, statement
+from holdfast.store.system_tables import SystemTables
 from holdfast.store.timing import timed
 
 FIRST_SOUND_VERSION: Final = (3, 51, 3)
@@ -76,16 +85,32 @@ class SqliteStore(Parts):
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""
-        return migrate.migrate(self._dialect(), MIGRATIONS)
+        return [name for each in self._schemas() for name in migrate.migrate(*each)]
 
     def pending_migrations(self) -> list[tuple[str, str]]:
         """Return name and SQL of each migration not yet applied."""
         missing = migrate.pending(self._dialect(), MIGRATIONS)
-        return [(migration.name, by_hand(migration)) for migration in missing]
+        return [
+            *((migration.name, by_hand(migration)) for migration in missing),
+            *(
+                (migration.name, system_by_hand(tables, migration))
+                for tables in self.tables
+                for migration in migrate.pending(self._system(tables), tables.migrations)
+            ),
+        ]
 
     def check_schema(self) -> None:
         """Raise `SchemaTooNew` or `SchemaTooOld` unless the schema is the one this code knows."""
-        migrate.check(self._dialect(), MIGRATIONS)
+        for dialect, known in self._schemas():
+            migrate.check(dialect, known)
+
+    def _schemas(self) -> list[tuple[SqliteDialect, Sequence[Migration]]]:
+        """Return the engine's migrations, then those of systems, each with its dialect."""
+        systems = [(self._system(each), each.migrations) for each in self.tables]
+        return [(self._dialect(), MIGRATIONS), *systems]
+
+    def _system(self, tables: SystemTables) -> SqliteDialect:
+        return SystemDialect(self._database, self.read_clock, tables)
 
     def _dialect(self) -> SqliteDialect:
         return SqliteDialect(self._database, self.read_clock)
@@ -401,6 +426,22 @@ class SqliteStore(Parts):
         except sqlite3.Error as error:
             self._database.raise_named(error)
         self._database.wake()
+
+    def run_statement(self, text: str, values: Mapping[str, Value], *, connection: object) -> Ran:
+        """Run a statement of a system in a transaction that is open on `connection`."""
+        prepared = statement(text, systems=[each.system for each in self.tables])
+        given = prepared.checked(values)
+        try:
+            with borrowed.inside(self._database, connection) as cursor:
+                found = cursor.execute(prepared.sqlite, given)
+                columns = [column[0] for column in found.description or ()]
+                rows = [dict(zip(columns, row, strict=True)) for row in found]
+                return Ran(rows, max(found.rowcount, 0))
+        except sqlite3.IntegrityError as error:
+            raise ConstraintViolated(reason=str(error)) from error
+        except sqlite3.Error as error:
+            meaning = faults.named(error, url=self.url)
+            raise meaning or StatementRefused(reason=str(error)) from error
 
     def _rows(self, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
         text = SQL[statement]

@@ -20,6 +20,7 @@ from holdfast.testing.conformance.messages import DeadMessageConformance
 from holdfast.testing.conformance.oddities import OddityConformance
 from holdfast.testing.conformance.owning import OwnerConformance
 from holdfast.testing.conformance.publishing import OutboxConformance
+from holdfast.testing.conformance.publishing_types import TypedOutboxConformance
 from holdfast.testing.conformance.purging import PurgeConformance
 from holdfast.testing.conformance.purging_deliveries import DeliveryPurgeConformance
 from holdfast.testing.conformance.purging_records import RecordPurgeConformance
@@ -28,6 +29,7 @@ from holdfast.testing.conformance.reading import ReadConformance
 from holdfast.testing.conformance.recording import RecordConformance
 from holdfast.testing.conformance.renewing import RenewConformance
 from holdfast.testing.conformance.replaying import ReplayConformance
+from holdfast.testing.conformance.stating import StatementConformance
 from holdfast.testing.conformance.sweeping import SweepConformance
 from holdfast.testing.conformance.tailing import TailConformance
 from holdfast.testing.conformance.tallying import TallyConformance
@@ -51,6 +53,7 @@ class StoreConformance(
     ListenConformance,
     OddityConformance,
     OutboxConformance,
+    TypedOutboxConformance,
     MessageCommitConformance,
     InboxConformance,
     DeadMessageConformance,
@@ -64,6 +67,7 @@ class StoreConformance(
     RecordConformance,
     TokenConformance,
     TallyConformance,
+    StatementConformance,
 ):
     """Every test of a store; subclass it under a name that starts with `Test`."""
 

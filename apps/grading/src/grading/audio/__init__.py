@@ -1,5 +1,6 @@
 """Recordings: stored by content, decoded in a confined child process, and measured."""
 
+from grading.audio.decoding import decode
 from grading.audio.errors import (
     AudioDecodeError,
     AudioTooLarge,
@@ -8,6 +9,9 @@ from grading.audio.errors import (
     DecoderFailed,
     NotAudio,
 )
+from grading.audio.facts import speech_facts
+from grading.audio.fetching import check_url, fetch
+from grading.audio.ffmpeg import ffmpeg_program
 from grading.audio.links import OwnLinks, SignedLinks
 from grading.audio.records import (
     MAX_SECONDS,
@@ -17,12 +21,16 @@ from grading.audio.records import (
     DecodeLimits,
     StoredAudio,
 )
+from grading.audio.rules import AUDIO_RULES
+from grading.audio.store import AudioStore, Upload
 
 __all__ = [
+    "AUDIO_RULES",
     "MAX_SECONDS",
     "MIN_SECONDS",
     "SAMPLE_RATE_HZ",
     "AudioDecodeError",
+    "AudioStore",
     "AudioTooLarge",
     "AudioUnavailable",
     "DecodeLimits",
@@ -33,4 +41,10 @@ __all__ = [
     "OwnLinks",
     "SignedLinks",
     "StoredAudio",
+    "Upload",
+    "check_url",
+    "decode",
+    "fetch",
+    "ffmpeg_program",
+    "speech_facts",
 ]

@@ -58,3 +58,4 @@ class DecodeLimits:
     cpu_s: int = 60
     wall_s: float = 120.0
     memory_bytes: int = 1024 * MEBIBYTE
+    """Of addresses, of which a program uses far less; the program itself takes a part."""

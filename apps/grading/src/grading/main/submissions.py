@@ -3,11 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+from uuid import UUID, uuid4, uuid5
 
+from grading.config import GradingConfig
+from grading.main import rows
+from grading.main.checks import check
+from grading.main.figures import WINDOW, figures_of
+from grading.main.histories import history_of
+from grading.main.operations import Operations, operations_of
+from grading.main.pipeline import SUBMISSION
+from grading.main.recordings import Recordings
+from grading.main.reviewing import HumanGrade, PendingReview, Reviewing
 from grading.main.view import HistoryEntry, Page, SubmissionView
+from grading.questions import Questions
+from grading.refusals import Conflict, QuotaReached, RateLimited, WrongState
 from grading.states import Skill, Status
+from holdfast import Holdfast, JobFilter, JobHandle, JobState, Pipeline, Transaction
+from holdfast.errors import KeyConflict
+from holdfast.errors import WrongState as EngineWrongState
+
+REQUEST_IDS: Final = UUID("7e1d4a52-60f1-5a55-9e52-3f3a2f0d7c11")
+"""The namespace of request ids that follow from an owner and their key."""
+MAX_PAGE: Final = 100
+MAX_READ: Final = 1_000
+"""How many submissions are looked at for one page, where a filter leaves most of them out."""
+_ACTIVE: Final = (JobState.QUEUED, JobState.PROCESSING, JobState.WAITING)
+_STATES: Final = {
+    Status.PENDING: _ACTIVE,
+    Status.PROCESSING: _ACTIVE,
+    Status.COMPLETED: (JobState.COMPLETE,),
+    Status.REVIEW_REQUIRED: (JobState.COMPLETE,),
+    Status.FAILED: (JobState.FAILED, JobState.CANCELLED),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,79 +62,104 @@ class Made(NamedTuple):
     created: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HumanGrade:
-    """What a teacher gives; the scores are checked by `Submissions.review`."""
-
-    overall_score: float
-    band: str | None
-    criteria_scores: dict[str, float] | None = None
-    feedback: dict[str, Any] | None = None
-    comment: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingReview:
-    """A submission that waits for a teacher."""
-
-    view: SubmissionView
-    priority: str
-    claimed_by: str | None
-    claimed_until: str | None
-
-    def document(self) -> dict[str, Any]:
-        """Return the submission with who has it."""
-        return self.view.document(for_teacher=True) | {
-            "reviewPriority": self.priority,
-            "claimedBy": self.claimed_by,
-            "claimedUntil": self.claimed_until,
-        }
+__all__ = [
+    "HumanGrade",
+    "Made",
+    "Operations",
+    "PendingReview",
+    "Submissions",
+    "Wanted",
+    "request_id_of",
+]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operations:
-    """How main and its surroundings are."""
-
-    outbox_pending: int
-    outbox_oldest_s: float | None
-    broker_connected: bool | None
-    """None without a broker."""
-    grader_last_seen_at: str | None
-    breakers: list[dict[str, Any]] = field(default_factory=list)
-    timed_out_today: int = 0
-    late_today: int = 0
-    dlq_open: int = 0
-    calls_in_doubt: int = 0
-    cost_today_usd: float = 0.0
-
-    def document(self) -> dict[str, Any]:
-        """Return the shape of the API."""
-        return {
-            "outbox": {"pending": self.outbox_pending, "oldestSeconds": self.outbox_oldest_s},
-            "broker": {"connected": self.broker_connected},
-            "grader": {"lastSeenAt": self.grader_last_seen_at},
-            "breakers": self.breakers,
-            "timedOutToday": self.timed_out_today,
-            "lateToday": self.late_today,
-            "dlqOpen": self.dlq_open,
-            "callsInDoubt": self.calls_in_doubt,
-            "costTodayUsd": self.cost_today_usd,
-        }
-
-
-class Submissions:
+class Submissions(Reviewing):
     """What learners, teachers and operators do. Every refusal is a `grading.refusals.Refused`.
 
     With `owner` another's submission is `NotYours`, as is one that is not there.
     """
 
+    def __init__(
+        self,
+        app: Holdfast,
+        pipeline: Pipeline,
+        *,
+        config: GradingConfig,
+        questions: Questions,
+        recordings: Recordings,
+    ) -> None:
+        super().__init__(app)
+        self._pipeline = pipeline
+        self._config = config
+        self.questions = questions
+        self.recordings = recordings
+
     def submit(self, wanted: Wanted, *, owner: str, key: str | None) -> Made:
         """Store a submission, or return the one that `key` names; it is published on its own."""
-        raise NotImplementedError
+        config = self._config
+        checked = check(
+            wanted,
+            owner=owner,
+            questions=self.questions,
+            recordings=self.recordings,
+            audio_hosts=config.audio_hosts,
+            max_seconds=config.audio_max_s,
+        )
+        request_id = str(uuid4() if key is None else request_id_of(owner, key))
+        payload = {
+            "skill": checked.question.skill.value,
+            "questionId": checked.question.id,
+            "requestId": request_id,
+            "answer": checked.answer,
+        }
+        deadline_s = config.sla_s(checked.question.skill)
+        if key is not None and self._app.of_key(SUBMISSION, request_id, owner=owner):
+            return self._known(payload, owner=owner, request_id=request_id)
+        try:
+            with self._app.transaction() as tx:
+                self._check_limits(tx, owner)
+                handle = self._app.submit(
+                    self._pipeline,
+                    payload,
+                    key=request_id,
+                    owner=owner,
+                    deadline=deadline_s,
+                    connection=tx.connection,
+                )
+                _refuse_known(handle)
+        except _KnownMeanwhile:
+            return self._known(payload, owner=owner, request_id=request_id)
+        except KeyConflict as error:
+            raise _other_body() from error
+        return Made(self.get(handle.id, owner=owner), created=True)
+
+    def _known(self, payload: dict[str, Any], *, owner: str, request_id: str) -> Made:
+        """Return the submission that a key names already, or raise `Conflict`."""
+        try:
+            handle = self._app.submit(self._pipeline, payload, key=request_id, owner=owner)
+        except KeyConflict as error:
+            raise _other_body() from error
+        if handle.get().removed_at is not None:
+            raise Conflict("the submission of this Idempotency-Key was removed")
+        return Made(self.get(handle.id, owner=owner), handle.created)
+
+    def _check_limits(self, tx: Transaction, owner: str) -> None:
+        """Count a submission of an owner, or raise why they may not make one now."""
+        limit = self._config.submissions_per_minute
+        wait_s = rows.take_rate(tx, owner, limit=limit)
+        if wait_s is not None:
+            raise RateLimited(limit, retry_after_s=wait_s)
+        quota = self._config.quota_active
+        active = sum(
+            self._app.count(JobFilter((state,), SUBMISSION, owner=owner), at_most=quota)
+            for state in _ACTIVE
+        )
+        if active >= quota:
+            raise QuotaReached(quota)
 
     def get(self, submission_id: str, *, owner: str | None) -> SubmissionView:
         """Return a submission; `owner` None is for teachers and operators."""
-        raise NotImplementedError
+        return self._views([self._job(submission_id, owner=owner)])[0]
 
     def list(
         self,
@@ -116,41 +170,80 @@ class Submissions:
         limit: int = 50,
         cursor: str | None = None,
     ) -> Page:
-        """Return submissions, newest first."""
-        raise NotImplementedError
+        """Return submissions, newest first; `cursor` is the `next_cursor` of the page before."""
+        most = min(max(limit, 1), MAX_PAGE)
+        states = () if status is None else _STATES[status]
+        found: list[SubmissionView] = []
+        before, read = cursor, 0
+        while read < MAX_READ:
+            jobs = self._app.jobs(
+                JobFilter(states, SUBMISSION, owner=owner), before=before, limit=MAX_PAGE
+            )
+            read += len(jobs)
+            wanted = [job for job in jobs if skill in (None, job.payload["skill"])]
+            for view in self._views(wanted):
+                if status in (None, view.status):
+                    found.append(view)
+                if len(found) == most:
+                    return Page(found, view.submission_id)
+            if len(jobs) < MAX_PAGE:
+                return Page(found, None)
+            before = jobs[-1].id
+        return Page(found, before)
 
     def retry(self, submission_id: str, *, by: str) -> SubmissionView:
-        """Start a failed submission over, with a new deadline."""
-        raise NotImplementedError
+        """Start a failed submission over, with a new deadline of the same length."""
+        job = self._job(submission_id, owner=None)
+        try:
+            self._app.retry(job.id, by=by, from_start=True)
+        except EngineWrongState as error:
+            raise WrongState("only a submission that has failed can be retried") from error
+        return self.get(submission_id, owner=None)
 
     def cancel(self, submission_id: str, *, owner: str | None, by: str) -> SubmissionView:
         """End a submission; its owner may while it is PENDING, an operator (owner None) longer."""
-        raise NotImplementedError
+        view = self.get(submission_id, owner=owner)
+        if owner is not None and view.status is not Status.PENDING:
+            raise WrongState(f"it is {view.status.value}; only PENDING can be cancelled")
+        try:
+            self._app.cancel(view.submission_id, by=by)
+        except EngineWrongState as error:
+            raise WrongState("it has ended") from error
+        return self.get(submission_id, owner=owner)
 
     def history(self, submission_id: str, *, owner: str | None) -> Sequence[HistoryEntry]:
         """Return what happened, oldest first."""
-        raise NotImplementedError
+        job = self._job(submission_id, owner=owner)
+        return history_of(self._app.history(job.id))
 
     def progress_of(self, owner: str) -> dict[str, Any]:
         """Return the figures of an owner: count, average and trend of each skill."""
-        raise NotImplementedError
+        found: dict[str, Any] = {}
+        with self._app.transaction() as tx:
+            for skill in Skill:
+                scores, count = rows.read_scores(tx, owner, skill, limit=WINDOW)
+                found[skill.value] = figures_of(scores, count=count)
+        return found
 
     def operations(self) -> Operations:
         """Return how the system is."""
-        raise NotImplementedError
+        return operations_of(self._app)
 
-    def pending_reviews(self) -> Sequence[PendingReview]:
-        """Return what waits for a teacher, by priority, then age."""
-        raise NotImplementedError
 
-    def claim(self, submission_id: str, *, by: str) -> PendingReview:
-        """Reserve a review for 15 minutes; `Conflict` while another has it."""
-        raise NotImplementedError
+class _KnownMeanwhile(Exception):
+    """Another process has made the submission of this key since it was looked for."""
 
-    def release(self, submission_id: str, *, by: str) -> PendingReview:
-        """Give a reserved review back."""
-        raise NotImplementedError
 
-    def review(self, submission_id: str, human: HumanGrade, *, by: str) -> SubmissionView:
-        """Store a teacher's grade and the final result; `Conflict` the second time."""
-        raise NotImplementedError
+def _refuse_known(handle: JobHandle) -> None:
+    """Raise what rolls the transaction back: a repeat counts for no limit."""
+    if not handle.created:
+        raise _KnownMeanwhile
+
+
+def request_id_of(owner: str, key: str) -> UUID:
+    """Return the request id of an owner's key; equal keys of two owners never meet."""
+    return uuid5(REQUEST_IDS, f"{len(owner)}:{owner}:{key}")
+
+
+def _other_body() -> Conflict:
+    return Conflict("this Idempotency-Key was used with another body")

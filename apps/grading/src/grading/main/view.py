@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, NamedTuple
 
+from grading.messages.times import time_text as _time_text
 from grading.states import FailureReason, Skill, Status, Step
 
 
 def time_text(value: datetime | None) -> str | None:
     """Return a time as the API writes it: ISO 8601, UTC, with milliseconds."""
-    if value is None:
-        return None
-    return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return None if value is None else _time_text(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -140,12 +140,14 @@ class GradingCallback(_Message):
     @property
     def is_notice(self) -> bool:
         """Whether it ends nothing: progress, or an error after which the grader tries again."""
-        return self.status == "progress" or (self.error is not None and self.error.retryable)
+        return self.status == "progress" or (
+            self.status == "error" and self.error is not None and self.error.retryable
+        )
 
     @property
     def tells_open_circuit(self) -> bool:
         """Whether it says that a breaker is open."""
-        return self.error is not None and self.error.code == CIRCUIT_OPEN
+        return self.status == "error" and self.error is not None and self.error.code == CIRCUIT_OPEN
 
 
 class DlqRecord(_Message):

@@ -1,1 +1,5 @@
-"""What code decides without a model."""
+"""The offline grader: rules that find evidence without a model."""
+
+from grading.rules.grade import NAME, RulesAssessor, evidence_by_rules
+
+__all__ = ["NAME", "RulesAssessor", "evidence_by_rules"]

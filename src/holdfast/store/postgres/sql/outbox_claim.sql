@@ -2,12 +2,15 @@
 -- The first pending message of an aggregate stands for all of them: who leases it may lease those
 -- behind it as well, up to the first that is not due or that somebody has locked. It is looked for
 -- among the messages longest due, or, when thousands wait behind others, aggregate by aggregate.
+-- Messages of types that this relay does not publish are passed over, also within an aggregate:
+-- the order holds among those of its own types.
 with recursive due as materialized (
     select position, aggregate_id
       from holdfast.outbox
      where not %(wide)s::boolean
        and status = 'pending'
        and run_at <= %(now)s
+       and @outbox_types@
      order by run_at, position
      limit %(window)s
 ), walk as (
@@ -15,6 +18,7 @@ with recursive due as materialized (
         select aggregate_id, position, run_at
           from holdfast.outbox
          where %(wide)s::boolean and status = 'pending'
+           and @outbox_types@
          order by aggregate_id, position
          limit 1
     )
@@ -24,7 +28,9 @@ with recursive due as materialized (
      cross join lateral (
         select message.aggregate_id, message.position, message.run_at
           from holdfast.outbox as message
-         where message.status = 'pending' and message.aggregate_id > walk.aggregate_id
+         where message.status = 'pending'
+           and message.aggregate_id > walk.aggregate_id
+           and @outbox_types@
          order by message.aggregate_id, message.position
          limit 1
      ) as following
@@ -34,7 +40,9 @@ with recursive due as materialized (
      where due.position = (
             select message.position
               from holdfast.outbox as message
-             where message.aggregate_id = due.aggregate_id and message.status = 'pending'
+             where message.aggregate_id = due.aggregate_id
+               and message.status = 'pending'
+               and @outbox_types@
              order by message.position
              limit 1
            )
@@ -62,6 +70,7 @@ with recursive due as materialized (
            and message.status = 'pending'
            and message.run_at <= %(now)s
            and message.position > head.position
+           and @outbox_types@
          order by message.position
          limit %(limit)s
            for update skip locked
@@ -83,6 +92,7 @@ with recursive due as materialized (
                and message.status = 'pending'
                and message.position > numbered.head_position
                and message.position <= numbered.position
+               and @outbox_types@
            )
 )
 update holdfast.outbox as message

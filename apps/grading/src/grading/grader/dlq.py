@@ -1,0 +1,72 @@
+"""The dead-letter queue: what the broker gives up becomes a record, and records reach the store."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from grading.grader.rows import read_request
+from grading.messages.contract import DLQ
+from grading.messages.outgoing import dlq_record, event_id
+from grading.states import FailureReason
+from holdfast import Holdfast, Received
+from holdfast.errors import UnknownLetter
+
+LOGGER: Final = logging.getLogger("grading.dlq")
+INTAKE: Final = "intake"
+_LOST: Final = "the broker gave it up after {deliveries} deliveries"
+
+
+class DeadLetterQueue:
+    """Handles of what is in `grading.request.dead` and in `grading.dlq`."""
+
+    def __init__(self, app: Callable[[], Holdfast], *, redact: bool) -> None:
+        self._app = app
+        self._redact = redact
+
+    def wrap(self, received: Received) -> None:
+        """Publish the record of a request that the broker has given up by itself."""
+        original: Any = received.payload if received.unreadable is None else received.unreadable
+        is_poison = received.unreadable is not None
+        reason = FailureReason.INVALID_SCHEMA if is_poison else FailureReason.WORKER_LOST
+        why = "it is no JSON" if is_poison else _LOST.format(deliveries=received.deliveries)
+        with self._app().transaction() as tx:
+            record = dlq_record(
+                original=original,
+                reason=reason,
+                attempts_made=max(received.deliveries, 0),
+                last_error=why,
+                at=tx.now,
+                stage=INTAKE,
+                redact=self._redact,
+            )
+            self._app().publish(
+                DLQ,
+                record,
+                message_id=event_id(received.id, "dead"),
+                connection=tx.connection,
+            )
+
+    def keep(self, received: Received, bury: Callable[[Received], None]) -> None:
+        """Keep a record as a dead letter of the store, unless its job has one there already."""
+        request_id = received.payload.get("requestId") if _is_object(received.payload) else None
+        if isinstance(request_id, str) and self._has_letter(request_id):
+            LOGGER.info("request %s has its dead letter already", request_id)
+            return
+        bury(received)
+
+    def _has_letter(self, request_id: str) -> bool:
+        with self._app().transaction() as tx:
+            row = read_request(tx, request_id)
+        if row is None:
+            return False
+        try:
+            self._app().dead.get(row.job_id)
+        except UnknownLetter:
+            return False
+        return True
+
+
+def _is_object(payload: object) -> bool:
+    return isinstance(payload, dict)

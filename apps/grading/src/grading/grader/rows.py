@@ -1,0 +1,114 @@
+"""Requests that the grader has taken, as its tables keep them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from grading.messages.contract import GradingRequest
+from grading.messages.outgoing import Addressee
+from grading.tables.times import to_us
+from holdfast import Transaction
+
+
+class RequestRow(NamedTuple):
+    """A request, with the newest right to answer it."""
+
+    request_id: str
+    submission_id: str
+    job_id: str
+    attempt: int
+    served_attempt: int
+    """The latest attempt of main that a run of the job is, or was, for."""
+    callback_token: str
+    trace_id: str | None
+    answering: bool
+    """Whether its result is being published: a newer right to answer came too late for that."""
+
+    @property
+    def addressee(self) -> Addressee:
+        """Whom callbacks go to."""
+        return Addressee(self.request_id, self.submission_id, self.callback_token, self.trace_id)
+
+
+def read_request(tx: Transaction, request_id: str) -> RequestRow | None:
+    """Return a request that was taken before."""
+    row = tx.row("select * from grading.request where request_id = :id", {"id": request_id})
+    return None if row is None else _row(row)
+
+
+def store_request(
+    tx: Transaction, request: GradingRequest, *, job_id: str, is_new: bool, is_served: bool
+) -> RequestRow:
+    """Keep a request; the right to answer is replaced unless a later attempt has brought one.
+
+    `is_served` says that a run of the job is under way for it. The row is locked until the
+    transaction ends.
+    """
+    to = Addressee.of(request)
+    row = tx.row(
+        "insert into grading.request as known (request_id, submission_id, job_id, attempt,"
+        " served_attempt, callback_token, trace, answering, received_at_us)"
+        " values (:id, :submission_id, :job_id, :attempt, :attempt, :token, :trace, 0, :now_us)"
+        " on conflict (request_id) do update set"
+        " callback_token = case when excluded.attempt >= known.attempt"
+        " then excluded.callback_token else known.callback_token end,"
+        " attempt = case when excluded.attempt >= known.attempt"
+        " then excluded.attempt else known.attempt end,"
+        " served_attempt = case when :is_served = 1 and excluded.attempt > known.served_attempt"
+        " then excluded.attempt else known.served_attempt end,"
+        " job_id = excluded.job_id,"
+        " answering = case when :is_new = 1 then 0 else known.answering end"
+        " returning *",
+        {
+            "id": to.request_id,
+            "submission_id": to.submission_id,
+            "job_id": job_id,
+            "attempt": request.attempt,
+            "token": to.callback_token,
+            "trace": to.trace_id,
+            "now_us": to_us(tx.now),
+            "is_new": int(is_new),
+            "is_served": int(is_served),
+        },
+    )
+    if row is None:
+        raise AssertionError("an insert or an update returns its row")
+    return _row(row)
+
+
+def begin_answering(tx: Transaction, request_id: str) -> RequestRow | None:
+    """Return whom the result goes to; from here on newer rights are answered by the intake."""
+    row = tx.row(
+        "update grading.request set answering = 1 where request_id = :id returning *",
+        {"id": request_id},
+    )
+    return None if row is None else _row(row)
+
+
+def end_answering(tx: Transaction, request_id: str) -> None:
+    """Have the next result go to the newest right again, when a request is graded once more."""
+    tx.execute(
+        "update grading.request set answering = 0 where request_id = :id", {"id": request_id}
+    )
+
+
+def note_served(tx: Transaction, request_id: str, *, attempt: int) -> None:
+    """Keep that a run of the job is for this attempt of main."""
+    tx.execute(
+        "update grading.request set served_attempt = :attempt"
+        " where request_id = :id and served_attempt < :attempt",
+        {"id": request_id, "attempt": attempt},
+    )
+
+
+def _row(row: dict[str, Any]) -> RequestRow:
+    return RequestRow(
+        row["request_id"],
+        row["submission_id"],
+        row["job_id"],
+        row["attempt"],
+        row["served_attempt"],
+        row["callback_token"],
+        row["trace"],
+        bool(row["answering"]),
+    )

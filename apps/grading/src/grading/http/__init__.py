@@ -1,0 +1,1 @@
+"""Grading over HTTP: routes for learners, teachers, operators and graders."""

@@ -1,0 +1,55 @@
+"""`/api/admin/submissions`: what waits for a teacher, and a teacher's grade."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import JSONResponse
+
+from grading.http.documents import (
+    PendingReviewDocument,
+    PendingReviewList,
+    ReviewSent,
+    SubmissionDocument,
+)
+from grading.http.routing import Responses, grading_router
+from grading.http.serving import Served
+from holdfast.api.access import OperatorOfAll, ReaderOfAll
+
+_CLAIMED: Final[Responses] = {
+    409: {"description": "`CONFLICT`: another has it; `heldBy` says who."}
+}
+
+
+def review_routes(served: Served) -> APIRouter:
+    """Return the routes of teachers."""
+    routes = grading_router("admin/submissions")
+
+    @routes.get("/pending-review", response_model=PendingReviewList)
+    def list_pending_reviews(_who: ReaderOfAll) -> JSONResponse:
+        """List what waits for a teacher, by priority, then age."""
+        items = [each.document() for each in served.submissions.pending_reviews()]
+        return JSONResponse({"items": items, "nextCursor": None})
+
+    @routes.post("/{job_id}/claim", response_model=PendingReviewDocument, responses=_CLAIMED)
+    def claim_review(job_id: str, who: OperatorOfAll) -> JSONResponse:
+        """Reserve a review for 15 minutes."""
+        return JSONResponse(served.submissions.claim(job_id, by=who.name).document())
+
+    @routes.post("/{job_id}/release", response_model=PendingReviewDocument, responses=_CLAIMED)
+    def release_review(job_id: str, who: OperatorOfAll) -> JSONResponse:
+        """Give a reserved review back."""
+        return JSONResponse(served.submissions.release(job_id, by=who.name).document())
+
+    @routes.put(
+        "/{job_id}/review",
+        response_model=SubmissionDocument,
+        responses={409: {"description": "`CONFLICT`: it was reviewed before, or another has it."}},
+    )
+    def review_submission(job_id: str, body: ReviewSent, who: OperatorOfAll) -> JSONResponse:
+        """Grade a submission: near the grader's own result both count, else the teacher's alone."""
+        final = served.submissions.review(job_id, body.human(), by=who.name)
+        return JSONResponse(final.document(for_teacher=True))
+
+    return routes

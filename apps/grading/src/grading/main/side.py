@@ -1,0 +1,76 @@
+"""Main, put together: its pipeline, and what works on an application once there is one."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from grading.config import GradingConfig
+from grading.main.callbacks import Callbacks
+from grading.main.pipeline import submission_pipeline
+from grading.main.questions import AddedQuestions
+from grading.main.recordings import Recordings
+from grading.main.submissions import Submissions
+from grading.questions import Questions, packaged
+from holdfast import Holdfast, Received
+
+_T = TypeVar("_T")
+
+
+class MainSide:
+    """Takes submissions and the callbacks about them. `bind` gives it its application."""
+
+    def __init__(self, config: GradingConfig) -> None:
+        self.config = config
+        self.pipeline = submission_pipeline(
+            questions=lambda: self.questions,
+            recordings=lambda: self.recordings,
+            late_grace_s=config.late_grace_s,
+        )
+        self._app: Holdfast | None = None
+        self._added: AddedQuestions | None = None
+        self.questions: Questions = packaged()
+        self._recordings: Recordings | None = None
+        self._callbacks: Callbacks | None = None
+
+    def bind(self, app: Holdfast) -> None:
+        """Work on this application from now on."""
+        self._app = app
+        self._added = AddedQuestions(app)
+        self.questions = self._added.registry()
+        self._recordings = Recordings(app, public_url=self.config.public_url)
+        self._callbacks = Callbacks(app, review_below=self.config.review_below)
+
+    @property
+    def app(self) -> Holdfast:
+        """The application."""
+        return _bound(self._app)
+
+    @property
+    def recordings(self) -> Recordings:
+        """Whose recordings there are."""
+        return _bound(self._recordings)
+
+    @property
+    def callbacks(self) -> Callbacks:
+        """What takes callbacks."""
+        return _bound(self._callbacks)
+
+    def handle_callback(self, received: Received) -> None:
+        """Take a callback message."""
+        self.callbacks.handle(received)
+
+    def submissions(self) -> Submissions:
+        """Return what HTTP and commands call."""
+        return Submissions(
+            self.app,
+            self.pipeline,
+            config=self.config,
+            questions=self.questions,
+            recordings=self.recordings,
+        )
+
+
+def _bound(value: _T | None) -> _T:
+    if value is None:
+        raise RuntimeError("main has no application yet: bind() it first")
+    return value

@@ -1,0 +1,1 @@
+"""Sample answers with the bands that they should get."""

@@ -1,0 +1,9 @@
+-- Which migrations of the tables of systems were applied; each system counts its own from 1.
+create table holdfast_system_migration (
+    system     text    not null,
+    version    integer not null,
+    name       text    not null,
+    checksum   text    not null,
+    applied_at integer not null,
+    primary key (system, version)
+) strict, without rowid;

@@ -1,0 +1,1 @@
+create table deciding.notes (id bigint);
