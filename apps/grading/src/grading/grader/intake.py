@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
+from uuid import UUID
 
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from grading.grader.rows import (
     RequestRow,
@@ -16,7 +17,7 @@ from grading.grader.rows import (
     read_request,
     store_request,
 )
-from grading.messages.contract import CALLBACK, DLQ, GradingRequest
+from grading.messages.contract import CALLBACK, DLQ, GradingRequest, Name
 from grading.messages.outgoing import (
     Addressee,
     completed_callback,
@@ -219,10 +220,16 @@ class Intake:
 
 def _addressee_in(payload: object) -> Addressee | None:
     """Return whom to answer, of a message that does not fit but says that much."""
-    if not isinstance(payload, dict):
+    try:
+        return Addressee.of(_Sender.model_validate(payload))
+    except ValidationError:
         return None
-    fields = [payload.get(name) for name in ("requestId", "submissionId", "callbackToken")]
-    request_id, submission_id, token = fields
-    if isinstance(request_id, str) and isinstance(submission_id, str) and isinstance(token, str):
-        return Addressee(request_id, submission_id, token)
-    return None
+
+
+class _Sender(BaseModel):
+    """The part of a request by which it can be answered."""
+
+    requestId: UUID  # noqa: N815 - as it is on the wire
+    submissionId: Name  # noqa: N815 - as above
+    callbackToken: Annotated[str, Field(min_length=1, max_length=2_000)]  # noqa: N815 - as above
+    metadata: dict[str, Any] = Field(default_factory=dict)
