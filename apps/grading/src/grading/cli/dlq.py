@@ -9,8 +9,7 @@ import click
 
 from grading.cli.opening import opened
 from grading.cli.output import document, json_option, line, remark, reports_errors, table
-
-_MAX_LISTED = 200
+from grading.dead_requests import MAX_LISTED
 
 
 @click.group()
@@ -19,15 +18,15 @@ def dlq() -> None:
 
 
 @dlq.command("list")
-@click.option("--limit", type=click.IntRange(1, _MAX_LISTED), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1, MAX_LISTED), default=50, show_default=True)
 @json_option
 @reports_errors
 def list_(*, limit: int, as_json: bool) -> None:
-    """List requests that wait for a person."""
+    """List requests that wait for a person, the latest failure first."""
     with opened() as system:
-        records = system.dead_letters.open(limit=limit)
+        found = [request.document() for request in system.dead_requests.list(limit=limit)]
     if as_json:
-        document({"items": records})
+        document({"items": found})
         return
     table(
         ("ID", "REASON", "ATTEMPTS", "SUBMISSION", "SINCE", "LAST ERROR"),
@@ -40,10 +39,10 @@ def list_(*, limit: int, as_json: bool) -> None:
                 each["timestamp"],
                 each["lastError"],
             )
-            for each in records
+            for each in found
         ),
     )
-    if not records:
+    if not found:
         remark("nothing waits for a person")
 
 
@@ -54,38 +53,35 @@ def list_(*, limit: int, as_json: bool) -> None:
 def show(*, letter_id: str, as_json: bool) -> None:
     """Show one of them."""
     with opened() as system:
-        record = system.dead_letters.get(letter_id)
-    _print(record, as_json=as_json)
+        _print(system.dead_requests.get(letter_id).document(), as_json=as_json)
 
 
 @dlq.command()
 @click.argument("letter_id")
-@click.option("--evidence", required=True, help="How it is known that the cause is gone.")
 @json_option
 @reports_errors
-def retry(*, letter_id: str, evidence: str, as_json: bool) -> None:
-    """Grade a request again; stages whose answers were paid for are not repeated."""
+def retry(*, letter_id: str, as_json: bool) -> None:
+    """Start its submission over; answers that were paid for are not paid again."""
     with opened() as system:
-        record = system.dead_letters.retry(letter_id, evidence=evidence, by=getpass.getuser())
-    _print(record, as_json=as_json)
+        found = system.dead_requests.retry(letter_id, by=getpass.getuser())
+    _print(found.document(), as_json=as_json)
 
 
 @dlq.command()
 @click.argument("letter_id")
-@click.option("--note", required=True, help="Why nothing is to be done about it.")
 @json_option
 @reports_errors
-def discard(*, letter_id: str, note: str, as_json: bool) -> None:
-    """Close one without grading it again."""
+def discard(*, letter_id: str, as_json: bool) -> None:
+    """Close one; its submission stays as it is."""
     with opened() as system:
-        record = system.dead_letters.discard(letter_id, note=note, by=getpass.getuser())
-    _print(record, as_json=as_json)
+        found = system.dead_requests.discard(letter_id, by=getpass.getuser())
+    _print(found.document(), as_json=as_json)
 
 
-def _print(record: dict[str, Any], *, as_json: bool) -> None:
+def _print(found: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        document(record)
+        document(found)
         return
-    for name, value in record.items():
+    for name, value in found.items():
         if value is not None:
             line(f"{name:<14}  {value}")

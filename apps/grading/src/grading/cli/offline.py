@@ -21,14 +21,14 @@ from grading.cli.output import (
     json_option,
     line,
     reports_errors,
-    table,
 )
 from grading.cli.results import print_result
 from grading.config import SYSTEM_NAME
 from grading.llm import AssessTask, LlmConfig, evidence_of, open_assessor
 from grading.questions import Question, minimum_words, packaged
 from grading.result import Cost, Result
-from grading.samples import calibrate as calibrated
+from grading.samples.calibrate import BadSample, packaged_samples, read_samples, table
+from grading.samples.calibrate import calibrate as calibrated
 from grading.scoring.score import score_speaking, score_writing
 from grading.speech import SttConfig, Transcript, open_transcriber
 from grading.states import Skill
@@ -101,20 +101,33 @@ def transcribe(*, file: Path, as_json: bool) -> None:
 def calibrate(*, folder: str | None, as_json: bool) -> None:
     """Grade sample texts of a known band, and compare; FOLDER has your own.
 
-    Ends with 1 where a sample got another band than expected.
+    A sample is a text file: a line `question: ID`, a line `expected: BAND`, a line `---`, then the
+    text. Ends with 1 where one is more than a band off.
     """
-    rows = calibrated(None if folder is None else Path(folder), assessor=open_assessor(_llm()))
-    if as_json:
-        document([row.to_document() for row in rows])
-    else:
-        table(
-            ("SAMPLE", "EXPECTED", "GOT", "SCORE", ""),
-            (
-                (row.name, row.expected, row.got or "below B1", row.score, "" if row.fits else "≠")
-                for row in rows
-            ),
+    try:
+        samples = read_samples(
+            packaged_samples() if folder is None else Path(folder), questions=packaged()
         )
-    if not all(row.fits for row in rows):
+    except BadSample as error:
+        raise UsageError(str(error)) from error
+    found = calibrated(samples, assessor=open_assessor(_llm()), graded_at=_now())
+    if as_json:
+        document(
+            [
+                {
+                    "sample": each.sample.name,
+                    "expected": each.sample.expected,
+                    "got": each.got,
+                    "score": each.result.overallScore,
+                    "stepsOff": each.steps_off,
+                }
+                for each in found
+            ]
+        )
+    else:
+        for text in table(found):
+            line(text)
+    if any(abs(each.steps_off) > 1 for each in found):
         exit_with(ExitCode.FAILED)
 
 
