@@ -21,7 +21,7 @@ from holdfast.submission import checked_text
 
 if TYPE_CHECKING:
     from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
-    from holdfast.bridges.rabbitmq_topology import Queue
+    from holdfast.bridges.rabbitmq_topology import ExchangeType, Queue
 
 
 class Messaging(Intake):
@@ -66,6 +66,8 @@ class Messaging(Intake):
         replies: bool = False,
         name: str | None = None,
         exchange: str = "holdfast",
+        exchange_type: ExchangeType = "topic",
+        declare: bool = True,
         prefetch: int = 10,
         timeout: float = 45.0,
     ) -> RabbitMqConsumer:
@@ -77,7 +79,8 @@ class Messaging(Intake):
         `replies` it answers the stage whose callback token it carries. `name` is under which
         messages for a handler are noted, the queue's unless given: consumers that share it share
         the work. What is not handled after `timeout` seconds has failed, and ends the consumer with
-        `HandlerStuck`.
+        `HandlerStuck`. Exchange and queues are declared, with `exchange_type`, or without
+        `declare` only looked for.
         """
         given = sum((handler is not None, handle is not None, pipeline is not None, replies))
         if given != 1:
@@ -100,13 +103,21 @@ class Messaging(Intake):
             clock=self.clock,
             chance=self.chance,
             exchange=exchange,
+            exchange_type=exchange_type,
+            declare=declare,
             prefetch=prefetch,
             timeout_s=timeout,
             of_replies=replies,
         )
 
     def dead_letter_consumer(
-        self, broker_url: str, *, queue: Queue, exchange: str = "holdfast"
+        self,
+        broker_url: str,
+        *,
+        queue: Queue,
+        exchange: str = "holdfast",
+        exchange_type: ExchangeType = "topic",
+        declare: bool = True,
     ) -> RabbitMqConsumer:
         """Return a consumer that makes the dead letters of a queue dead letters of this store."""
         kind = _rabbitmq_consumer()
@@ -118,6 +129,8 @@ class Messaging(Intake):
             clock=self.clock,
             chance=self.chance,
             exchange=exchange,
+            exchange_type=exchange_type,
+            declare=declare,
             of_dead_letters=True,
         )
 

@@ -13,15 +13,18 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from holdfast.attention import Need as Need  # noqa: PLC0414 - systems import it from here
 from holdfast.classify import PublicCode
 from holdfast.core.retention import Retention
 from holdfast.erasure import Eraser
 from holdfast.errors import HoldfastError, InvalidValue, UsageError
+from holdfast.figures import Figure as Figure  # noqa: PLC0414 - as above
 from holdfast.job_access import Elsewhere
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.runtime.janitor import Chore
 from holdfast.runtime.provider import Provider
-from holdfast.store.system_tables import load_tables
+from holdfast.store.contract import Store
+from holdfast.store.system_tables import SystemTables, load_tables
 from holdfast.variables import Variables, prefix_of
 
 if TYPE_CHECKING:
@@ -131,6 +134,10 @@ class Parts:
     not_yours: PublicCode | None = None
     retention: Retention = field(default_factory=Retention)
     secret_names: Sequence[str] = ()
+    figures: Callable[[Holdfast], Iterable[Figure]] | None = None
+    """Returns figures of the system for `/metrics`; called at most every few seconds."""
+    needs: Callable[[Holdfast], Iterable[Need]] | None = None
+    """Returns what needs a person in the system, for the one list of that; it has to be quick."""
     tables: str | None = None
     """The package whose files `0001_name.sql` and so on make the system's tables."""
     services: Mapping[str, Callable[[Holdfast], Service]] = field(default_factory=dict)
@@ -279,6 +286,50 @@ class InstalledPipelines:
 def tables_of(built: Iterable[Built]) -> dict[str, str]:
     """Return the packages that make the tables of systems, by system."""
     return {one.system.name: one.parts.tables for one in built if one.parts.tables is not None}
+
+
+def observe(built: Iterable[Built], engine: Holdfast) -> None:
+    """Have an engine show the figures of systems, and list what needs a person in them."""
+    for one in built:
+        if one.parts.figures is not None:
+            engine.add_figures(one.parts.figures)
+        if one.parts.needs is not None:
+            engine.add_needs(one.parts.needs)
+
+
+def observe_installed(
+    engine: Holdfast, environment: Mapping[str, str], names: Iterable[str] | None = None
+) -> None:
+    """Do so for installed systems that can be built here, on a database that they use.
+
+    A system with tables uses a database that has some of them.
+    """
+    store = engine.unopened_store
+    for name in installed() if names is None else names:
+        try:
+            built = build(find([name]), environment)
+        except UsageError:
+            continue
+        tables = load_tables(tables_of(built))
+        if not _are_used(tables, store):
+            continue
+        store.tables = (*store.tables, *tables)
+        for one in built:
+            if one.parts.bind is not None and one.parts.needs is not None:
+                one.parts.bind(engine)
+        observe(built, engine)
+
+
+def _are_used(tables: tuple[SystemTables, ...], store: Store) -> bool:
+    """Return whether some of these tables were made in a database, or there are none to make."""
+    steps = {step.name for each in tables for step in each.migrations}
+    before, store.tables = store.tables, tables
+    try:
+        return not steps or not steps <= {name for name, _ in store.pending_migrations()}
+    except UsageError:
+        return False
+    finally:
+        store.tables = before
 
 
 def installed_tables(

@@ -26,6 +26,8 @@ LOADS_SDKS = (
     "apps/criticizer/tests/reviewers/test_models.py",
     "apps/criticizer/tests/reviewers/test_open.py",
     "apps/criticizer/tests/reviewers/test_parts.py",
+    "apps/grading/tests/speech/test_openai.py",
+    "apps/grading/tests/speech/test_stand_in.py",
     "tests/classify/test_language_models.py",
     "tests/classify/test_refusal.py",
     "tests/classify/test_system_tables.py",

@@ -312,6 +312,17 @@ async def principal_of(request: Request, *, walk_ins: bool = False) -> Principal
     return (await visitor_of(request, walk_ins=walk_ins)).principal
 
 
+async def is_still_welcome(request: Request, who: Principal) -> bool:
+    """Return whether the credentials of a long request still let in whom they let in at first."""
+    if who.walks_in or getattr(request.state, "carried", None) is not None:
+        return True
+    request.state.visitor = None
+    try:
+        return await principal_of(request) == who
+    except Problem:
+        return False
+
+
 async def visitor_of(request: Request, *, walk_ins: bool = False) -> Visitor:
     """Return whom a request comes from, and their session; see `principal_of`."""
     known = getattr(request.state, "visitor", None)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from grading.llm.config import LlmConfig
+from grading.speech.config import SttConfig
 from grading.states import Skill
 from holdfast import Breaker, Retry
 from holdfast.presets import CAPPED, THREE_TRIALS
@@ -49,6 +51,8 @@ class GradingConfig:
     """For how long after its deadline a submission is still graded, for the audit."""
     retry: Retry = CAPPED
     breaker: Breaker = THREE_TRIALS
+    llm: LlmConfig = field(default_factory=LlmConfig)
+    stt: SttConfig = field(default_factory=SttConfig)
     audio_dir: Path = Path("audio")
     audio_max_bytes: int = 25 * MEBIBYTE
     audio_max_s: float = 600.0
@@ -103,6 +107,8 @@ class GradingConfig:
             late_grace_s=given.seconds("LATE_GRACE_MS", usual.late_grace_s),
             retry=_retry(given, usual.retry),
             breaker=_breaker(given, usual.breaker),
+            llm=LlmConfig.from_variables(given),
+            stt=SttConfig.from_variables(given),
             audio_dir=Path(given.text("AUDIO_DIR", str(usual.audio_dir))),
             audio_max_bytes=given.size("AUDIO_MAX_BYTES", usual.audio_max_bytes),
             audio_max_s=given.number("AUDIO_MAX_SECONDS", usual.audio_max_s, least=1, most=DAY_S),

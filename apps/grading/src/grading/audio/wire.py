@@ -11,6 +11,7 @@ import socket
 import ssl
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any, Final
 
@@ -58,13 +59,21 @@ def client_for(
     *,
     max_bytes: int,
     resolve: Resolve = system_addresses,
+    only_headers: AbstractSet[str] | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> httpx2.Client:
     """Return a client whose calls end by the deadline and whose answers have so many bytes at most.
 
-    A longer answer is raised as `AnswerTooLong`, a compressed one as `RemoteProtocolError`.
+    A longer answer is raised as `AnswerTooLong`, a compressed one as `RemoteProtocolError`. With
+    `only_headers`, in lower case, no others are sent, whatever an SDK adds.
     """
-    transport = _Bounded(deadline, max_bytes=max_bytes, resolve=resolve, tls=tls or _usual_tls())
+    transport = _Bounded(
+        deadline,
+        max_bytes=max_bytes,
+        resolve=resolve,
+        only_headers=only_headers,
+        tls=tls or _usual_tls(),
+    )
     # The deadline is the timeout.
     return httpx2.Client(transport=transport, trust_env=False, timeout=None, headers=_SENT)
 
@@ -76,7 +85,13 @@ def _usual_tls() -> ssl.SSLContext:
 
 class _Bounded(httpx2.HTTPTransport):
     def __init__(
-        self, deadline: Deadline, *, max_bytes: int, resolve: Resolve, tls: ssl.SSLContext
+        self,
+        deadline: Deadline,
+        *,
+        max_bytes: int,
+        resolve: Resolve,
+        only_headers: AbstractSet[str] | None,
+        tls: ssl.SSLContext,
     ) -> None:
         super().__init__(verify=tls, trust_env=False)
         self._pool.close()
@@ -86,15 +101,29 @@ class _Bounded(httpx2.HTTPTransport):
             retries=0,
             network_backend=_Network(deadline, resolve),
         )
-        self._max_bytes = max_bytes
+        self._max_bytes, self._only_headers = max_bytes, only_headers
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        response = super().handle_request(request)
+        response = super().handle_request(self._as_sent(request))
         if response.headers.get("content-encoding", "").strip().lower() not in _PLAIN:
             response.close()
             raise httpx2.RemoteProtocolError("the answer is compressed")
         response.stream = _Cut(response.stream, self._max_bytes)  # type: ignore[arg-type]
         return response
+
+    def _as_sent(self, request: httpx2.Request) -> httpx2.Request:
+        """Return a request without other headers; SDKs look for their own in the first one."""
+        allowed = self._only_headers
+        if allowed is None:
+            return request
+        headers = request.headers.multi_items()
+        return httpx2.Request(
+            request.method,
+            request.url,
+            headers=[(name, value) for name, value in headers if name.lower() in allowed],
+            stream=request.stream,
+            extensions=request.extensions,
+        )
 
 
 class _Cut(httpx2.SyncByteStream):

@@ -10,7 +10,7 @@ from grading.grader.rows import read_request
 from grading.messages.contract import DLQ
 from grading.messages.outgoing import dlq_record, event_id
 from grading.states import FailureReason
-from holdfast import Holdfast, Received
+from holdfast import GiveUp, Holdfast, Received
 from holdfast.errors import UnknownLetter
 
 LOGGER: Final = logging.getLogger("grading.dlq")
@@ -48,13 +48,19 @@ class DeadLetterQueue:
                 connection=tx.connection,
             )
 
-    def keep(self, received: Received, bury: Callable[[Received], None]) -> None:
-        """Keep a record as a dead letter of the store, unless its job has one there already."""
-        request_id = received.payload.get("requestId") if _is_object(received.payload) else None
+    def keep(self, received: Received) -> None:
+        """Have a record become a dead letter of the store, unless its job has one there already.
+
+        What raises `GiveUp` is one: that is what a transport or a consumer makes of it.
+        """
+        payload = received.payload if isinstance(received.payload, dict) else {}
+        request_id = payload.get("requestId")
         if isinstance(request_id, str) and self._has_letter(request_id):
             LOGGER.info("request %s has its dead letter already", request_id)
             return
-        bury(received)
+        reason = payload.get("failureReason")
+        known = reason if reason in set(FailureReason) else FailureReason.INTERNAL
+        raise GiveUp(str(known), str(payload.get("lastError", "")))
 
     def _has_letter(self, request_id: str) -> bool:
         with self._app().transaction() as tx:
@@ -66,7 +72,3 @@ class DeadLetterQueue:
         except UnknownLetter:
             return False
         return True
-
-
-def _is_object(payload: object) -> bool:
-    return isinstance(payload, dict)
