@@ -1,13 +1,14 @@
-"""`grading service`, `grading topology` and `grading callback`: the grader's side and the broker."""
+"""`grading service`, `grading topology` and `grading callback`: the grader, and the broker."""
 
 from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
+from typing import IO
 
 import click
 
+from grading.cli.opening import opened
 from grading.cli.output import (
     ExitCode,
     document,
@@ -18,9 +19,10 @@ from grading.cli.output import (
     reports_errors,
 )
 from grading.config import GradingConfig
-from grading.messages.topology import check_topology, declare_topology, described
-from grading.service import run_service
-from holdfast.errors import UsageError
+from grading.messages.contract import CALLBACK
+from grading.messages.topology import Topology
+from holdfast import Received
+from holdfast.errors import TopologyMismatch, UnavailableError, UsageError
 
 
 @click.command()
@@ -32,6 +34,9 @@ def service(*, log_level: str) -> None:
     Needs AMQP_URL. The stages run in a Celery fleet, celery -A grading.fleet worker -Q
     holdfast.grading, or, with GRADING_RUNNER=worker, in this process.
     """
+    _topology()
+    from grading.service import run_service  # noqa: PLC0415 - it takes the broker's client
+
     exit_with(ExitCode(run_service(os.environ, log_level=log_level)))
 
 
@@ -44,20 +49,17 @@ def topology() -> None:
 @json_option
 @reports_errors
 def check(*, as_json: bool) -> None:
-    """Say whether every exchange and queue is there as it should be; change nothing.
+    """Say whether every exchange and queue is there; change nothing.
 
-    Ends with 6 where something is missing or made otherwise.
+    Ends with 6 where one is missing or made otherwise.
     """
-    flaws = check_topology(_with_broker())
+    flaw = topology_flaw(_topology()._replace(declares=False))
     if as_json:
-        document({"flaws": flaws})
-    else:
-        for flaw in flaws:
-            line(flaw)
-    if flaws:
-        exit_with(ExitCode.ATTENTION)
-    if not as_json:
-        remark("every exchange and queue is as it should be")
+        document({"ok": flaw is None, "flaw": flaw})
+    elif flaw is None:
+        remark("every exchange and queue is there")
+    if flaw is not None:
+        exit_with(ExitCode.ATTENTION, None if as_json else flaw)
 
 
 @topology.command()
@@ -65,43 +67,59 @@ def check(*, as_json: bool) -> None:
 @reports_errors
 def declare(*, as_json: bool) -> None:
     """Declare the exchange and the queues; what is there already stays."""
-    config = _with_broker()
-    declare_topology(config)
+    flaw = topology_flaw(_topology()._replace(declares=True))
     if as_json:
-        document(described(config))
-    else:
-        for name, what in described(config).items():
-            line(f"{name:<28}  {what}")
+        document({"ok": flaw is None, "flaw": flaw})
+    elif flaw is None:
+        remark("every exchange and queue is declared")
+    if flaw is not None:
+        exit_with(ExitCode.ATTENTION, None if as_json else flaw)
+
+
+def topology_flaw(wanted: Topology) -> str | None:
+    """Return what is wrong with the exchange and the queues, None where nothing is.
+
+    Raises `UnavailableError` when the broker cannot be reached.
+    """
+    transport = wanted.transport()
+    try:
+        trouble = transport.ready()
+    except TopologyMismatch as error:
+        return str(error)
+    finally:
+        transport.close()
+    if trouble is not None:
+        raise UnavailableError(f"the broker cannot be used: {trouble.error}")
+    return None
 
 
 @click.group()
 def callback() -> None:
-    """Send callbacks by hand, while one side is being developed."""
+    """Hand callbacks to main, while a grader is being developed."""
 
 
 @callback.command()
 @click.argument("file", type=click.File("rb"))
 @json_option
 @reports_errors
-def send(*, file: click.utils.LazyFile, as_json: bool) -> None:
-    """Publish the callback in FILE to the broker; its schema is checked first."""
-    from grading.messages.publish import publish_callback  # noqa: PLC0415 - takes the broker client
-
-    config = _with_broker()
-    body = file.read()
+def send(*, file: IO[bytes], as_json: bool) -> None:
+    """Hand main the callback in FILE, as if it had come by message; `-` reads stdin."""
     try:
-        message = json.loads(body)
+        body = json.load(file)
     except ValueError as error:
-        raise UsageError(f"{Path(file.name).name} is not JSON: {error}") from error
-    event_id = publish_callback(config, message)
+        raise UsageError(f"that is not JSON: {error}") from error
+    event_id = body.get("eventId") if isinstance(body, dict) else None
+    received = Received(id=str(event_id), type=CALLBACK, subject=None, payload=body)
+    with opened() as system:
+        handled = system.callbacks.take(received)
     if as_json:
-        document({"eventId": event_id})
+        document({"submissionId": handled.submission_id, "standing": handled.standing.value})
     else:
-        line(event_id)
+        line(f"{handled.submission_id}  {handled.standing.value}")
 
 
-def _with_broker() -> GradingConfig:
+def _topology() -> Topology:
     config = GradingConfig.from_environment(os.environ)
     if config.broker_url is None:
         raise UsageError("there is no broker: set AMQP_URL, such as amqp://host/")
-    return config
+    return Topology.of(config)

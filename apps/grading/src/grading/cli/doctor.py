@@ -10,12 +10,13 @@ from typing import Final, NamedTuple
 
 import click
 
-from grading.audio import ffmpeg_version
+from grading.audio import DecoderFailed, ffmpeg_program
+from grading.cli.broker import topology_flaw
 from grading.cli.opening import opened
 from grading.cli.output import ExitCode, document, exit_with, json_option, line, reports_errors
 from grading.config import SYSTEM_NAME, GradingConfig
 from grading.llm import LlmConfig
-from grading.messages.topology import check_topology
+from grading.messages.topology import Topology
 from grading.speech import SttConfig
 from holdfast.errors import HoldfastError
 from holdfast.variables import Variables
@@ -45,7 +46,8 @@ def doctor(*, as_json: bool) -> None:
         document([finding._asdict() for finding in findings])
     else:
         for finding in findings:
-            line(f"{finding.level:<6} {finding.what:<10} {finding.text}", style=_STYLES[finding.level])
+            text = f"{finding.level:<6} {finding.what:<10} {finding.text}"
+            line(text, style=_STYLES[finding.level])
     if any(finding.level == "fault" for finding in findings):
         exit_with(ExitCode.ATTENTION)
 
@@ -77,19 +79,21 @@ def _broker() -> Iterator[Finding]:
     if config.broker_url is None:
         yield Finding("broker", "note", "none: both sides run in one process (AMQP_URL)")
         return
-    flaws = check_topology(config)
-    for flaw in flaws:
-        yield Finding("broker", "fault", flaw)
-    if not flaws:
-        yield Finding("broker", "ok", "exchange and queues are as they should be")
+    flaw = topology_flaw(Topology.of(config)._replace(declares=False))
+    if flaw is None:
+        yield Finding("broker", "ok", "can be reached, and has the exchange and the queues")
+    else:
+        yield Finding("broker", "fault", f"{flaw}; grading topology declare makes what is missing")
 
 
 def _decoder() -> Iterator[Finding]:
-    found = ffmpeg_version()
-    if found is None:
-        yield Finding("ffmpeg", "fault", "not found; install ffmpeg or imageio-ffmpeg")
+    try:
+        program = ffmpeg_program()
+    except DecoderFailed as error:
+        yield Finding("ffmpeg", "fault", error.message)
     else:
-        yield Finding("ffmpeg", "ok", found)
+        own = program.parent.name == "bin"
+        yield Finding("ffmpeg", "ok", "the system's" if own else "the one of imageio-ffmpeg")
 
 
 def _models() -> Iterator[Finding]:

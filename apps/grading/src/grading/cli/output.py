@@ -19,6 +19,7 @@ from grading.failures import GradingFailure
 from grading.refusals import Conflict, NotYours, Refused, WrongState
 from holdfast.errors import (
     ConflictError,
+    GiveUp,
     HoldfastError,
     UnavailableError,
     UnknownJob,
@@ -27,6 +28,8 @@ from holdfast.errors import (
 )
 
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_UNBOUNDED: Final = 10_000
+"""A width at which nothing is cut: what is piped is for programs."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -64,9 +67,7 @@ def line(text: str = "", *, style: str | None = None) -> None:
 
 def remark(text: str, *, style: str | None = None) -> None:
     """Print a line beside the data."""
-    Console(stderr=True, soft_wrap=True, highlight=False).print(
-        Text(safe(text), style=style or "")
-    )
+    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(safe(text), style=style or ""))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -77,7 +78,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     for row in rows:
         drawn.add_row(*(Text("" if cell is None else safe(cell)) for cell in row))
     console = Console()
-    console.print(drawn if console.is_terminal else drawn, width=None if console.is_terminal else 500)
+    console.print(drawn, width=None if console.is_terminal else _UNBOUNDED)
 
 
 def exit_with(code: ExitCode, message: str | None = None) -> NoReturn:
@@ -98,6 +99,8 @@ def reports_errors(command: _F) -> _F:
             exit_with(_code_of_refusal(refused), f"{refused.code}: {refused.message}")
         except GradingFailure as failure:
             exit_with(ExitCode.FAILED, f"{failure.reason}: {failure.message}")
+        except GiveUp as error:
+            exit_with(ExitCode.REFUSED, f"{error.error_class}: {error}")
         except HoldfastError as error:
             exit_with(_code_of_error(error), str(error))
 

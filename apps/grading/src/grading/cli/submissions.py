@@ -29,14 +29,15 @@ from grading.states import Skill, Status
 
 LOOK_S: Final = 0.25
 MAX_LISTED: Final = 200
+_FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)
 _ENDED_WELL: Final = (Status.COMPLETED, Status.REVIEW_REQUIRED)
 
 
 @click.command()
-@click.argument("file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", required=False, type=_FILE)
 @click.option(
     "--audio",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=_FILE,
     help="A recording, for a speaking question.",
 )
 @click.option("--question", required=True, metavar="ID", help="What it answers: grading questions.")
