@@ -118,14 +118,18 @@ class Messaging(Intake):
         exchange: str = "holdfast",
         exchange_type: ExchangeType = "topic",
         declare: bool = True,
+        handle: Handle | None = None,
     ) -> RabbitMqConsumer:
-        """Return a consumer that makes the dead letters of a queue dead letters of this store."""
+        """Return a consumer that makes the dead letters of a queue dead letters of this store.
+
+        With `handle` they are given to that instead.
+        """
         kind = _rabbitmq_consumer()
         self._open()
         return kind(
             broker_url,
             queue=queue,
-            handle=buried(self.store, clock=self.clock, queue=queue.name),
+            handle=handle or self.handle_dead_letters(queue=queue.name),
             clock=self.clock,
             chance=self.chance,
             exchange=exchange,
@@ -142,6 +146,11 @@ class Messaging(Intake):
         """
         who = checked_text("consumer", field="name", text=name)
         return once(lambda: self.store, consumer=who, clock=self.clock, handler=handler)
+
+    def handle_dead_letters(self, *, queue: str) -> Handle:
+        """Return a handle that keeps a message as a dead letter of the store, from `queue`."""
+        self._open()
+        return buried(self.store, clock=self.clock, queue=queue)
 
     def handle_replies(self) -> Handle:
         """Return a handle by which a message answers the stage whose callback token it carries."""

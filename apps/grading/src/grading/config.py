@@ -36,6 +36,8 @@ class GradingConfig:
     """What runs the stages of a grader behind a broker: `celery`, or `worker`: holdfast's own."""
     exchange: str = "grading"
     exchange_type: str = "topic"
+    queue_prefix: str = ""
+    """Stands before the names of queues, where several installations share a broker."""
     declares_topology: bool = True
     """False: queues and exchanges are another's, and only looked for."""
     consumes_dlq: bool = False
@@ -49,6 +51,10 @@ class GradingConfig:
     sla_speaking_s: float = 3_600.0
     late_grace_s: float = 1_800.0
     """For how long after its deadline a submission is still graded, for the audit."""
+    lease_s: float = 30.0
+    """After which another worker takes over what a lost one has begun."""
+    concurrency: int = 10
+    """How many stages a worker of holdfast's own runs at a time."""
     retry: Retry = CAPPED
     breaker: Breaker = THREE_TRIALS
     llm: LlmConfig = field(default_factory=LlmConfig)
@@ -91,6 +97,7 @@ class GradingConfig:
             exchange_type=given.one_of(
                 "GRADING_EXCHANGE_TYPE", ("topic", "direct"), default=usual.exchange_type
             ),
+            queue_prefix=given.text("GRADING_QUEUE_PREFIX", usual.queue_prefix),
             declares_topology=given.one_of(
                 "GRADING_TOPOLOGY", ("declare", "check"), default="declare"
             )
@@ -105,6 +112,8 @@ class GradingConfig:
             sla_writing_s=given.seconds("SLA_WRITING_MS", usual.sla_writing_s),
             sla_speaking_s=given.seconds("SLA_SPEAKING_MS", usual.sla_speaking_s),
             late_grace_s=given.seconds("LATE_GRACE_MS", usual.late_grace_s),
+            lease_s=given.number("WORKER_LEASE_TTL_SEC", usual.lease_s, least=0.1, most=DAY_S),
+            concurrency=given.whole("WORKER_CONCURRENCY", usual.concurrency, least=1, most=10_000),
             retry=_retry(given, usual.retry),
             breaker=_breaker(given, usual.breaker),
             llm=LlmConfig.from_variables(given),

@@ -9,14 +9,19 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from grading.config import GradingConfig
+from grading.grader.opening import open_tools
+from grading.grader.side import GraderSide
 from grading.main.side import MainSide
-from grading.messages.contract import REQUEST
-from grading.messages.topology import CALLBACKS, Topology
+from grading.messages.contract import CALLBACK, DLQ, REQUEST
+from grading.messages.topology import Topology
 from grading.relaying import relay_options
-from holdfast import Holdfast
+from holdfast import Holdfast, WorkerOptions
+from holdfast.bridges.celery import CeleryCarrier
 from holdfast.systems import Service
 
 LOGGER: Final = logging.getLogger("grading.service")
+TABLES: Final = {"grading": "grading.tables"}
+DEFAULT_DATABASE_URL: Final = "sqlite:///holdfast.db"
 STOP_S: Final = 30.0
 
 
@@ -31,10 +36,57 @@ def main_services(
 
     def callbacks(app: Holdfast) -> Service:
         return app.consumer(
-            topology.url, queue=CALLBACKS, handle=main.handle_callback, **topology.terms
+            topology.url, queue=topology.callbacks, handle=main.handle_callback, **topology.terms
         )
 
     return {"relay": relay, "callbacks": callbacks}
+
+
+def grader_services(app: Holdfast, grader: GraderSide) -> dict[str, Service]:
+    """Return what a grader runs: requests in, callbacks and records out, and the stages.
+
+    With the runner `celery` the stages run in its fleet, to which due jobs are announced.
+    """
+    config = grader.config
+    topology = Topology.of(config)
+    services: dict[str, Service] = {
+        "intake": app.consumer(
+            topology.url, queue=topology.requests, handle=grader.intake.handle, **topology.terms
+        ),
+        "relay": app.relay(
+            topology.transport(), options=relay_options(config), types=(CALLBACK, DLQ)
+        ),
+        "dead-requests": app.dead_letter_consumer(
+            topology.url, queue=topology.requests, handle=grader.dead_letters.wrap, **topology.terms
+        ),
+    }
+    if config.consumes_dlq:
+        services["dlq"] = app.consumer(
+            topology.url,
+            queue=topology.records,
+            handle=grader.dead_letters.moved(app.handle_dead_letters(queue=DLQ)),
+            **topology.terms,
+        )
+    if config.runner == "worker":
+        services["worker"] = app.worker(options=worker_options(config))
+    else:
+        carrier = CeleryCarrier(topology.url, exchange=topology.celery_exchange)
+        services["herald"] = app.herald(carrier, options=worker_options(config))
+    return services
+
+
+def worker_options(config: GradingConfig) -> WorkerOptions:
+    """Return how the workers of a grader behave."""
+    return WorkerOptions(concurrency=config.concurrency, lease=config.lease_s)
+
+
+def grader_app(config: GradingConfig, *, database_url: str | None) -> tuple[Holdfast, GraderSide]:
+    """Open the grader on its database: `GRADING_DATABASE_URL`, else that of the process."""
+    grader = GraderSide(config, open_tools(config))
+    url = config.database_url or database_url or DEFAULT_DATABASE_URL
+    app = Holdfast(url, pipelines=grader.pipelines, tables=TABLES)
+    grader.bind(app)
+    return app, grader
 
 
 class Together:

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 PLACE: Final = "grading"
 TABLES: Final = "grading.tables"
 SECRET_NAMES: Final = ("text", "transcript", "audioUrl", "callbackToken")
-_MULTIPART_BYTES: Final = 64 * 1024
-"""What a form has around the file in it, at most."""
-_AUDIO: Final = "/api/audio"
+_BODY_LIMITS: Final = {"/api/audio": 2**40}
+"""The route of recordings has a limit of its own, and refuses with a code of its own."""
 
 
 def build(environment: Mapping[str, str]) -> Parts:
@@ -101,7 +100,7 @@ def parts_of(sides: Sides) -> Parts:
         pages=pages_of,
         place=PLACE,
         devices=("microphone",),
-        body_limits={_AUDIO: config.audio_max_bytes + _MULTIPART_BYTES},
+        body_limits=_BODY_LIMITS,
         walk_ins=config.walk_ins,
         not_yours=PublicCode(message=forbidden.message, http_status=403, code=forbidden.code),
         retention=Retention(complete=RETENTION_S, cancelled=RETENTION_S, failed=RETENTION_S),

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from apps.grading.tests.http.conftest import served_by
 from apps.grading.tests.sides import Main, completed, failed, made_main, progressed
 from grading.http.events import event_of
-from grading.http.routes import routes_of, served_by
+from grading.http.routes import routes_of
 from grading.http.stream import News
 from grading.main.view import SubmissionView
 from grading.states import FailureReason, Skill, Status, Step
@@ -125,8 +126,7 @@ def follow(main: Main, tmp_path) -> Iterator[Callable[..., EventClient]]:
     """Open the stream of a submission as the bearer of a token of an owner."""
     options = ApiOptions(host="127.0.0.1")
     api = create_api(main.app, options=options)
-    main.side.config = replace(main.side.config, audio_dir=tmp_path)
-    api.include_router(routes_of(served_by(main.side, main.app)))
+    api.include_router(routes_of(served_by(main, tmp_path / "audio")))
     server = Server(api, options=options, grace_s=3)
     server.start()
     clients: list[EventClient] = []

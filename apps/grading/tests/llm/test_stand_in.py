@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from apps.grading.tests.llm.conftest import TASK
-from grading.llm import LlmConfig, evidence_of, open_assessor
+from grading.calls import RawAnswer
+from grading.llm import AnswerRefused, LlmConfig, MalformedAnswer, evidence_of, open_assessor
 from grading.llm import stand_in as module
 from grading.llm.prompt import prompt_for
 from grading.llm.stand_in import LlmStandIn
@@ -112,3 +113,26 @@ def test_the_ledger_is_served_and_other_routes_are_not(stand_in):
     assert json.loads(stand_in(Call("GET", "/ledger", {}, b"")).body)["charges"] == 1
     assert stand_in(Call("GET", "/v1/models", {}, b"")).status == 404
     assert module.answer(Call("GET", "/ledger", {}, b"")).status == 200
+
+
+def test_it_answers_something_else_where_that_is_wanted(stand_in):
+    raw = {
+        name: RawAnswer(fault(call_of(body_of(), name)).body.decode(), "openai:m", {})
+        for name, fault in stand_in.faults.items()
+    }
+
+    with pytest.raises(MalformedAnswer):
+        evidence_of(raw["malformed"])
+    with pytest.raises(AnswerRefused):
+        evidence_of(raw["refuses"])
+    assert "insufficient_quota" in raw["out_of_quota"].body
+    ledger = stand_in.ledger()
+    assert (ledger["calls"], ledger["charges"], ledger["refused"]) == (3, 2, 1)
+
+
+def test_a_repeat_of_a_malformed_answer_is_malformed_and_another_call_is_not(stand_in):
+    bad = stand_in.faults["malformed"](call_of(body_of(), "first"))
+
+    assert stand_in(call_of(body_of(), "first")).body == bad.body
+    assert stand_in(call_of(body_of(), "repair")).body != bad.body
+    assert stand_in.ledger()["charges"] == 2

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from datetime import timedelta
+from typing import Any, Final
 
 from fastapi import APIRouter
 from starlette.responses import JSONResponse
@@ -15,7 +16,11 @@ from grading.http.documents import (
 )
 from grading.http.routing import Responses, grading_router
 from grading.http.serving import Served
+from grading.main.submissions import PendingReview
 from holdfast.api.access import OperatorOfAll, ReaderOfAll
+
+LISTENING: Final = timedelta(hours=1)
+"""For how long a teacher can listen to a recording after the queue was read."""
 
 _CLAIMED: Final[Responses] = {
     409: {"description": "`CONFLICT`: another has it; `heldBy` says who."}
@@ -26,21 +31,28 @@ def review_routes(served: Served) -> APIRouter:
     """Return the routes of teachers."""
     routes = grading_router("admin/submissions")
 
+    def waiting(pending: PendingReview) -> dict[str, Any]:
+        audio_id = pending.view.answer.get("audioId")
+        link = None
+        if audio_id is not None:
+            link = served.recordings.links.sign(audio_id, expires_at=served.now() + LISTENING)
+        return {**pending.document(), "listenUrl": link}
+
     @routes.get("/pending-review", response_model=PendingReviewList)
     def list_pending_reviews(_who: ReaderOfAll) -> JSONResponse:
         """List what waits for a teacher, by priority, then age."""
-        items = [each.document() for each in served.submissions.pending_reviews()]
+        items = [waiting(each) for each in served.submissions.pending_reviews()]
         return JSONResponse({"items": items, "nextCursor": None})
 
     @routes.post("/{job_id}/claim", response_model=PendingReviewDocument, responses=_CLAIMED)
     def claim_review(job_id: str, who: OperatorOfAll) -> JSONResponse:
         """Reserve a review for 15 minutes."""
-        return JSONResponse(served.submissions.claim(job_id, by=who.name).document())
+        return JSONResponse(waiting(served.submissions.claim(job_id, by=who.name)))
 
     @routes.post("/{job_id}/release", response_model=PendingReviewDocument, responses=_CLAIMED)
     def release_review(job_id: str, who: OperatorOfAll) -> JSONResponse:
         """Give a reserved review back."""
-        return JSONResponse(served.submissions.release(job_id, by=who.name).document())
+        return JSONResponse(waiting(served.submissions.release(job_id, by=who.name)))
 
     @routes.put(
         "/{job_id}/review",
