@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+from dataclasses import replace
 from typing import IO
 
 import click
 
-from grading.cli.opening import opened
+from grading.cli.opening import database_url, opened
 from grading.cli.output import (
     ExitCode,
     document,
@@ -21,23 +23,33 @@ from grading.cli.output import (
 from grading.config import GradingConfig
 from grading.messages.contract import CALLBACK
 from grading.messages.topology import Topology
+from grading.service import Together, grader_app, grader_services
 from holdfast import Received
 from holdfast.errors import TopologyMismatch, UnavailableError, UsageError
+from holdfast.logs import configure
 
 
 @click.command()
-@click.option("--log-level", default="info", show_default=True, help="debug, info, warning, error.")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+)
+@click.option("--log-format", type=click.Choice(["auto", "console", "json"]), default="auto")
 @reports_errors
-def service(*, log_level: str) -> None:
-    """Run the grader's side: intake, relay of callbacks and dead letters, until stopped.
+def service(*, log_level: str, log_format: str) -> None:
+    """Run the grader's side until stopped: requests in, callbacks and dead letters out.
 
     Needs AMQP_URL. The stages run in a Celery fleet, celery -A grading.fleet worker -Q
-    holdfast.grading, or, with GRADING_RUNNER=worker, in this process.
+    holdfast.grading --prefetch-multiplier 1, or, with GRADING_RUNNER=worker, in this process.
     """
-    _topology()
-    from grading.service import run_service  # noqa: PLC0415 - it takes the broker's client
-
-    exit_with(ExitCode(run_service(os.environ, log_level=log_level)))
+    config = _with_broker()
+    configure(level=log_level, log_format=log_format, stream=sys.stderr)
+    app, grader = grader_app(config, database_url=database_url())
+    with app:
+        code = Together(grader_services(app, grader)).run()
+    sys.exit(code)
 
 
 @click.group()
@@ -53,7 +65,7 @@ def check(*, as_json: bool) -> None:
 
     Ends with 6 where one is missing or made otherwise.
     """
-    flaw = topology_flaw(_topology()._replace(declares=False))
+    flaw = topology_flaw(replace(_topology(), declares=False))
     if as_json:
         document({"ok": flaw is None, "flaw": flaw})
     elif flaw is None:
@@ -67,7 +79,7 @@ def check(*, as_json: bool) -> None:
 @reports_errors
 def declare(*, as_json: bool) -> None:
     """Declare the exchange and the queues; what is there already stays."""
-    flaw = topology_flaw(_topology()._replace(declares=True))
+    flaw = topology_flaw(replace(_topology(), declares=True))
     if as_json:
         document({"ok": flaw is None, "flaw": flaw})
     elif flaw is None:
@@ -119,7 +131,11 @@ def send(*, file: IO[bytes], as_json: bool) -> None:
 
 
 def _topology() -> Topology:
+    return Topology.of(_with_broker())
+
+
+def _with_broker() -> GradingConfig:
     config = GradingConfig.from_environment(os.environ)
     if config.broker_url is None:
         raise UsageError("there is no broker: set AMQP_URL, such as amqp://host/")
-    return Topology.of(config)
+    return config

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -79,7 +80,7 @@ def _broker() -> Iterator[Finding]:
     if config.broker_url is None:
         yield Finding("broker", "note", "none: both sides run in one process (AMQP_URL)")
         return
-    flaw = topology_flaw(Topology.of(config)._replace(declares=False))
+    flaw = topology_flaw(replace(Topology.of(config), declares=False))
     if flaw is None:
         yield Finding("broker", "ok", "can be reached, and has the exchange and the queues")
     else:
@@ -90,7 +91,7 @@ def _decoder() -> Iterator[Finding]:
     try:
         program = ffmpeg_program()
     except DecoderFailed as error:
-        yield Finding("ffmpeg", "fault", error.message)
+        yield Finding("ffmpeg", "fault", str(error))
     else:
         own = program.parent.name == "bin"
         yield Finding("ffmpeg", "ok", "the system's" if own else "the one of imageio-ffmpeg")
