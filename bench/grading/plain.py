@@ -17,14 +17,11 @@ from datetime import UTC, datetime
 import psycopg
 from celery import Celery
 from kombu import Connection, Consumer, Exchange, Producer, Queue
-from openai import OpenAI
 
-from grading.llm import AssessTask, evidence_of
-from grading.llm.prompt import messages_of
-from grading.calls import RawAnswer
+from grading.llm import AssessTask, LlmConfig, evidence_of, open_assessor
+from grading.questions import packaged
 from grading.result import Cost
 from grading.scoring.score import score_writing
-from grading.states import Skill
 
 BATCH = 50
 IDLE_S = 0.05
@@ -98,11 +95,10 @@ def _database() -> psycopg.Connection:
     return _kept["database"]
 
 
-def _model() -> OpenAI:
+def _model():
     if "model" not in _kept:
-        _kept["model"] = OpenAI(
-            base_url=os.environ["LLM_BASE_URL"], api_key="bench", max_retries=0, timeout=60
-        )
+        config = LlmConfig(base_url=os.environ["LLM_BASE_URL"], api_key="bench", model="bench")
+        _kept["model"] = open_assessor(config)
     return _kept["model"]
 
 
@@ -132,13 +128,8 @@ def grade(request: dict) -> None:
 
 
 def _graded(request_id: str, text: str) -> dict:
-    task = AssessTask(Skill.WRITING, text, "Write about tourism.", (), 2, 250, ())
-    answer = _model().chat.completions.create(
-        model="bench",
-        messages=messages_of(task),
-        extra_headers={"Idempotency-Key": request_id},
-    )
-    raw = RawAnswer(answer.choices[0].message.content or "", "openai:bench", {})
+    task = AssessTask.of(packaged().get("w2-tourism"), text)
+    raw = _model().assess(task, token=request_id, timeout_s=60, headers={})
     result = score_writing(
         [evidence_of(raw)],
         text=text,
