@@ -13,27 +13,52 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from holdfast.attention import Need as Need  # noqa: PLC0414 - systems import it from here
+from holdfast.attention import Need
 from holdfast.classify import PublicCode
 from holdfast.core.retention import Retention
 from holdfast.erasure import Eraser
 from holdfast.errors import HoldfastError, InvalidValue, UsageError
-from holdfast.figures import Figure as Figure  # noqa: PLC0414 - as above
+from holdfast.figures import Figure
 from holdfast.job_access import Elsewhere
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.runtime.janitor import Chore
 from holdfast.runtime.provider import Provider
+from holdfast.stand_in import Answer, Call, StandIn, Switch
 from holdfast.store.contract import Store
 from holdfast.store.system_tables import SystemTables, load_tables
-from holdfast.variables import Variables, prefix_of
+from holdfast.variables import Variables
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from holdfast.engine import Holdfast
 
+__all__ = [
+    "Answer",
+    "Asgi",
+    "Built",
+    "Call",
+    "Figure",
+    "InstalledPipelines",
+    "Need",
+    "Parts",
+    "Service",
+    "StandIn",
+    "Switch",
+    "System",
+    "build",
+    "find",
+    "installed",
+    "installed_tables",
+    "observe",
+    "observe_installed",
+    "tables_of",
+]
+
 GROUP: Final = "holdfast.systems"
 """The group of entry points that systems register under."""
+LAB_VARIABLE: Final = "HOLDFAST_LAB"
+"""Is `1` in what `build` gets from `holdfast dev`, where people watch what fails."""
 
 Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI application."""
@@ -52,48 +77,6 @@ class Service(Protocol):
     def request_stop(self) -> None:
         """Have `run` return soon; a second call asks for haste. Safe in a signal handler."""
         ...
-
-
-class Call(NamedTuple):
-    """A request that a stand-in got."""
-
-    method: str
-    path: str
-    """With its query, as it was sent."""
-    headers: Mapping[str, str]
-    """By name in lower case."""
-    body: bytes
-
-
-class Answer(NamedTuple):
-    """What a stand-in that is well answers."""
-
-    status: int = 200
-    body: bytes = b"{}"
-    content_type: str = "application/json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandIn:
-    """What takes the place of an upstream over HTTP on a developer's machine.
-
-    `upstream` is the name of the `Upstream` that is called there. The stand-in's address is put
-    into the environment variable `variable`, unless somebody has set it already. `answer` is what
-    it does while it is well; it gets bodies of `max_body_bytes` at most.
-    """
-
-    upstream: str
-    variable: str
-    answer: Callable[[Call], Answer]
-    max_body_bytes: int = 1024 * 1024
-
-    def __post_init__(self) -> None:
-        checked_name(self.upstream, what="upstream")
-
-    def is_needed(self, system: str, environment: Mapping[str, str]) -> bool:
-        """Return whether nobody has said where the upstream of a system is."""
-        own = f"{prefix_of(system)}{self.variable}"
-        return not any(environment.get(name, "").strip() for name in (self.variable, own))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +126,8 @@ class Parts:
     services: Mapping[str, Callable[[Holdfast], Service]] = field(default_factory=dict)
     message_types: Sequence[str] = ()
     """Types of messages that a relay among its services publishes, so that no other does."""
+    switches: Sequence[Switch] = ()
+    """What the page of the lab can switch, besides the stand-ins."""
 
     def __post_init__(self) -> None:
         if self.place is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Self
 
-from holdfast.errors import UnknownUpstream, UsageError
+from holdfast.errors import InvalidValue, UnknownUpstream, UsageError
 from holdfast.lab.behaviour import Behaviour
 from holdfast.lab.stand_in_server import StandInServer
 from holdfast.systems import System
@@ -57,12 +57,22 @@ class StandIns:
         """Put their addresses where systems look for them."""
         environment.update(self._variables)
 
-    def behave(self, upstream: str, behaviour: Behaviour) -> None:
-        """Have one behave so from now on, or raise `UnknownUpstream`."""
+    def behave(self, upstream: str, behaviour: str) -> None:
+        """Have one behave so from now on, or as a fault of its own says.
+
+        Raises `UnknownUpstream`, or `InvalidValue` for what it cannot do.
+        """
         server = self._servers.get(upstream)
         if server is None:
             raise UnknownUpstream(upstream, known=self._servers)
-        server.behave(behaviour)
+        faults = server.stand_in.faults
+        if behaviour in faults:
+            server.behave(Behaviour.HEALTHY, fault=behaviour)
+        elif behaviour in set(Behaviour):
+            server.behave(Behaviour(behaviour))
+        else:
+            limit = f"one of {', '.join([*Behaviour, *faults])}"
+            raise InvalidValue("lab", field="behaviour", value=behaviour, limit=limit)
 
     def close(self) -> None:
         """End all of them."""

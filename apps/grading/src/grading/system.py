@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from grading.config import SYSTEM_NAME, GradingConfig
 from grading.grader.opening import open_audio, open_tools
+from grading.grader.pipelines import LLM, STT
 from grading.grader.side import GraderSide
 from grading.grader.tools import Tools
 from grading.llm.stand_in import LlmStandIn
+from grading.main.observing import figures, needs
 from grading.main.side import MainSide
 from grading.main.upkeep import RETENTION_S, Upkeep, erase
 from grading.messages.contract import CALLBACK, DLQ, REQUEST, TYPES
 from grading.refusals import NotYours
 from grading.relaying import relay_options
+from grading.speech.stand_in import SttStandIn
 from grading.tables.times import from_us
 from holdfast import Holdfast, Owned, Retention
 from holdfast.bridges.loopback import Loopback, LoopbackFaults
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 PLACE: Final = "grading"
 TABLES: Final = "grading.tables"
 SECRET_NAMES: Final = ("text", "transcript", "audioUrl", "callbackToken")
+_STT_BODY_BYTES: Final = 32 * 1024 * 1024
 _BODY_LIMITS: Final = {"/api/audio": 2**40}
 """The route of recordings has a limit of its own, and refuses with a code of its own."""
 
@@ -108,6 +112,8 @@ def parts_of(sides: Sides) -> Parts:
         tables=TABLES,
         services=_services(sides),
         message_types=TYPES,
+        figures=figures,
+        needs=needs,
     )
 
 
@@ -138,5 +144,13 @@ SYSTEM: Final = System(
     summary="Grades essays and recordings, and loses none.",
     build=build,
     read_settings=GradingConfig.from_environment,
-    stand_ins=[StandIn(upstream="llm", variable="LLM_BASE_URL", answer=LlmStandIn())],
+    stand_ins=[
+        StandIn(upstream=LLM, variable="LLM_BASE_URL", answer=LlmStandIn()),
+        StandIn(
+            upstream=STT,
+            variable="STT_BASE_URL",
+            answer=SttStandIn().answer,
+            max_body_bytes=_STT_BODY_BYTES,
+        ),
+    ],
 )
