@@ -157,6 +157,10 @@ def _broker_switch(faults: LoopbackFaults) -> Switch:
     )
 
 
+def _switch_name(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
 _LLM: Final = LlmStandIn()
 SYSTEM: Final = System(
     name=SYSTEM_NAME,
@@ -170,7 +174,7 @@ SYSTEM: Final = System(
             upstream=STT,
             variable="STT_BASE_URL",
             answer=SttStandIn().answer,
-            faults=FAULTS,
+            faults={_switch_name(name): fault for name, fault in FAULTS.items()},
             max_body_bytes=_STT_BODY_BYTES,
         ),
     ],

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Self
 
 from grading.config import GradingConfig
 from grading.llm.stand_in import LlmStandIn
@@ -111,7 +112,7 @@ class Fleet:
         self._opened.callback(process.end)
         return process
 
-    def __enter__(self) -> Fleet:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
