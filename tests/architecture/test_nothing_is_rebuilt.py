@@ -48,7 +48,8 @@ def called(tree: ast.AST) -> set[str]:
 
 
 def means_of_rebuilding(file: Path) -> set[str]:
-    imports, calls = imported(tree_of(file)), called(tree_of(file))
+    tree = tree_of(file)
+    imports, calls = imported(tree), called(tree)
     found = imports & REBUILDS | calls & {"eval", "exec", "__import__"}
     if "importlib" in imports and file.relative_to(SOURCE).as_posix() not in IMPORTS_BY_NAME:
         found |= calls & {"import_module", "spec_from_file_location"}

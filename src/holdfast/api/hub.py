@@ -10,13 +10,13 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
 from starlette.applications import Starlette
 
 from holdfast.api.problems import Problem
 from holdfast.api.serving import Serving
-from holdfast.api.stream import Joined, Stream, Turn
+from holdfast.api.stream import Joined, Turn
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError, UnavailableError
 from holdfast.runtime.announce import Applied
@@ -36,6 +36,28 @@ READERS: Final = 4
 """How many streams that come back may read what they missed at a time."""
 
 
+class Listening(Protocol):
+    """An open stream: it is pushed what happens, in the loop that serves it."""
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop in which it is called."""
+        ...
+
+    @property
+    def who(self) -> object:
+        """Whose stream it is; None for one that does not count."""
+        ...
+
+    def push(self, turn: Turn) -> None:
+        """Take what happened next."""
+        ...
+
+    def end(self, reason: str) -> None:
+        """Have the stream end."""
+        ...
+
+
 class Hub:
     """The open streams of a process, and the thread that reads for them while there are any."""
 
@@ -51,13 +73,13 @@ class Hub:
         self.readers = asyncio.Semaphore(READERS)
         self.most_queued = most_queued
         self.heartbeat_s = heartbeat_s
-        self._engine = engine
+        self.engine = engine
         self._most_each = most_each
         self._poll_s = poll_s
         self._reading = threading.Lock()
         """Held while the store is read and what it says is handed out, and while a stream joins."""
         self._guard = threading.Lock()
-        self._streams: set[Stream] = set()
+        self._streams: set[Listening] = set()
         self._tail: Tail | None = None
         self._wake = threading.Event()
         self.turns = 0
@@ -91,16 +113,16 @@ class Hub:
 
     def tail(self, since: Cursor) -> Tail:
         """Return a tail of somebody's own, from a cursor on."""
-        return self._engine.tail(since)
+        return self.engine.tail(since)
 
-    def join(self, stream: Stream) -> Joined:
+    def join(self, stream: Listening) -> Joined:
         """Have a stream told of everything after the cursor that is returned; may block.
 
         A stream may join again, to leave out what it was too slow for.
         """
         with self._reading:
             if self._tail is None:
-                self._tail = self._engine.tail()
+                self._tail = self.engine.tail()
                 self._wake.clear()
                 threading.Thread(
                     target=self._run, args=(self._tail,), name="holdfast-tail", daemon=True
@@ -112,7 +134,7 @@ class Hub:
             self._end([stream], "shutdown")
         return joined
 
-    def leave(self, stream: Stream) -> None:
+    def leave(self, stream: Listening) -> None:
         """Forget a stream; after the last one nothing is read any more."""
         with self._guard:
             self._streams.discard(stream)
@@ -125,7 +147,7 @@ class Hub:
         self._wake.set()
 
     def _run(self, tail: Tail) -> None:
-        forget = self._engine.subscribe(self._on_applied)
+        forget = self.engine.subscribe(self._on_applied)
         try:
             while (rest_s := self._step(tail)) is not None:
                 sleep_s(rest_s)
@@ -172,17 +194,17 @@ class Hub:
         if not self._wake.is_set():
             self._wake.set()
 
-    def _present(self) -> list[Stream]:
+    def _present(self) -> list[Listening]:
         with self._guard:
             return list(self._streams)
 
-    def _by_loop(self) -> dict[asyncio.AbstractEventLoop, list[Stream]]:
-        found: dict[asyncio.AbstractEventLoop, list[Stream]] = {}
+    def _by_loop(self) -> dict[asyncio.AbstractEventLoop, list[Listening]]:
+        found: dict[asyncio.AbstractEventLoop, list[Listening]] = {}
         for stream in self._present():
             found.setdefault(stream.loop, []).append(stream)
         return found
 
-    def _end(self, streams: list[Stream], reason: str) -> None:
+    def _end(self, streams: list[Listening], reason: str) -> None:
         for stream in streams:
             try:
                 stream.loop.call_soon_threadsafe(stream.end, reason)
@@ -190,7 +212,7 @@ class Hub:
                 self.leave(stream)  # its loop has ended, and it with it
 
 
-def _push(loop: asyncio.AbstractEventLoop, streams: list[Stream], turn: Turn) -> None:
+def _push(loop: asyncio.AbstractEventLoop, streams: list[Listening], turn: Turn) -> None:
     def push() -> None:
         for stream in streams:
             stream.push(turn)

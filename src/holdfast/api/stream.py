@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from holdfast.api import sse
@@ -70,6 +70,15 @@ class Turn:
         self.cursor = page.cursor.to_text()
         self._events = page.events
         self._chunks: dict[Wanted, list[Chunk]] = {}
+        self._by_job: dict[str | None, list[StreamEvent]] | None = None
+
+    def of_job(self, job_id: str) -> Sequence[StreamEvent]:
+        """Return the events of one job, in order."""
+        if self._by_job is None:
+            self._by_job = {}
+            for event in self._events:
+                self._by_job.setdefault(event.job_id, []).append(event)
+        return self._by_job.get(job_id, ())
 
     def chunks(self, wanted: Wanted) -> list[Chunk]:
         """Return the events that somebody wants; empty where there are none."""

@@ -9,8 +9,9 @@ import pytest
 from tests.api.operating.desk import NOBODY
 
 ENDLESS = ("/api/stream", "/api/stream/all")
-ALWAYS = ["'", "' or '1'='1", "a\x00b", "%", "9" * 30]
+ALWAYS = ["' or '1'='1", "a\x00b", "9" * 30]
 """What every parameter meets; of the rest each meets a part, and all of them meet all of it."""
+SLOW = [pytest.mark.slow, pytest.mark.timeout(300)]
 CORPUS = [
     "'",
     '"',
@@ -82,7 +83,7 @@ def stocked(desk):
     return desk
 
 
-@pytest.mark.parametrize("share", [22, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [len(CORPUS), pytest.param(6, marks=SLOW)])
 def test_no_query_parameter_is_anything_but_a_value(stocked, share: int):
     reader = stocked("reader", "b")
     everything = stocked("reader")
@@ -91,7 +92,7 @@ def test_no_query_parameter_is_anything_but_a_value(stocked, share: int):
     odd = []
 
     for place, (path, name) in enumerate(found):
-        for text in [*ALWAYS, *CORPUS[place % share :: share]]:
+        for text in {*ALWAYS, *CORPUS[place % share :: share]}:
             client = (everything, everything, reader)[len(text) % 3]
             answer = client.get(path.replace("{", "").replace("}", ""), params={name: text})
             if answer.status_code not in {200, 400, 403, 404, 422}:
@@ -117,7 +118,8 @@ def test_a_parameter_that_is_meant_once_is_not_taken_twice(sqlite_desk):
     assert several.status_code == 200
 
 
-def test_no_id_in_a_path_is_anything_but_a_value(stocked):
+@pytest.mark.parametrize("share", [4, pytest.param(1, marks=SLOW)])
+def test_no_id_in_a_path_is_anything_but_a_value(stocked, share: int):
     operator = stocked()
     nouns = {
         "jobs": "job_not_found",
@@ -130,8 +132,8 @@ def test_no_id_in_a_path_is_anything_but_a_value(stocked):
 
     answers = {
         (noun, text): operator.get(f"/api/{noun}/{quote(text, safe='')}")
-        for noun in nouns
-        for text in CORPUS
+        for place, noun in enumerate(nouns)
+        for text in {*ALWAYS, *CORPUS[place % share :: share]}
         if text != "../../etc/passwd"
     }
 
@@ -145,17 +147,20 @@ def test_no_id_in_a_path_is_anything_but_a_value(stocked):
 
 def test_no_cursor_leads_anywhere_but_into_its_own_list(stocked):
     operator = stocked()
-    forged = [
-        base64.urlsafe_b64encode(json.dumps([kind, position]).encode()).decode().rstrip("=")
-        for kind in ("jobs", "dead-letters", "audit", "outbox", "replays", "deliveries")
-        for position in ("' or 1=1 --", "\x00", 10**30, -1, 1.5, None, {"a": 1}, [], True, NOBODY)
-    ]
     lists = ("jobs", "dead-letters", "audit", "outbox", "replays", "deliveries")
+    positions = ("' or 1=1 --", "\x00", 10**30, -1, 1.5, None, {"a": 1}, [], True, NOBODY)
+
+    def forged(kind: str) -> list[str]:
+        texts = [json.dumps([kind, position]).encode() for position in positions]
+        return [base64.urlsafe_b64encode(text).decode().rstrip("=") for text in texts]
 
     found = {
         (noun, cursor): operator.get(f"/api/{noun}", params={"cursor": cursor})
-        for noun in lists
-        for cursor in [*forged, "", "!", "WyJqb2JzIl0", "bnVsbA", "e30"]
+        for place, noun in enumerate(lists)
+        for cursor in [
+            *(*forged(noun), *forged(lists[place - 1])),
+            *("", "!", "WyJqb2JzIl0", "bnVsbA", "e30"),
+        ]
     }
 
     assert {
@@ -165,4 +170,4 @@ def test_no_cursor_leads_anywhere_but_into_its_own_list(stocked):
     } == set()
     refused = [answer for answer in found.values() if answer.status_code == 400]
     assert {answer.json()["code"] for answer in refused} == {"invalid_cursor"}
-    assert len(refused) > 300
+    assert len(refused) > 100

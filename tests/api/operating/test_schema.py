@@ -1,6 +1,7 @@
 """What the schema says is what the API does, for whatever somebody sends."""
 
 from collections.abc import Iterator
+from zlib import crc32
 
 import pytest
 import schemathesis
@@ -57,6 +58,11 @@ def is_accepted(answer) -> bool:
     return {flaw["pointer"] for flaw in answer.json().get("errors", [])} <= BEYOND_A_SCHEMA
 
 
+def is_in_sample(operation: str, mode: GenerationMode) -> bool:
+    """Tell whether an operation is tried in that mode in `make test`; each is in one of the two."""
+    return list(GenerationMode)[crc32(operation.encode()) % 2] is mode
+
+
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("examples", [1, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mode", list(GenerationMode))
@@ -71,6 +77,8 @@ def test_every_operation_answers_as_the_schema_says(
 
     for found in schema.get_all_operations():
         operation = found.ok()
+        if examples == 1 and not is_in_sample(operation.label, mode):
+            continue
 
         @settings(
             max_examples=examples,
@@ -95,4 +103,4 @@ def test_every_operation_answers_as_the_schema_says(
         looked_at += 1
 
     assert not broken, "\n\n".join(broken)
-    assert looked_at > 30
+    assert looked_at > (20 if examples == 1 else 40)

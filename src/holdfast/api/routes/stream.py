@@ -11,11 +11,10 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from holdfast.api import sse
-from holdfast.api.access import Reader, ReaderOrWalkIn, guarded_router, principal_of
+from holdfast.api.access import Reader, ReaderOrWalkIn, guarded_router, is_still_welcome
 from holdfast.api.hub import Hub, hub_of
 from holdfast.api.models.texts import Plain
 from holdfast.api.principal import Principal
-from holdfast.api.problems import Problem
 from holdfast.api.stream import Joined, Stream, Wanted
 from holdfast.api.threads import in_thread
 from holdfast.runtime.tail_cursor import LONGEST
@@ -112,7 +111,7 @@ async def _stream(
     hub.admit(key)
 
     async def welcome() -> bool:
-        return await _is_welcome(request, who)
+        return await is_still_welcome(request, who)
 
     stream = Stream(
         hub,
@@ -128,14 +127,3 @@ async def _stream(
         welcome=welcome,
     )
     return EventStream(hub, stream, await in_thread(hub.join, stream))
-
-
-async def _is_welcome(request: Request, who: Principal) -> bool:
-    """Ask again who it is: a token may have been revoked since the stream was opened."""
-    if who.walks_in:
-        return True
-    request.state.visitor = None
-    try:
-        return await principal_of(request) == who
-    except Problem:
-        return False

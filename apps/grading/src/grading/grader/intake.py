@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
+from uuid import UUID
 
-from pydantic import ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from grading.grader.rows import (
     RequestRow,
@@ -16,7 +17,7 @@ from grading.grader.rows import (
     read_request,
     store_request,
 )
-from grading.messages.contract import CALLBACK, DLQ, GradingRequest
+from grading.messages.contract import CALLBACK, DLQ, GradingRequest, Name
 from grading.messages.outgoing import (
     Addressee,
     completed_callback,
@@ -26,7 +27,8 @@ from grading.messages.outgoing import (
     progress_callback,
     token_mark,
 )
-from grading.messages.validation import flaws_of
+from grading.messages.validation import DoesNotFit
+from grading.messages.validation import read_request as read_message
 from grading.states import FailureReason, Skill, Step
 from grading.tables.times import from_us
 from holdfast import Holdfast, JobState, Pipeline, Received, Transaction
@@ -60,9 +62,9 @@ class Intake:
     def handle(self, received: Received) -> None:
         """Take a request. One that cannot be read goes to the dead-letter queue at once."""
         try:
-            request = GradingRequest.model_validate(received.payload)
-        except ValidationError as error:
-            self._refuse(received, FailureReason.INVALID_SCHEMA, flaws_of(error))
+            request = read_message(received.payload)
+        except DoesNotFit as error:
+            self._refuse(received, FailureReason.INVALID_SCHEMA, str(error))
             return
         now = from_us(self._app().clock.now())
         if now > request.deadlineAt + timedelta(seconds=self._late_grace_s):
@@ -219,10 +221,16 @@ class Intake:
 
 def _addressee_in(payload: object) -> Addressee | None:
     """Return whom to answer, of a message that does not fit but says that much."""
-    if not isinstance(payload, dict):
+    try:
+        return Addressee.of(_Sender.model_validate(payload))
+    except ValidationError:
         return None
-    fields = [payload.get(name) for name in ("requestId", "submissionId", "callbackToken")]
-    request_id, submission_id, token = fields
-    if isinstance(request_id, str) and isinstance(submission_id, str) and isinstance(token, str):
-        return Addressee(request_id, submission_id, token)
-    return None
+
+
+class _Sender(BaseModel):
+    """The part of a request by which it can be answered."""
+
+    requestId: UUID  # noqa: N815 - as it is on the wire
+    submissionId: Name  # noqa: N815 - as above
+    callbackToken: Annotated[str, Field(min_length=1, max_length=2_000)]  # noqa: N815 - as above
+    metadata: dict[str, Any] = Field(default_factory=dict)

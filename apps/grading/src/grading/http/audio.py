@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Final
 
 from fastapi import APIRouter, Depends
 from starlette.concurrency import run_in_threadpool
@@ -118,7 +118,7 @@ def _add_download(routes: APIRouter, served: Served) -> None:
     reader = Depends(needs(Role.READER, walk_ins=True, carried=signed))
 
     @routes.get("/{audio_id}", response_class=FileResponse, responses=_BYTES)
-    def get_audio(audio_id: str, who: Annotated[Principal, reader]) -> FileResponse:
+    def get_audio(audio_id: str, who: Principal = reader) -> FileResponse:
         """Read a recording: its owner, teachers, and whoever has a signed link to it."""
         found = served.recordings.find(audio_id, owner=who.owner)
         path = served.files.path_of(found.sha256)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Annotated, Final
+from typing import Final
 
 from fastapi import APIRouter, Depends
 from pydantic import ValidationError
@@ -76,6 +76,8 @@ def _add_callback(routes: APIRouter, served: Served) -> None:
             raise Problem("callback_refused", str(error)) from None
         return "grader"
 
+    grader = Depends(request_credential(by_token))
+
     @routes.post(
         "/callback",
         status_code=202,
@@ -83,9 +85,7 @@ def _add_callback(routes: APIRouter, served: Served) -> None:
         responses=_HANDLED,
         openapi_extra=_BODY,
     )
-    async def receive_callback(
-        request: Request, _who: Annotated[Principal, Depends(request_credential(by_token))]
-    ) -> JSONResponse:
+    async def receive_callback(request: Request, _who: Principal = grader) -> JSONResponse:
         """Take what a grader answers, with the body of the message; its token is the credential."""
         received = received_of(
             await request.body(), request.state.callback, arrived_s=request.state.arrived_s

@@ -5,20 +5,39 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 from uuid import UUID, uuid5
 
 from grading.messages.contract import (
     MAX_ERROR_CHARACTERS,
     MAX_NOTE_CHARACTERS,
     SCHEMA_VERSION,
-    GradingRequest,
 )
 from grading.messages.times import time_text
 from grading.states import CIRCUIT_OPEN, FailureReason, Step
 
 EVENT_IDS: Final = UUID("3b9f3c6e-6a55-5b8b-8f0d-0a7cf8e2a2b4")
 _TEXTS: Final = frozenset({"text", "transcript", "prompt", "audioUrl", "callbackToken"})
+
+
+class Sender(Protocol):
+    """What can be answered: a request, or what can be read of one that does not fit."""
+
+    @property
+    def requestId(self) -> UUID:  # noqa: N802 - as it is on the wire
+        """The request."""
+
+    @property
+    def submissionId(self) -> str:  # noqa: N802 - as above
+        """The submission."""
+
+    @property
+    def callbackToken(self) -> str:  # noqa: N802 - as above
+        """The right to answer."""
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What else is known, such as the trace."""
 
 
 class Addressee(NamedTuple):
@@ -30,7 +49,7 @@ class Addressee(NamedTuple):
     trace_id: str | None = None
 
     @classmethod
-    def of(cls, request: GradingRequest) -> Addressee:
+    def of(cls, request: Sender) -> Addressee:
         """Return who sent a request."""
         trace_id = request.metadata.get("traceId")
         return cls(

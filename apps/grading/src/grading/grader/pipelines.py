@@ -1,0 +1,116 @@
+"""The pipelines `grade`, for essays, and `grade-speaking`: their stages, and on which terms.
+
+Two, so that an essay never waits for the breaker of a recogniser that it does not need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from grading.config import GradingConfig
+from grading.failures import GradingFailure
+from grading.grader.decisions import Decisions
+from grading.grader.stages import ASSESS, Stages
+from grading.grader.tools import Tools
+from grading.llm.config import MAX_RUNS
+from grading.states import Skill
+from holdfast import Holdfast, JobContext, Pipeline, Rule, Upstream, Verdict
+
+WRITING: Final = "grade"
+SPEAKING: Final = "grade-speaking"
+QUEUE: Final = "grading"
+LLM: Final = "grading-llm"
+"""Not plain `llm`: upstreams of all systems of a database share their breakers by name."""
+STT: Final = "grading-stt"
+MARGIN_S: Final = 15.0
+"""How much longer a stage may take than the calls it makes."""
+_CALLS: Final = 3
+
+
+def _verdict(failure: Any, _now: Any) -> Verdict:  # noqa: ANN401 - as rules are called
+    return Verdict(failure.reason.value, retryable=False, blames_upstream=False)
+
+
+FAILURE_RULES: Final = (Rule(GradingFailure, _verdict),)
+
+
+class Grading(NamedTuple):
+    """The pipelines of a grader by skill, and what their stages do."""
+
+    pipelines: dict[Skill, Pipeline]
+    stages: Stages
+
+
+def grading_pipelines(app: Callable[[], Holdfast], tools: Tools, config: GradingConfig) -> Grading:
+    """Return the pipelines; `app` is called when a stage runs."""
+    stages = Stages(app, tools)
+    decisions = Decisions(app, cooldown_s=config.breaker.cooldown, redact_dlq=config.redacts_dlq)
+    llm = Upstream(
+        LLM,
+        timeout=_CALLS * tools.text.timeout_s + MARGIN_S,
+        retry=config.retry,
+        rules=(*FAILURE_RULES, *tools.text.rules),
+        breaker=config.breaker,
+    )
+    writing = _pipeline(WRITING, config, decisions)
+    _add_assessments(writing, stages, llm, runs=tools.text.runs)
+    _add_end(writing, stages)
+    speaking = _pipeline(SPEAKING, config, decisions)
+    _add_speech(speaking, stages, tools, config)
+    _add_assessments(speaking, stages, llm, runs=tools.text.runs)
+    _add_end(speaking, stages)
+    return Grading({Skill.WRITING: writing, Skill.SPEAKING: speaking}, stages)
+
+
+def _pipeline(name: str, config: GradingConfig, decisions: Decisions) -> Pipeline:
+    return Pipeline(
+        name,
+        queue=QUEUE,
+        retry=config.retry,
+        submit_by="system",
+        submit_at="/api/submissions",
+        retry_by="operator",
+        on_decision=decisions,
+    )
+
+
+def _add_speech(pipeline: Pipeline, stages: Stages, tools: Tools, config: GradingConfig) -> None:
+    speech = tools.speech
+    timeout_s = 120.0 if speech is None else speech.timeout_s
+    fetch_rules = () if speech is None else speech.fetch_rules
+    stt = Upstream(
+        STT,
+        timeout=timeout_s + MARGIN_S,
+        retry=config.retry,
+        rules=(*FAILURE_RULES, *(() if speech is None else speech.rules)),
+        breaker=config.breaker,
+    )
+    decode_timeout_s = 240.0 if speech is None else speech.decode_timeout_s
+    pipeline.stage(name="decode", timeout=decode_timeout_s, rules=(*fetch_rules, *FAILURE_RULES))(
+        _stage(stages.decode)
+    )
+    pipeline.stage(name="transcribe", calls=stt)(_stage(stages.transcribe))
+
+
+def _add_assessments(pipeline: Pipeline, stages: Stages, llm: Upstream, *, runs: int) -> None:
+    # Jobs of a time with more runs find their stages as well.
+    for number in range(1, MAX_RUNS + 1):
+        handler = partial(stages.assess, is_first=number == 1, is_last=number == runs)
+        name = f"{ASSESS}{number}"
+        pipeline.stage(name=name, calls=llm, retired=number > runs)(_stage(handler))
+
+
+def _add_end(pipeline: Pipeline, stages: Stages) -> None:
+    pipeline.stage(name="score", rules=FAILURE_RULES)(_stage(stages.score))
+    pipeline.stage(name="tell", rules=FAILURE_RULES)(_stage(stages.publish_result))
+
+
+def _stage(work: Callable[[JobContext], dict[str, Any]]) -> Callable[[JobContext], dict[str, Any]]:
+    """Return a plain function, whose parameters the engine reads."""
+
+    def run(job: JobContext) -> dict[str, Any]:
+        return work(job)
+
+    return run
