@@ -1,7 +1,10 @@
 import asyncio
 import hashlib
 import os
+import struct
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
@@ -227,3 +230,23 @@ def test_a_recording_that_is_kept_again_counts_as_new(store, wav):
     store.keep([wav])
 
     assert list(store.kept_before(2_000)) == []
+
+
+def test_a_large_recording_is_kept_without_being_in_memory(store):
+    """A share of 8 MB is what an upload of 25 MB may take of the whole process."""
+    size = 25_000_000
+    form = struct.pack("<HHIIHH", 1, 2, 44_100, 176_400, 4, 16)
+    head = b"RIFF" + struct.pack("<I", size + 36) + b"WAVEfmt " + struct.pack("<I", 16) + form
+    chunk = bytes(100_000)
+    tracemalloc.start()
+    try:
+        kept = store.keep(
+            chain([head + b"data" + struct.pack("<I", size)], repeat(chunk, size // len(chunk)))
+        )
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept.bytes == size + 44
+    assert kept.seconds == pytest.approx(141.7, abs=0.1)
+    assert peak_bytes < 4_000_000
