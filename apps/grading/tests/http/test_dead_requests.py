@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from apps.grading.tests.pages.grading_stand_in import letter as stand_in
 from apps.grading.tests.sides import Pair, ScriptedAssessor, made_pair, scripted_tools
 from holdfast import GiveUp
 from holdfast.testing import ManualClock
@@ -47,6 +48,7 @@ def test_a_dead_request_is_listed_graded_again_and_gone(visit, pair, dead):
     assert (letter["submissionId"], letter["failureReason"]) == (dead, "PROVIDER_AUTH")
     assert (letter["skill"], letter["attemptsMade"], letter["canRetry"]) == ("writing", 1, True)
     assert operator.get("/api/grading/operations").json()["dlqOpen"] == 1
+    assert set(letter) == set(stand_in("dead-1")), "what the page is tested against"
 
     retried = operator.post(f"/api/grading/dlq/{letter['id']}/retry")
     pair.run()
