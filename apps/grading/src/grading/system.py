@@ -17,12 +17,12 @@ from grading.main.upkeep import RETENTION_S, Upkeep, erase
 from grading.messages.contract import CALLBACK, DLQ, REQUEST, TYPES
 from grading.refusals import NotYours
 from grading.relaying import relay_options
-from grading.speech.stand_in import SttStandIn
+from grading.speech.stand_in import FAULTS, SttStandIn
 from grading.tables.times import from_us
 from holdfast import Holdfast, Owned, Retention
-from holdfast.bridges.loopback import Loopback, LoopbackFaults
+from holdfast.bridges.loopback import EXPLANATIONS, Loopback, LoopbackFaults
 from holdfast.classify import PublicCode
-from holdfast.systems import Asgi, Parts, Service, StandIn, System
+from holdfast.systems import Asgi, Parts, Service, StandIn, Switch, System
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 PLACE: Final = "grading"
 TABLES: Final = "grading.tables"
 SECRET_NAMES: Final = ("text", "transcript", "audioUrl", "callbackToken")
+LAB_DELAY_S: Final = 60.0
+"""Longer than an essay may take in the lab: so its result comes late."""
 _STT_BODY_BYTES: Final = 32 * 1024 * 1024
 _BODY_LIMITS: Final = {"/api/audio": 2**40}
 """The route of recordings has a limit of its own, and refuses with a code of its own."""
@@ -112,6 +114,7 @@ def parts_of(sides: Sides) -> Parts:
         tables=TABLES,
         services=_services(sides),
         message_types=TYPES,
+        switches=[] if grader is None else [_broker_switch(sides.faults)],
         figures=figures,
         needs=needs,
     )
@@ -138,6 +141,27 @@ def _services(sides: Sides) -> Mapping[str, Callable[[Holdfast], Service]]:
     return {"relay": relay}
 
 
+def _broker_switch(faults: LoopbackFaults) -> Switch:
+    """Return what makes the broker of the lab misbehave."""
+
+    def choose(mode: str) -> None:
+        faults.delay_s = LAB_DELAY_S
+        faults.mode = mode
+
+    return Switch(
+        name="broker",
+        title="Broker",
+        options=EXPLANATIONS | {"delays": f"Hands callbacks over after {LAB_DELAY_S:g} seconds."},
+        get=lambda: faults.mode,
+        set=choose,
+    )
+
+
+def _switch_name(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+_LLM: Final = LlmStandIn()
 SYSTEM: Final = System(
     name=SYSTEM_NAME,
     title="Grading",
@@ -145,11 +169,12 @@ SYSTEM: Final = System(
     build=build,
     read_settings=GradingConfig.from_environment,
     stand_ins=[
-        StandIn(upstream=LLM, variable="LLM_BASE_URL", answer=LlmStandIn()),
+        StandIn(upstream=LLM, variable="LLM_BASE_URL", answer=_LLM, faults=_LLM.faults),
         StandIn(
             upstream=STT,
             variable="STT_BASE_URL",
             answer=SttStandIn().answer,
+            faults={_switch_name(name): fault for name, fault in FAULTS.items()},
             max_body_bytes=_STT_BODY_BYTES,
         ),
     ],

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from grading.audio.decoding import read_audio
-from grading.audio.errors import AudioDecodeError, AudioTooLarge, DecodeProblem, NotAudio
+from grading.audio.errors import AudioDecodeError, AudioTooLarge, NotAudio
 from grading.audio.records import MAX_SECONDS, MEBIBYTE, DecodeLimits, StoredAudio
 from grading.audio.sniff import container_of
 
@@ -22,14 +22,6 @@ _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _CHUNK_BYTES: Final = 256 * 1024
 _FILE_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
-_NOT_AUDIO: Final = frozenset(
-    {
-        DecodeProblem.NOT_AUDIO,
-        DecodeProblem.NO_AUDIO_STREAM,
-        DecodeProblem.NO_SAMPLES,
-        DecodeProblem.UNREADABLE,
-    }
-)
 
 
 class AudioStore:
@@ -129,9 +121,7 @@ class AudioStore:
             try:
                 read = read_audio(path, Path(name), limits=self._limits)
             except AudioDecodeError as error:
-                if error.problem in _NOT_AUDIO:
-                    raise NotAudio from error
-                raise
+                raise NotAudio(error.message) from error
             return read.media_type, round(read.seconds, 3)
 
     def _settle(self, path: Path, sha256: str) -> None:
