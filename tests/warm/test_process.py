@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -167,7 +168,7 @@ def test_it_is_in_the_zone_of_its_own_environment():
 @pytest.fixture
 def own_parent():
     """Other tests of this process have processes of theirs under the usual one."""
-    kept, _WarmParent._current = _WarmParent._current, None
+    kept, _WarmParent._current = _WarmParent._current, _WarmParent.start()
     yield
     _WarmParent._current = kept
 
@@ -177,6 +178,38 @@ def test_a_parent_that_has_ended_is_followed_by_another():
     first = _WarmParent.of_this_process()._process
     first.kill()
     first.wait()
+
+    assert text_of(["-c", "print('started')"]) == "started\n"
+
+
+@pytest.fixture
+def shared_parent(tmp_path, monkeypatch):
+    """One that listens, which this process has joined."""
+    path = str(tmp_path / "door")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+        door.bind(path)
+        door.listen()
+        owner = _WarmParent.start(door=door)
+    monkeypatch.setattr(_WarmParent, "shared_at", path)
+    monkeypatch.setattr(_WarmParent, "_current", None)
+    yield owner
+    _WarmParent._current.close()
+    owner.close()
+
+
+def test_several_share_a_parent_that_goes_on_when_one_of_them_is_gone(shared_parent):
+    asks = ["-c", "import os; print(os.getppid())"]
+    first = text_of(asks)
+    _WarmParent._current.close()
+    _WarmParent._current = None
+
+    assert first == text_of(asks) == f"{shared_parent._process.pid}\n"
+
+
+def test_a_shared_parent_that_has_ended_is_followed_by_one_of_this_process(shared_parent):
+    text_of(["-c", "pass"])
+    shared_parent._process.kill()
+    shared_parent._process.wait()
 
     assert text_of(["-c", "print('started')"]) == "started\n"
 
@@ -204,7 +237,7 @@ def test_a_parent_goes_on_when_whoever_asked_is_gone():
     process.stdin.close()
     text_of(["-c", "pass"])
 
-    assert parent.exit_status() is None
+    assert not parent.has_ended
     process.returncode = 0  # nobody is left to tell it
 
 
