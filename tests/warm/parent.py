@@ -160,7 +160,9 @@ def run(arguments: list[str]) -> None:
     sys.orig_argv = [sys.executable, *arguments]
     sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     # What reads its environment when it is imported.
-    importlib.reload(sys.modules["holdfast.runtime.failpoint"])
+    failpoint = sys.modules.get("holdfast.runtime.failpoint")
+    if failpoint is not None:
+        importlib.reload(failpoint)
     if arguments[0] == "-W":
         warnings.simplefilter(arguments[1])
         arguments = arguments[2:]
@@ -181,9 +183,10 @@ def run(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    owner, *door = (socket.socket(fileno=int(number)) for number in sys.argv[1:])
+    warmth, *files = sys.argv[1:]
+    owner, *door = (socket.socket(fileno=int(number)) for number in files)
     parent = Parent(owner, *(door or [None]))
-    for name in IMPORTED:
+    for name in IMPORTED if warmth == "warm" else ():
         importlib.import_module(name)
     del sys.path[0]  # where this module was found
     gc.freeze()

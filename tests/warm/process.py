@@ -143,6 +143,8 @@ class _WarmParent:
     _current: ClassVar[_WarmParent | None] = None
     shared_at: ClassVar[str] = ""
     """The socket of one that the whole run shares; empty where there is none."""
+    warmth: ClassVar[str] = "warm"
+    """What is started here imports nothing when it is `cold`, which takes no time."""
 
     def __init__(self, requests: socket.socket, process: subprocess.Popen[bytes] | None) -> None:
         self._requests = requests
@@ -155,7 +157,7 @@ class _WarmParent:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         files = [each.fileno() for each in (theirs, door) if each is not None]
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.warm.parent", *map(str, files)],
+            [sys.executable, "-m", "tests.warm.parent", cls.warmth, *map(str, files)],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": _beside_these_tests()},
             pass_fds=files,

@@ -166,11 +166,14 @@ def test_it_is_in_the_zone_of_its_own_environment():
 
 
 @pytest.fixture
-def own_parent():
+def own_parent(monkeypatch):
     """Other tests of this process have processes of theirs under the usual one."""
-    kept, _WarmParent._current = _WarmParent._current, _WarmParent.start()
+    monkeypatch.setattr(_WarmParent, "shared_at", "")
+    monkeypatch.setattr(_WarmParent, "warmth", "cold")
+    monkeypatch.setattr(_WarmParent, "_current", None)
     yield
-    _WarmParent._current = kept
+    if _WarmParent._current is not None:
+        _WarmParent._current.close()
 
 
 @pytest.mark.usefixtures("own_parent")
@@ -183,17 +186,15 @@ def test_a_parent_that_has_ended_is_followed_by_another():
 
 
 @pytest.fixture
-def shared_parent(tmp_path, monkeypatch):
-    """One that listens, which this process has joined."""
+def shared_parent(tmp_path, monkeypatch, own_parent):
+    """One that listens, for this process to join."""
     path = str(tmp_path / "door")
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
         door.bind(path)
         door.listen()
         owner = _WarmParent.start(door=door)
     monkeypatch.setattr(_WarmParent, "shared_at", path)
-    monkeypatch.setattr(_WarmParent, "_current", None)
     yield owner
-    _WarmParent._current.close()
     owner.close()
 
 
@@ -214,7 +215,6 @@ def test_a_shared_parent_that_has_ended_is_followed_by_one_of_this_process(share
     assert text_of(["-c", "print('started')"]) == "started\n"
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_parent")
 def test_a_process_outlives_its_parent_and_can_be_ended():
     sleeps = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
@@ -230,6 +230,7 @@ def test_a_process_outlives_its_parent_and_can_be_ended():
     assert process.returncode == 255
 
 
+@pytest.mark.usefixtures("own_parent")
 def test_a_parent_goes_on_when_whoever_asked_is_gone():
     process = WarmProcess([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     parent = _WarmParent._current
