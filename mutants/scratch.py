@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mutants.fault import Fault
 
-SOURCES = ("src", "apps/converter/src", "apps/criticizer/src")
+SOURCES = ("src", "apps/converter/src", "apps/criticizer/src", "apps/grading/src")
 NOT_SLOW = ("-m", "not slow")
 
 

@@ -39,6 +39,8 @@ class Mover(StrEnum):
     """Those who sent the data."""
     OPEN = "open"
     """Nobody can tell from the class alone."""
+    NOBODY = "nobody"
+    """It goes on by itself."""
 
 
 MOVERS: Final[Mapping[Mover, str]] = MappingProxyType(
@@ -48,8 +50,14 @@ MOVERS: Final[Mapping[Mover, str]] = MappingProxyType(
         Mover.DEVELOPER: "the developers of this application",
         Mover.SUBMITTER: "those who sent the data",
         Mover.OPEN: "not clear from the error class: look at the message first",
+        Mover.NOBODY: "nobody: it goes on by itself",
     }
 )
+
+
+def whose_move(mover: Mover) -> str | None:
+    """Return a sentence that says whose move it is; None where it is nobody's."""
+    return None if mover is Mover.NOBODY else f"Whose move: {MOVERS[mover]}."
 
 
 class Advice(NamedTuple):
@@ -200,8 +208,21 @@ _REFUSED_STATUSES: Final = frozenset({401, 403, 407})
 _FIRST_SERVER_STATUS: Final = 500
 
 
-def advice_on(error_class: str, *, category: Category, http_status: int | None) -> Advice:
+IN_DOUBT: Final = _open(
+    "Find out whether the message arrived, and mark the delivery as sent or have it sent again; "
+    "then replay the letter.",
+    "a-delivery-is-unknown",
+    Mover.OPERATOR,
+)
+"""Of a failure that left a delivery of which nobody knows whether it arrived."""
+
+
+def advice_on(
+    error_class: str, *, category: Category, http_status: int | None, in_doubt: bool = False
+) -> Advice:
     """Return the advice for a failure; of a class that is not ours, by what else is known."""
+    if in_doubt:
+        return IN_DOUBT
     known = BY_CLASS.get(error_class)
     if known is not None:
         return known

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -116,7 +117,13 @@ class DeadLetters:
         page = self._store().letters.find(chosen, before=below, limit=limit)
         jobs = self._store().get([JobId(letter.id) for letter in page])
         now = self._clock.now()
-        return [self._view(letter, jobs.get(JobId(letter.id)), now) for letter in page]
+        doubts = self._in_doubt(page)
+        return [
+            replace(
+                self._view(letter, jobs.get(JobId(letter.id)), now), in_doubt=letter.id in doubts
+            )
+            for letter in page
+        ]
 
     def groups(
         self, *, limit: int = PAGE, owner: str | None = None, fingerprint: str | None = None
@@ -138,7 +145,8 @@ class DeadLetters:
     def get(self, letter_id: str, *, owner: str | None = None) -> LetterView:
         """Read a letter, or raise `UnknownLetter`."""
         letter, job = self._read(letter_id, owner)
-        return self._view(letter, job, self._clock.now())
+        view = self._view(letter, job, self._clock.now())
+        return replace(view, in_doubt=bool(self._in_doubt([letter])))
 
     def show(self, letter_id: str, *, owner: str | None = None) -> LetterReport:
         """Return all that is known of a letter, its job's history and the record included."""
@@ -341,6 +349,11 @@ class DeadLetters:
             tries += 1
             if tries == TRIES:
                 raise StaleRevision(letter.id, expected=decided.revision, found=letter.revision)
+
+    def _in_doubt(self, letters: Sequence[DeadLetter]) -> set[str]:
+        """Return the ids of letters with messages of which nobody knows whether they were sent."""
+        unsure = [letter.id for letter in letters if not letter.outcome_known]
+        return self._store().deliveries.in_doubt(unsure) if unsure else set()
 
     def _view(self, letter: DeadLetter, job: Job | None, now: Instant) -> LetterView:
         codes = self._shown_as(letter.pipeline).codes

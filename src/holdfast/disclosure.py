@@ -15,23 +15,29 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from holdfast.advice import Advice, advice_on
+from holdfast.advice import Advice, Mover
 from holdfast.classify.public import PublicCode
 from holdfast.core.failure import Category
 from holdfast.core.job import Job
 from holdfast.core.replay import Item
 from holdfast.delivery_view import DeliveryReport, DeliveryView
-from holdfast.letter_view import LetterReport, LetterView
+from holdfast.letter_view import LetterReport, LetterView, advice_of
 from holdfast.pipeline import Pipeline
 from holdfast.replay_view import ReplayView
 from holdfast.runtime.stream_event import StreamEvent
-from holdfast.secrecy import redacted_value
+from holdfast.secrecy import private, redacted, redacted_value
 from holdfast.store.letters import LetterGroup
 from holdfast.view import AttemptLine, HistoryLine, JobView
+from holdfast.waiting import Reason, Waiting
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
 NO_MORE_TO_SAY: Final = "The job failed. Its operators can say more; name the job’s id to them."
 """What an end user reads about a failure of a pipeline without public codes."""
+NOT_SENT: Final = "It waits until its messages are sent."
+_OF_THE_JOB: Final = frozenset(
+    {Reason.ANSWER, Reason.DELIVERIES, Reason.SCHEDULED, Reason.RETRY, Reason.WORKER}
+)
+"""Reasons to wait that end users read: queues, upstreams and workers are no business of theirs."""
 UNNAMED_REPLAY: Final = "replay"
 _DIGITS: Final = 8
 _META: Final = (
@@ -73,7 +79,29 @@ class Disclosure:
         """Return a job as this reader may see it."""
         if not self.end_user:
             return view
-        return replace(view, job=self._job(view.job, self.public_error(view)))
+        # Queues, upstreams and workers are no business of those whose jobs they carry.
+        return replace(view, job=self._job(view.job, self.public_error(view)), waits_for=None)
+
+    def key(self, view: JobView) -> str | None:
+        """Return a job's key; of one that failed without what is personal, unless that is kept."""
+        key = view.job.key
+        if key is None or view.error is None:
+            return key
+        pipeline = self._find_pipeline(view.job.pipeline)
+        kept = pipeline is not None and pipeline.keeps_personal_data
+        return redacted(key) if kept else private(key)
+
+    def waiting(self, found: Iterable[Waiting]) -> list[Waiting]:
+        """Return why a job waits as this reader may see it: end users read of its own times."""
+        if not self.end_user:
+            return list(found)
+        plain = [
+            each._replace(sentence=NOT_SENT, remedy=None)
+            if each.reason is Reason.DELIVERIES
+            else each
+            for each in found
+        ]
+        return [each._replace(whose=Mover.NOBODY) for each in plain if each.reason in _OF_THE_JOB]
 
     def own_fields(self, view: JobView) -> dict[str, Any]:
         """Return the fields that a job's pipeline adds to its document."""
@@ -161,7 +189,7 @@ class Disclosure:
         """Return whose move letters of one cause are; None for end users."""
         if self.end_user:
             return None
-        return advice_on(group.error_class, category=group.category, http_status=group.http_status)
+        return advice_of(group)
 
     def group_error(self, group: LetterGroup) -> PublicError:
         """Return the public part of the failure that letters of one cause share."""

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from holdfast import tracing
-from holdfast.attention import Needs
+from holdfast.attention import Attention, Need, Needs
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.job import Job
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
@@ -24,6 +24,7 @@ from holdfast.disclosure import Disclosure
 from holdfast.erasure import Eraser, ErasureVerbs
 from holdfast.error_log import ErrorLog
 from holdfast.errors import InvalidValue, UsageError
+from holdfast.figures import Figure
 from holdfast.job_access import JobAccess
 from holdfast.messaging import Messaging
 from holdfast.outbox import Outbox
@@ -58,7 +59,7 @@ from holdfast.tokens import Tokens
 from holdfast.transactions import TransactionVerbs
 from holdfast.upkeep import Upkeep
 from holdfast.upstreams import Upstreams
-from holdfast.waiting import Waits
+from holdfast.waits import Waits
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -209,6 +210,8 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
             lambda: self.store, plans=self._plans, upstreams=self.upstreams, clock=self.clock
         )
         self.needs = Needs(lambda: self.store, waits=self.waits, clock=self.clock)
+        self.figure_sources: tuple[Callable[[], Iterable[Figure]], ...] = ()
+        """What is asked for figures besides the engine's own."""
         self.tokens = Tokens(lambda: self.store, clock=self.clock, chance=self.chance)
 
     @property
@@ -289,6 +292,24 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
                 "they are hidden only where a name or a shape gives them away",
                 plain,
             )
+
+    def add_figures(self, read: Callable[[Holdfast], Iterable[Figure]]) -> None:
+        """Show the figures that `read` returns of this application on `/metrics` from now on.
+
+        It is called when somebody asks for them, at most every few seconds, in any thread.
+        """
+        self.figure_sources = (*self.figure_sources, lambda: read(self))
+
+    def add_needs(self, read: Callable[[Holdfast], Iterable[Need]]) -> None:
+        """List what `read` returns of this application among what needs a person from now on.
+
+        It is called whenever the list is made, in any thread, and has to be quick.
+        """
+
+        def entries() -> list[Attention]:
+            return [need.entry() for need in read(self)]
+
+        self.needs.add(entries)
 
     def worker(
         self, *, queues: Sequence[str] | None = None, options: WorkerOptions | None = None

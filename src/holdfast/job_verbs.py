@@ -26,7 +26,8 @@ from holdfast.store.contract import JobFilter
 from holdfast.store_access import StoreAccess
 from holdfast.submitter import BULK
 from holdfast.view import AttemptLine, HistoryLine, JobView, attempts, history, removed_job
-from holdfast.waiting import Waiting, Waits
+from holdfast.waiting import Waiting
+from holdfast.waits import Waits
 
 MOST_COUNTED: Final = 10_000
 """How far matching jobs are counted at most: looking for more would read too much."""

@@ -17,10 +17,21 @@ from holdfast.core.job import Job, JobState
 from holdfast.delivery_view import DeliveryView
 from holdfast.secrecy import private
 from holdfast.store.audit import AuditEntry
+from holdfast.store.letters import LetterGroup
 from holdfast.view import HistoryLine
 
 HASH_LENGTH: Final = 16
 """How much of a payload's hash is shown: enough to compare, too little to search for."""
+
+
+def advice_of(group: LetterGroup) -> Advice:
+    """Return whose move letters of one cause are."""
+    return advice_on(
+        group.error_class,
+        category=group.category,
+        http_status=group.http_status,
+        in_doubt=group.in_doubt,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,8 @@ class LetterView:
     """The public code of the failure; None where the pipeline has no public codes."""
     advised: bool = True
     """Whether its reader is one who could act on it."""
+    in_doubt: bool = False
+    """Whether nobody knows if some of its messages were sent."""
 
     @property
     def advice(self) -> Advice | None:
@@ -43,7 +56,10 @@ class LetterView:
         if not self.advised:
             return None
         return advice_on(
-            letter.error_class, category=letter.category, http_status=letter.http_status
+            letter.error_class,
+            category=letter.category,
+            http_status=letter.http_status,
+            in_doubt=self.in_doubt,
         )
 
     @property

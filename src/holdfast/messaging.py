@@ -21,7 +21,7 @@ from holdfast.submission import checked_text
 
 if TYPE_CHECKING:
     from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
-    from holdfast.bridges.rabbitmq_topology import Queue
+    from holdfast.bridges.rabbitmq_topology import ExchangeType, Queue
 
 
 class Messaging(Intake):
@@ -66,6 +66,8 @@ class Messaging(Intake):
         replies: bool = False,
         name: str | None = None,
         exchange: str = "holdfast",
+        exchange_type: ExchangeType = "topic",
+        declare: bool = True,
         prefetch: int = 10,
         timeout: float = 45.0,
     ) -> RabbitMqConsumer:
@@ -77,7 +79,8 @@ class Messaging(Intake):
         `replies` it answers the stage whose callback token it carries. `name` is under which
         messages for a handler are noted, the queue's unless given: consumers that share it share
         the work. What is not handled after `timeout` seconds has failed, and ends the consumer with
-        `HandlerStuck`.
+        `HandlerStuck`. Exchange and queues are declared, with `exchange_type`, or without
+        `declare` only looked for.
         """
         given = sum((handler is not None, handle is not None, pipeline is not None, replies))
         if given != 1:
@@ -100,24 +103,38 @@ class Messaging(Intake):
             clock=self.clock,
             chance=self.chance,
             exchange=exchange,
+            exchange_type=exchange_type,
+            declare=declare,
             prefetch=prefetch,
             timeout_s=timeout,
             of_replies=replies,
         )
 
     def dead_letter_consumer(
-        self, broker_url: str, *, queue: Queue, exchange: str = "holdfast"
+        self,
+        broker_url: str,
+        *,
+        queue: Queue,
+        exchange: str = "holdfast",
+        exchange_type: ExchangeType = "topic",
+        declare: bool = True,
+        handle: Handle | None = None,
     ) -> RabbitMqConsumer:
-        """Return a consumer that makes the dead letters of a queue dead letters of this store."""
+        """Return a consumer that makes the dead letters of a queue dead letters of this store.
+
+        With `handle` they are given to that instead.
+        """
         kind = _rabbitmq_consumer()
         self._open()
         return kind(
             broker_url,
             queue=queue,
-            handle=buried(self.store, clock=self.clock, queue=queue.name),
+            handle=handle or self.handle_dead_letters(queue=queue.name),
             clock=self.clock,
             chance=self.chance,
             exchange=exchange,
+            exchange_type=exchange_type,
+            declare=declare,
             of_dead_letters=True,
         )
 
@@ -129,6 +146,11 @@ class Messaging(Intake):
         """
         who = checked_text("consumer", field="name", text=name)
         return once(lambda: self.store, consumer=who, clock=self.clock, handler=handler)
+
+    def handle_dead_letters(self, *, queue: str) -> Handle:
+        """Return a handle that keeps a message as a dead letter of the store, from `queue`."""
+        self._open()
+        return buried(self.store, clock=self.clock, queue=queue)
 
     def handle_replies(self) -> Handle:
         """Return a handle by which a message answers the stage whose callback token it carries."""

@@ -41,13 +41,12 @@ def queued(job: Job, history: Sequence[HistoryLine], now: Instant) -> str:
 
 
 def processing(job: Job, plan: Plan | None, now: Instant) -> str:
-    """Say for how long a stage has run, and where; and when its lease has ended."""
+    """Say for how long a stage has run, and where; or when it began, once its lease has ended."""
     begun = span(now - (job.attempt_at or now))
-    said = f"Stage {job.stage}, attempt {attempt_of(job, plan)}, has run for {begun} on "
+    said = f"Stage {job.stage}, attempt {attempt_of(job, plan)},"
     if job.lease_until is None or job.lease_until >= now:
-        return f"{said}{job.holder}."
-    ended = span(now - job.lease_until)
-    return f"{said}{job.holder}. Its lease ended {ended} ago; a running worker will take it over."
+        return f"{said} has run for {begun} on {job.holder}."
+    return f"{said} began {begun} ago on {job.holder}, which has not reported since."
 
 
 def cancelled(history: Sequence[HistoryLine]) -> str:

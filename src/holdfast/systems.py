@@ -13,24 +13,52 @@ from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
+from holdfast.attention import Need
 from holdfast.classify import PublicCode
 from holdfast.core.retention import Retention
 from holdfast.erasure import Eraser
 from holdfast.errors import HoldfastError, InvalidValue, UsageError
+from holdfast.figures import Figure
 from holdfast.job_access import Elsewhere
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.runtime.janitor import Chore
 from holdfast.runtime.provider import Provider
-from holdfast.store.system_tables import load_tables
-from holdfast.variables import Variables, prefix_of
+from holdfast.stand_in import Answer, Call, StandIn, Switch
+from holdfast.store.contract import Store
+from holdfast.store.system_tables import SystemTables, load_tables
+from holdfast.variables import Variables
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from holdfast.engine import Holdfast
 
+__all__ = [
+    "Answer",
+    "Asgi",
+    "Built",
+    "Call",
+    "Figure",
+    "InstalledPipelines",
+    "Need",
+    "Parts",
+    "Service",
+    "StandIn",
+    "Switch",
+    "System",
+    "build",
+    "find",
+    "installed",
+    "installed_tables",
+    "observe",
+    "observe_installed",
+    "tables_of",
+]
+
 GROUP: Final = "holdfast.systems"
 """The group of entry points that systems register under."""
+LAB_VARIABLE: Final = "HOLDFAST_LAB"
+"""Is `1` in what `build` gets from `holdfast dev`, where people watch what fails."""
 
 Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI application."""
@@ -49,48 +77,6 @@ class Service(Protocol):
     def request_stop(self) -> None:
         """Have `run` return soon; a second call asks for haste. Safe in a signal handler."""
         ...
-
-
-class Call(NamedTuple):
-    """A request that a stand-in got."""
-
-    method: str
-    path: str
-    """With its query, as it was sent."""
-    headers: Mapping[str, str]
-    """By name in lower case."""
-    body: bytes
-
-
-class Answer(NamedTuple):
-    """What a stand-in that is well answers."""
-
-    status: int = 200
-    body: bytes = b"{}"
-    content_type: str = "application/json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandIn:
-    """What takes the place of an upstream over HTTP on a developer's machine.
-
-    `upstream` is the name of the `Upstream` that is called there. The stand-in's address is put
-    into the environment variable `variable`, unless somebody has set it already. `answer` is what
-    it does while it is well; it gets bodies of `max_body_bytes` at most.
-    """
-
-    upstream: str
-    variable: str
-    answer: Callable[[Call], Answer]
-    max_body_bytes: int = 1024 * 1024
-
-    def __post_init__(self) -> None:
-        checked_name(self.upstream, what="upstream")
-
-    def is_needed(self, system: str, environment: Mapping[str, str]) -> bool:
-        """Return whether nobody has said where the upstream of a system is."""
-        own = f"{prefix_of(system)}{self.variable}"
-        return not any(environment.get(name, "").strip() for name in (self.variable, own))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,11 +117,17 @@ class Parts:
     not_yours: PublicCode | None = None
     retention: Retention = field(default_factory=Retention)
     secret_names: Sequence[str] = ()
+    figures: Callable[[Holdfast], Iterable[Figure]] | None = None
+    """Returns figures of the system for `/metrics`; called at most every few seconds."""
+    needs: Callable[[Holdfast], Iterable[Need]] | None = None
+    """Returns what needs a person in the system, for the one list of that; it has to be quick."""
     tables: str | None = None
     """The package whose files `0001_name.sql` and so on make the system's tables."""
     services: Mapping[str, Callable[[Holdfast], Service]] = field(default_factory=dict)
     message_types: Sequence[str] = ()
     """Types of messages that a relay among its services publishes, so that no other does."""
+    switches: Sequence[Switch] = ()
+    """What the page of the lab can switch, besides the stand-ins."""
 
     def __post_init__(self) -> None:
         if self.place is not None:
@@ -279,6 +271,50 @@ class InstalledPipelines:
 def tables_of(built: Iterable[Built]) -> dict[str, str]:
     """Return the packages that make the tables of systems, by system."""
     return {one.system.name: one.parts.tables for one in built if one.parts.tables is not None}
+
+
+def observe(built: Iterable[Built], engine: Holdfast) -> None:
+    """Have an engine show the figures of systems, and list what needs a person in them."""
+    for one in built:
+        if one.parts.figures is not None:
+            engine.add_figures(one.parts.figures)
+        if one.parts.needs is not None:
+            engine.add_needs(one.parts.needs)
+
+
+def observe_installed(
+    engine: Holdfast, environment: Mapping[str, str], names: Iterable[str] | None = None
+) -> None:
+    """Do so for installed systems that can be built here, on a database that they use.
+
+    A system with tables uses a database that has some of them.
+    """
+    store = engine.unopened_store
+    for name in installed() if names is None else names:
+        try:
+            built = build(find([name]), environment)
+        except UsageError:
+            continue
+        tables = load_tables(tables_of(built))
+        if not _are_used(tables, store):
+            continue
+        store.tables = (*store.tables, *tables)
+        for one in built:
+            if one.parts.bind is not None and one.parts.needs is not None:
+                one.parts.bind(engine)
+        observe(built, engine)
+
+
+def _are_used(tables: tuple[SystemTables, ...], store: Store) -> bool:
+    """Return whether some of these tables were made in a database, or there are none to make."""
+    steps = {step.name for each in tables for step in each.migrations}
+    before, store.tables = store.tables, tables
+    try:
+        return not steps or not steps <= {name for name, _ in store.pending_migrations()}
+    except UsageError:
+        return False
+    finally:
+        store.tables = before
 
 
 def installed_tables(

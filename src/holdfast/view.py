@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from holdfast.core.instant import Instant, to_datetime, to_rfc3339
 from holdfast.core.job import DEFAULT_PRIORITY, Job, JobState, PlanDigest, label
@@ -21,6 +21,14 @@ from holdfast.runtime.presentation import (
 from holdfast.store.contract import LedgerEntry, Twin
 
 
+class WaitsFor(NamedTuple):
+    """What a job waits for, as lists say it."""
+
+    reason: str
+    brief: str
+    """In a few words."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobView:
     """A job as it stood when it was read."""
@@ -31,6 +39,8 @@ class JobView:
     """When it was last sent back by hand after it had failed; None if it never was."""
     held: bool = False
     """Whether its upstream keeps it from being taken, where that was looked for."""
+    waits_for: WaitsFor | None = None
+    """What it waits for, where that was looked for; None for one that does not wait."""
     gone_at: Instant | None = None
     """When the job was removed: then its key is all that is kept, and what came of it."""
     memo: Any = None
@@ -139,6 +149,7 @@ class JobView:
             "error": self.error,
             "late_result": self.late_result,
             "removed_at": _time(self.gone_at),
+            "waits_for": None if self.waits_for is None else self.waits_for._asdict(),
         }
 
 

@@ -132,7 +132,10 @@ def test_letters_of_one_cause_are_one_line(on_app: Command, app: Holdfast, job: 
 
     fingerprint = app.dead.get(broken).letter.fingerprint
     line = result.stdout.splitlines()[1]
-    assert line.split()[:5] == [fingerprint, "2", "BUG", "convert", "to_xml"]
+    assert line.split()[:6] == [fingerprint, "2", "BUG", "convert", "to_xml", "developer"]
+    assert line.endswith(
+        "'pages'. Find the place in the stack, deploy a fix, then replay the group."
+    )
     assert f"--group {fingerprint}" in result.stderr
     assert (document["fingerprint"], document["letters"]) == (fingerprint, 2)
     assert document["pipelines"] == ["convert"]
@@ -144,10 +147,10 @@ def test_on_a_narrow_terminal_the_message_stands_below_its_group(database_url: s
 
     heading, line, message, _ = shown.splitlines()
     assert heading.split() == [
-        *("FINGERPRINT", "LETTERS", "ERROR", "CLASS", "PIPELINES", "STAGE", "FIRST", "LAST")
+        *("FINGERPRINT", "LETTERS", "ERROR", "CLASS", "PIPELINES", "STAGE", "WHOSE", "MOVE", "LAST")
     ]
     assert line.split()[1:5] == ["1", "BUG", "convert", "to_xml"]
-    assert message == "  'pages'"
+    assert message.startswith("  'pages'. Find the place in the stack, deploy a fix")
 
 
 def test_escalations_have_a_column_where_there_are_any(on_app: Command, app: Holdfast, broken: str):

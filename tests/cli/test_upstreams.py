@@ -205,7 +205,7 @@ class TestAJobThatItsUpstreamHolds:
         (_, row) = on_app("jobs", "list").stdout.splitlines()
 
         assert row.split()[:4] == [held, "send", "convert", "held"]
-        assert row.endswith("its upstream lets none pass")
+        assert row.endswith("the breaker of upstream gateway is open")
 
     def test_is_told_by_the_doctor(self, on_app: Command, held: str):
         told = on_app("doctor").stdout

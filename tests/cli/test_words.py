@@ -10,7 +10,7 @@ from holdfast.core.retry import Retry
 from holdfast.sentences import attempt_of
 from holdfast.spoken import short, span, when
 from holdfast.store.contract import WorkerRow
-from holdfast.view import HistoryLine, JobView
+from holdfast.view import HistoryLine, JobView, WaitsFor
 from holdfast.waiting import Around, reasons
 from tests.sample_job import DUE, NOW, RUNNING, after, line
 
@@ -76,9 +76,10 @@ def test_a_list_tells_the_one_thing_worth_knowing(job: Job, words: str):
 
 
 def test_a_list_tells_of_a_job_that_is_held_what_holds_it():
-    view = JobView(DUE, NOW, held=True)
+    waits_for = WaitsFor("upstream", "the breaker of upstream gateway is open")
+    view = JobView(DUE, NOW, held=True, waits_for=waits_for)
 
-    assert (view.label, remark(view)) == ("held", "its upstream lets none pass")
+    assert (view.label, remark(view)) == ("held", "the breaker of upstream gateway is open")
 
 
 @pytest.mark.parametrize(
@@ -100,10 +101,7 @@ def test_a_list_tells_of_a_job_that_is_held_what_holds_it():
         (
             RUNNING._replace(lease_until=after(-3)),
             [],
-            (
-                "Stage send, attempt 2 of 4, has run for 5.0 s on w1. Its lease ended 3.0 s ago; "
-                "a running worker will take it over."
-            ),
+            ("Stage send, attempt 2 of 4, began 5.0 s ago on w1, which has not reported since."),
         ),
         (
             DUE._replace(state=JobState.WAITING, run_at=after(60)),

@@ -72,7 +72,7 @@ def test_the_overview_says_what_needs_somebody_first(site: Site):
     page = client.get("/").text
 
     assert "1 thing needs a person." in page
-    assert "2 dead letters: GATEWAY_DOWN in stage convert of p." in page
+    assert "2 dead letters: GATEWAY_DOWN in stage convert of p, which calls gateway." in page
     assert "GATEWAY_DOWN" in page
     assert "Replay…" in page
 
@@ -141,8 +141,8 @@ def test_the_overview_tells_of_a_breaker_that_holds_jobs_back(site: Site):
 @pytest.mark.parametrize(
     ("dead", "verdict"),
     [
-        ((1,), "1 dead letter: GATEWAY_DOWN in stage convert of p."),
-        ((1, 2), "2 dead letters: GATEWAY_DOWN in stage convert of p."),
+        ((1,), "1 dead letter: GATEWAY_DOWN in stage convert of p, which calls gateway."),
+        ((1, 2), "2 dead letters: GATEWAY_DOWN in stage convert of p, which calls gateway."),
     ],
 )
 def test_the_overview_says_how_many_letters_wait(
@@ -284,7 +284,7 @@ def test_a_job_that_its_upstream_holds_back_says_so(site: Site):
     assert "Held: the breaker of upstream gateway is open." in page
     assert "Waiting costs no attempt." in page
     listed = site.local().get("/jobs").text
-    assert "its upstream lets none pass" in listed
+    assert "the breaker of upstream gateway is open" in listed
 
 
 def test_a_failed_job_tells_its_stages_attempts_and_error(site: Site):
@@ -470,7 +470,7 @@ def test_the_page_of_an_upstream_says_why_it_is_shut_and_leads_to_what_it_holds(
     link = "/jobs?state=queued&amp;pipeline=p&amp;stage=convert"
     assert f'<a href="{link}">2 jobs in stage convert</a>' in page
     listed = site.local().get("/jobs", params={"state": "queued", "stage": "convert"}).text
-    assert "its upstream lets none pass" in listed
+    assert "the breaker of upstream gateway is open" in listed
     assert "Calls in the last hour" in page
 
 

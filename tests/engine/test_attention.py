@@ -1,11 +1,12 @@
 """What needs a person: one ranked list, and nothing missing from it."""
 
 import json
+from contextlib import closing
 
 import pytest
 
-from holdfast import Breaker, GiveUp, Holdfast, Pipeline, Upstream
-from holdfast.advice import BY_CLASS, Mover
+from holdfast import Breaker, GiveUp, Holdfast, Notify, Pipeline, Upstream
+from holdfast.advice import BY_CLASS, IN_DOUBT, Mover
 from holdfast.attention import Kind, Urgency
 from holdfast.attention.leftovers import MOST_CAUSES, letters
 from holdfast.core.breaker import Observed, decide_breaker
@@ -13,6 +14,8 @@ from holdfast.core.failure import Category
 from holdfast.core.instant import Instant
 from holdfast.core.job import WorkerId
 from holdfast.core.plan import Route
+from holdfast.core.upstream import FailedCall
+from holdfast.letter_view import advice_of
 from holdfast.store.contract import WorkerRow
 from holdfast.store.letters import LetterGroup
 from holdfast.testing import ManualClock, drain
@@ -128,7 +131,7 @@ def test_dead_letters_are_told_by_cause_with_whose_move_it_is(place: Place):
     by_class, auth = place.app.attention()
 
     assert by_class.sentence == (
-        "2 dead letters: GATEWAY_DOWN in stage convert of p. Last: no answer"
+        "2 dead letters: GATEWAY_DOWN in stage convert of p, which calls gateway. Last: no answer"
     )
     assert (by_class.count, by_class.urgency) == (2, Urgency.WARNING)
     assert auth.whose is Mover.OPERATOR
@@ -191,6 +194,56 @@ def test_a_delivery_in_doubt_needs_a_person(place: Place):
     assert (found.kind, found.count) == (Kind.DELIVERY_UNKNOWN, 1)
     assert "in doubt: nobody knows whether it arrived." in found.sentence
     assert found.action.path == "/deliveries?state=unknown"
+
+
+def test_a_letter_whose_delivery_is_in_doubt_is_not_offered_for_a_replay(database_url: str):
+    clock = ManualClock()
+    mailbox = Mailbox(clock, NEITHER)
+    mailbox.next.append("accepted, no answer")
+    made = Pipeline("p")
+    made.stage(name="send")(lambda job: Notify(subject=job.id, recipients=["jane@example.test"]))
+    options = {"providers": [mailbox], "courier": OPTIONS, "clock": clock}
+    with closing(Holdfast(database_url, pipelines=[made], **options)) as app:
+        job = app.submit("p", key="k").id
+        drain(app)
+        (letter,) = app.dead.find()
+        (group,) = app.dead.groups()
+
+        (found,) = app.attention()
+
+        assert found.whose is Mover.OPERATOR
+        assert found.advice == IN_DOUBT.action
+        assert found.action.command == f"holdfast deliveries list --job {job} --state unknown"
+        assert {letter.advice, app.dead.get(job).advice, advice_of(group)} == {IN_DOUBT}
+
+        (delivery,) = app.deliveries.of_job(job)
+        app.deliveries.resolve(delivery.id, "sent", by="ada", reason="she has it")
+        (found,) = app.attention()
+        assert found.action.label == "Replay…"
+
+
+def test_letters_with_wrong_data_are_the_senders_move_and_not_offered_for_a_replay(place: Place):
+    place.error = "INVALID"
+    place.dead(1)
+
+    found = place.only()
+
+    assert found.whose is Mover.SUBMITTER
+    assert found.action.command == f"holdfast dead list --group {found.subject}"
+    assert (found.action.path, found.action.asks) == (found.page, False)
+
+
+def test_an_open_breaker_names_the_last_failure_that_opened_it(place: Place):
+    rows, now = place.app.store.upstreams, place.clock.now()
+    state = rows.get("gateway")
+    failures = (FailedCall(now, "UPSTREAM_5XX", "HTTP Error 503: Service Unavailable"),)
+    observed = Observed("w", state.generation, ((0, 3),), failures=failures)
+    rows.save(decide_breaker(state, observed, POLICY, now), now=now)
+
+    assert place.only().sentence == (
+        "The breaker of gateway is open, tried again in 30 s: 3 calls in a row failed, "
+        "the last with UPSTREAM_5XX: HTTP Error 503: Service Unavailable."
+    )
 
 
 def test_an_open_breaker_is_told_with_its_evidence_and_what_waits(place: Place):
@@ -267,11 +320,17 @@ def test_a_silent_worker_is_missed_until_it_is_replaced(place: Place):
     place.clock.advance(90)
 
     found = place.only()
-    assert (found.kind, found.urgency) == (Kind.WORKER_SILENT, Urgency.WARNING)
-    assert found.sentence == "1 worker ended without a word: w1. 1 job was leased by it."
+    assert (found.kind, found.urgency) == (Kind.WORKER_SILENT, Urgency.CRITICAL)
+    assert found.sentence == (
+        "1 worker ended without a word: w1. 1 job was leased by it. "
+        "No live worker serves work: nobody takes over."
+    )
+    assert found.advice.startswith("Start a worker that serves work")
 
     place.worker("w2")
-    assert place.kinds() == [Kind.WORKER_SILENT]
+    found = place.only()
+    assert (found.kind, found.urgency) == (Kind.WORKER_SILENT, Urgency.WARNING)
+    assert found.sentence == "1 worker ended without a word: w1. 1 job was leased by it."
 
     place.app.cancel(job.id, by="ada")
     assert place.app.attention() == []

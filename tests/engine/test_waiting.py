@@ -69,7 +69,7 @@ PAUSED = {"mail": PausedQueue("mail", after(-60), "ada", "the server is moved.")
         ),
         (
             Around([worker()], upstreams=gateway(paused_until=after(30))),
-            Reason.UPSTREAM,
+            Reason.RATE,
             "Held: upstream gateway asked to be left alone for another 30 s.",
             "holdfast upstreams show gateway",
         ),
@@ -183,6 +183,8 @@ class TestOfAJob:
         assert found.to_document() == {
             "reason": "scheduled",
             "sentence": "Scheduled; stage send starts in 1.0 s.",
+            "brief": "starts in 1.0 s",
+            "whose": "nobody",
             "until": "2027-01-15T08:00:01.000000Z",
             "remedy": None,
         }

@@ -5,6 +5,7 @@ to take. `Needs` reads.
 """
 
 from holdfast.attention.entry import Action, Attention, Kind, Urgency
+from holdfast.attention.need import Need
 from holdfast.attention.needs import Needs, ranked
 
-__all__ = ["Action", "Attention", "Kind", "Needs", "Urgency", "ranked"]
+__all__ = ["Action", "Attention", "Kind", "Need", "Needs", "Urgency", "ranked"]

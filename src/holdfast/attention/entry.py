@@ -27,6 +27,8 @@ class Kind(StrEnum):
     WORKER_SILENT = "worker_silent"
     MESSAGE_FAILED = "message_failed"
     QUEUE_BEHIND = "queue_behind"
+    SYSTEM = "system"
+    """Something that a system says of itself."""
 
 
 class Urgency(StrEnum):

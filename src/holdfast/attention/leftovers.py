@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
-from holdfast.advice import UNSURE, Mover, advice_on
+from holdfast.advice import UNSURE, Mover
 from holdfast.attention.entry import Action, Attention, Kind, Urgency, are, number_of
 from holdfast.attention.read import Read
 from holdfast.core.delivery import DeliveryState
 from holdfast.core.instant import SECOND_US
 from holdfast.core.replay import Replay
+from holdfast.letter_view import advice_of
 from holdfast.spoken import span
 from holdfast.store.deliveries import DeliveryStanding
 from holdfast.store.letters import LetterGroup
 
 STUCK_US: Final = 60 * SECOND_US
 """A message that is due for longer than this is taken by no relay."""
+_CALLED_BY_NONE: Final[Mapping[tuple[str, str], str]] = MappingProxyType({})
 MOST_CAUSES: Final = 10
 """So many causes of dead letters have an entry of their own."""
 
 
-def letters(groups: Sequence[LetterGroup]) -> Iterator[Attention]:
-    """Yield the causes for which dead letters wait."""
+def letters(
+    groups: Sequence[LetterGroup], called: Mapping[tuple[str, str], str] = _CALLED_BY_NONE
+) -> Iterator[Attention]:
+    """Yield the causes for which dead letters wait, with the upstreams that their stages call."""
     for group in groups[:MOST_CAUSES]:
-        where = f"{group.error_class} in stage {group.stage} of {', '.join(group.pipelines)}"
-        said = f"{number_of(group.letters, 'dead letter')}: {where}. Last: {group.message}"
-        found = advice_on(group.error_class, category=group.category, http_status=group.http_status)
+        said = f"{number_of(group.letters, 'dead letter')}: {_where(group, called)}. "
+        said += f"Last: {group.message}"
+        found = advice_of(group)
         whose, advice = found.mover, found.action
         kind, urgency = Kind.DEAD_LETTERS, Urgency.WARNING
         if group.escalated:
@@ -41,12 +46,7 @@ def letters(groups: Sequence[LetterGroup]) -> Iterator[Attention]:
             said,
             whose,
             advice,
-            Action(
-                "Replay…",
-                f"/groups/{group.fingerprint}/replay",
-                f"holdfast dead replay --group {group.fingerprint} --preview",
-                asks=True,
-            ),
+            _next_step(group, whose),
             f"/dead-letters?fingerprint={group.fingerprint}",
             group.letters,
             group.first_failure_at,
@@ -66,6 +66,30 @@ def letters(groups: Sequence[LetterGroup]) -> Iterator[Attention]:
             letters,
             min(group.first_failure_at for group in others),
         )
+
+
+def _where(group: LetterGroup, called: Mapping[tuple[str, str], str]) -> str:
+    """Return what went wrong in which stage, and the upstream that it calls."""
+    calls = {called.get((pipeline, group.stage)) for pipeline in group.pipelines} - {None}
+    calling = f", which calls {', '.join(sorted(map(str, calls)))}" if calls else ""
+    return f"{group.error_class} in stage {group.stage} of {', '.join(group.pipelines)}{calling}"
+
+
+def _next_step(group: LetterGroup, whose: Mover) -> Action:
+    """Return what the advice comes down to: a replay, unless that cannot cure it."""
+    listed = f"/dead-letters?fingerprint={group.fingerprint}"
+    if group.in_doubt:
+        sample = group.sample_id
+        command = f"holdfast deliveries list --job {sample} --state unknown"
+        return Action("Look at it", f"/dead-letters/{sample}", command)
+    if whose is Mover.SUBMITTER or group.escalated:
+        return Action("Look at them", listed, f"holdfast dead list --group {group.fingerprint}")
+    return Action(
+        "Replay…",
+        f"/groups/{group.fingerprint}/replay",
+        f"holdfast dead replay --group {group.fingerprint} --preview",
+        asks=True,
+    )
 
 
 def deliveries(unattended: Sequence[DeliveryStanding]) -> Iterator[Attention]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterable
+from types import MappingProxyType
 from typing import Final
 
 from holdfast.attention.entry import Attention, Kind, Urgency
@@ -12,9 +14,10 @@ from holdfast.attention.work import breakers, due_jobs, pauses, workers
 from holdfast.core.instant import Instant
 from holdfast.core.replay import ItemState, Replay, ReplayState, obstacle
 from holdfast.runtime.clock import Clock
-from holdfast.store.contract import QueueCounts, Store
-from holdfast.waiting import Waits
+from holdfast.store.contract import Store
+from holdfast.waits import Waits
 
+LOGGER: Final = logging.getLogger("holdfast.engine")
 MOST_COUNTED_CAUSES: Final = 100
 MOST_REPLAYS: Final = 20
 """So many of the latest replays are looked at."""
@@ -22,12 +25,16 @@ MOST_ITEMS: Final = 200
 """So many unsent letters of a replay are looked at."""
 
 
-def ranked(read: Read) -> list[Attention]:
-    """Return everything that needs a person, what to look at first before the rest."""
+def ranked(read: Read, more: Iterable[Attention] = ()) -> list[Attention]:
+    """Return everything that needs a person, what to look at first before the rest.
+
+    `more` is what systems say of themselves.
+    """
     found = [
+        *more,
         *due_jobs(read),
         *outbox(read),
-        *letters(read.groups),
+        *letters(read.groups, read.called),
         *deliveries(read.unattended),
         *breakers(read),
         *pauses(read),
@@ -53,29 +60,44 @@ class Needs:
         self._store = store
         self._waits = waits
         self._clock = clock
+        self._more: tuple[Callable[[], Iterable[Attention]], ...] = ()
 
-    def read(self, queues: Sequence[QueueCounts] | None = None) -> list[Attention]:
-        """Return everything that needs a person, the most urgent first.
+    def add(self, read: Callable[[], Iterable[Attention]]) -> None:
+        """List what `read` returns as well from now on."""
+        self._more = (*self._more, read)
 
-        Those who have counted the queues already, which may take long, pass them.
-        """
+    def read(self) -> list[Attention]:
+        """Return everything that needs a person, the most urgent first."""
         store, now = self._store(), self._clock.now()
-        if queues is None:
-            queues = store.queues(now=now)
         messages = store.outbox.standing()
+        groups = store.letters.groups(limit=MOST_COUNTED_CAUSES)
         return ranked(
             Read(
                 now,
                 around=self._waits.around(),
-                queues=queues,
-                due=self._due(store, now) if any(each.due for each in queues) else (),
-                groups=store.letters.groups(limit=MOST_COUNTED_CAUSES),
+                due=self._due(store, now),
+                groups=groups,
+                called=store.upstreams.callers() if groups else MappingProxyType({}),
                 unattended=store.deliveries.unattended(),
                 stopped=_stopped(store),
                 outbox=messages,
                 message_due_at=store.outbox.next_due() if messages.pending else None,
-            )
+            ),
+            self._of_systems(),
         )
+
+    def _of_systems(self) -> list[Attention]:
+        """Return what systems say; one that fails takes nothing from the rest of the list."""
+        found: list[Attention] = []
+        for read in self._more:
+            try:
+                found.extend(read())
+            except Exception:
+                LOGGER.exception(
+                    "what needs a person in a system cannot be read",
+                    extra={"event": "needs_failed"},
+                )
+        return found
 
     def _due(self, store: Store, now: Instant) -> list[DueRoute]:
         return [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from holdfast.core.instant import Instant
 from holdfast.core.plan import Route
 from holdfast.core.replay import Replay
-from holdfast.store.contract import QueueCounts
 from holdfast.store.deliveries import DeliveryStanding
 from holdfast.store.letters import LetterGroup
 from holdfast.store.outbox import Standing
@@ -29,9 +29,10 @@ class Read(NamedTuple):
 
     now: Instant
     around: Around = Around()
-    queues: Sequence[QueueCounts] = ()
     due: Sequence[DueRoute] = ()
     groups: Sequence[LetterGroup] = ()
+    called: Mapping[tuple[str, str], str] = MappingProxyType({})
+    """The upstreams that stages call, by pipeline and stage."""
     unattended: Sequence[DeliveryStanding] = ()
     stopped: Sequence[tuple[Replay, int]] = ()
     """Replays that stopped, with how many letters of each still wait to be sent."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from holdfast.advice import Mover
@@ -125,7 +126,7 @@ def _shut(view: UpstreamView, due: int, now: Instant) -> Attention:
     else:
         again = "" if view.until is None else f", tried again in {span(max(view.until - now, 0))}"
         why = (view.reason or "too many of its calls failed").rstrip(".")
-        said = f"The breaker of {view.name} is open{again}: {why}."
+        said = f"The breaker of {view.name} is open{again}: {why}{_last_failure(view)}."
         advice = "See whether it is down, and tell those who run it; jobs go on by themselves."
     return Attention(
         Kind.BREAKER_OPEN,
@@ -141,18 +142,30 @@ def _shut(view: UpstreamView, due: int, now: Instant) -> Attention:
     )
 
 
+def _last_failure(view: UpstreamView) -> str:
+    """Return the last of the failures that opened a breaker, after a comma."""
+    if not view.state.failures:
+        return ""
+    last = view.state.failures[-1]
+    return f", the last with {last.error_class}: {last.message.rstrip('.')}"
+
+
 def pauses(read: Read) -> Iterator[Attention]:
     """Yield paused queues in which jobs are due."""
-    for counts in read.queues:
-        if counts.paused_at is None or not counts.due:
+    waiting = Counter[str]()
+    for route, due, *_ in read.due:
+        waiting[route.queue] += due
+    for name, paused in sorted(read.around.paused.items()):
+        count = waiting[name]
+        if not count:
             continue
-        name, why = counts.queue, f": {counts.paused_reason}" if counts.paused_reason else ""
-        ago = span(read.now - counts.paused_at)
+        why = f": {paused.reason}" if paused.reason else ""
+        ago = span(read.now - paused.paused_at)
         yield Attention(
             Kind.QUEUE_PAUSED,
             Urgency.WARNING,
             name,
-            f"Queue {name} is paused with {jobs_of(counts.due)} due: by {counts.paused_by}, "
+            f"Queue {name} is paused with {jobs_of(count)} due: by {paused.paused_by}, "
             f"{ago} ago{why.rstrip('.')}.",
             Mover.OPERATOR,
             "Resume it once its reason is gone.",
@@ -163,8 +176,8 @@ def pauses(read: Read) -> Iterator[Attention]:
                 asks=True,
             ),
             f"/jobs?state=queued&queue={in_url(name)}",
-            counts.due,
-            counts.paused_at,
+            count,
+            paused.paused_at,
         )
 
 
@@ -180,18 +193,32 @@ def workers(read: Read) -> Iterator[Attention]:
     verb = "was" if left == 1 else "were"
     whom = "it" if len(silent) == 1 else "them"
     leased = f" {jobs_of(left)} {verb} leased by {whom}." if left else ""
+    alone = [queue for queue in _left_alone(silent, read) if left]
+    if alone:
+        leased += f" No live worker serves {', '.join(alone)}: nobody takes over."
     yield Attention(
         Kind.WORKER_SILENT,
-        Urgency.WARNING,
+        Urgency.CRITICAL if alone else Urgency.WARNING,
         silent[0].id,
         f"{number_of(len(silent), 'worker')} ended without a word: {names}{more}.{leased}",
         Mover.OPERATOR,
-        "See in its log why, and start another; a running worker takes its jobs over when their "
-        "leases have ended.",
+        f"Start a worker that serves {', '.join(alone)}, and see in the log why this one ended."
+        if alone
+        else "See in its log why, and start another; a running worker takes its jobs over when "
+        "their leases have ended.",
         Action("Look at workers", "/workers", "holdfast workers list"),
         "/workers",
         len(silent),
         max(row.seen_at for row in silent),
+    )
+
+
+def _left_alone(silent: Sequence[WorkerRow], read: Read) -> list[str]:
+    """Return the queues of these workers that no live one serves."""
+    served = {queue for row in silent for queue in queues_of(row)}
+    workers = read.around.workers
+    return sorted(
+        queue for queue in served if not any(serves(each, queue, read.now) for each in workers)
     )
 
 

@@ -29,6 +29,9 @@ from holdfast.bridges.envelope import CONTENT_TYPE, headers_of
 from holdfast.bridges.loop_thread import LoopThread
 from holdfast.bridges.rabbitmq_topology import (
     EXCHANGE,
+    Binding,
+    Exchange,
+    ExchangeType,
     Queue,
     checked,
     declare_exchange,
@@ -47,7 +50,7 @@ from holdfast.core.redaction import secrets_in_url
 from holdfast.errors import InvalidValue
 from holdfast.secrecy import keep_secret, redacted
 
-__all__ = ["Queue", "RabbitMq"]
+__all__ = ["Binding", "ExchangeType", "Queue", "RabbitMq"]
 
 SOURCE: Final = "/holdfast"
 CONNECT_S: Final = 10.0
@@ -88,8 +91,10 @@ class RabbitMq:
     """A transport to the exchange `exchange`; messages are routed by their types.
 
     `queues` are declared with the exchange, which is enough where the relay starts before the
-    consumers. `source` says in every message where it comes from. `reply_to` is the queue in which
-    replies are awaited: those that answer a message with a callback token are told of it.
+    consumers. A `direct` exchange routes by exact types. Without `declare` the exchange and the
+    queues are others' to declare: nothing is published before they are there. `source` says in
+    every message where it comes from. `reply_to` is the queue in which replies are awaited: those
+    that answer a message with a callback token are told of it.
     """
 
     name = "rabbitmq"
@@ -99,6 +104,8 @@ class RabbitMq:
         url: str,
         *,
         exchange: str = EXCHANGE,
+        exchange_type: ExchangeType = "topic",
+        declare: bool = True,
         queues: Sequence[Queue] = (),
         source: str = SOURCE,
         reply_to: str | None = None,
@@ -109,8 +116,12 @@ class RabbitMq:
         self._url = checked_url(url)
         keep_secret(secrets_in_url(url))
         self.location = location_of(url)
-        self._exchange_name = checked("RabbitMq", "exchange", exchange)
+        self._topology = Exchange.checked(
+            "RabbitMq", name=exchange, exchange_type=exchange_type, declare=declare
+        )
         self._queues = tuple(queues)
+        for queue in self._queues:
+            self._topology.check_types(queue)
         self._source = checked("RabbitMq", "source", source)
         self._reply_to = None if reply_to is None else checked("RabbitMq", "reply_to", reply_to)
         self._confirm_s = confirm_timeout
@@ -174,9 +185,9 @@ class RabbitMq:
             channel = await connection.channel(publisher_confirms=True, on_return_raises=True)
             self._channel, self._declared = channel, False
         if not self._declared:
-            self._exchange = await declare_exchange(channel, self._exchange_name)
+            self._exchange = await declare_exchange(channel, self._topology)
             for queue in self._queues:
-                await declare_queue(channel, self._exchange_name, queue)
+                await declare_queue(channel, self._topology, queue)
             self._declared = True
         return connection
 

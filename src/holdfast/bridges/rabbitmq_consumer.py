@@ -37,8 +37,9 @@ from holdfast.bridges.rabbitmq_letters import headers_of_letter
 from holdfast.bridges.rabbitmq_received import deliveries_of, unearthed, unpacked
 from holdfast.bridges.rabbitmq_topology import (
     EXCHANGE,
+    Exchange,
+    ExchangeType,
     Queue,
-    checked,
     dead_exchange,
     declare_exchange,
     declare_queue,
@@ -76,7 +77,8 @@ class RabbitMqConsumer:
     has failed, and ends the consumer with `HandlerStuck`: only the end of its process ends a thread
     and gives back what it holds. With `of_replies` a message needs no id of its own where it says
     what it answers. With `of_dead_letters` it is the queue's dead letters that are consumed, which
-    are tried again for ever.
+    are tried again for ever, as are those of a plain queue. Without `declare` the queue is
+    others' to declare, and it is waited for.
     """
 
     def __init__(
@@ -88,6 +90,8 @@ class RabbitMqConsumer:
         clock: Clock,
         chance: Chance,
         exchange: str = EXCHANGE,
+        exchange_type: ExchangeType = "topic",
+        declare: bool = True,
         prefetch: int = PREFETCH,
         timeout_s: float = TIMEOUT_S,
         of_replies: bool = False,
@@ -107,7 +111,12 @@ class RabbitMqConsumer:
         self._handle = handle
         self._clock = clock
         self._chance = chance
-        self._exchange = checked("consumer", "exchange", exchange)
+        self._exchange = Exchange.checked(
+            "consumer", name=exchange, exchange_type=exchange_type, declare=declare
+        )
+        self._exchange.check_types(queue)
+        if of_dead_letters and queue.is_plain:
+            raise UsageError(f"the queue {queue.name!r} has no dead letters; consume it as it is")
         self._prefetch = prefetch
         self._timeout_s = checked_timeout(timeout_s)
         self._loop = LoopThread("holdfast-consumer")
@@ -247,7 +256,7 @@ class RabbitMqConsumer:
             failure = await self._handled(channel, message)
             if failure is None:
                 await _settle(message)
-            elif self._of_dead_letters or self._may_pass(message, failure):
+            elif self._may_pass(message, failure):
                 self._tell_failure(message, failure, again=True)
                 await self._put_back(message)
             else:
@@ -255,7 +264,10 @@ class RabbitMqConsumer:
                 await self._bury(channel, message, failure)
 
     def _may_pass(self, message: AbstractIncomingMessage, failure: Failure) -> bool:
-        return failure.retryable and deliveries_of(message) <= self._queue.delivery_limit
+        limit = self._queue.delivery_limit
+        if self._of_dead_letters or limit is None:
+            return True  # there is no other place for it
+        return failure.retryable and deliveries_of(message) <= limit
 
     async def _handled(
         self, channel: AbstractChannel, message: AbstractIncomingMessage
@@ -305,7 +317,7 @@ class RabbitMqConsumer:
 
         A crash in between leaves it in both places; the dead letter is the same one then.
         """
-        exchange = await channel.get_exchange(dead_exchange(self._exchange), ensure=False)
+        exchange = await channel.get_exchange(dead_exchange(self._exchange.name), ensure=False)
         letter = self._letter(message, failure)
         try:
             await exchange.publish(letter, routing_key=self._queue.name, mandatory=True)

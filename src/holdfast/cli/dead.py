@@ -7,7 +7,6 @@ from typing import Any, Final
 
 import click
 
-from holdfast.advice import advice_on
 from holdfast.cli.dead_files import export_letters, import_letters
 from holdfast.cli.dead_replay import replay_letters
 from holdfast.cli.dead_replays import list_replays
@@ -23,7 +22,7 @@ from holdfast.cli.paging import limit_option, tell_next_page
 from holdfast.cli.program import Command, Group
 from holdfast.cli.remark_table import print_with_remarks
 from holdfast.core.instant import Instant, to_rfc3339
-from holdfast.letter_view import LetterView
+from holdfast.letter_view import LetterView, advice_of
 from holdfast.spoken import short
 from holdfast.store.letters import LetterGroup
 
@@ -41,6 +40,7 @@ _LETTERS: Final = (
     Column("", elastic=True),
 )
 _ESCALATED: Final = Column("ESCALATED", numeric=True)
+_FIRST: Final = Column("FIRST", numeric=True)
 _GROUPS: Final = (
     Column("FINGERPRINT", least=16),
     Column("LETTERS", numeric=True),
@@ -48,7 +48,8 @@ _GROUPS: Final = (
     Column("ERROR CLASS"),
     Column("PIPELINES"),
     Column("STAGE"),
-    Column("FIRST", numeric=True),
+    Column("WHOSE MOVE"),
+    _FIRST,
     Column("LAST", numeric=True),
     Column("", elastic=True),
 )
@@ -122,6 +123,8 @@ def _print_groups(output: Output, groups: Sequence[LetterGroup], now: Instant) -
     rows = [_group_row(group, now) for group in groups]
     if not any(group.escalated for group in groups):
         columns, rows = _without(_ESCALATED, columns, rows)
+    if output.console.is_terminal and output.console.width < NARROW:
+        columns, rows = _without(_FIRST, columns, rows)
     print_with_remarks(output, columns, rows)
 
 
@@ -149,6 +152,7 @@ def _letter_row(view: LetterView) -> list[Cell]:
 
 
 def _group_row(group: LetterGroup, now: Instant) -> list[Cell]:
+    advice = advice_of(group)
     return [
         group.fingerprint,
         group.letters,
@@ -156,9 +160,10 @@ def _group_row(group: LetterGroup, now: Instant) -> list[Cell]:
         group.error_class,
         _names(group.pipelines),
         group.stage,
+        advice.mover.value,
         short(now - group.first_failure_at),
         short(now - group.last_failure_at),
-        _first_line(group.message),
+        f"{_first_line(group.message).rstrip('.')}. {advice.action}",
     ]
 
 
@@ -170,8 +175,7 @@ def _names(pipelines: Sequence[str]) -> str:
 
 def _group_document(group: LetterGroup) -> dict[str, Any]:
     document = group._asdict()
-    advice = advice_on(group.error_class, category=group.category, http_status=group.http_status)
-    document["advice"] = advice.to_document()
+    document["advice"] = advice_of(group).to_document()
     for name in ("first_failure_at", "last_failure_at"):
         document[name] = to_rfc3339(document[name])
     return document

@@ -212,6 +212,7 @@ _CHECKS: Final = {
     Kind.QUEUE_PAUSED: "queues",
     Kind.REPLAY_STOPPED: "replays",
     Kind.WORKER_SILENT: "workers",
+    Kind.SYSTEM: "systems",
 }
 """What each kind of thing that needs a person is listed under."""
 
@@ -220,7 +221,7 @@ def of_attention(found: Sequence[Attention]) -> Iterator[Finding]:
     """Return everything that needs a person, the most urgent first, or that nothing does."""
     for each in found:
         level = Level.FAIL if each.urgency is Urgency.CRITICAL else Level.WARN
-        advice = f"{each.whose.value}: {each.advice} {each.action.command}"
+        advice = f"{each.whose.value}: {each.advice} {each.action.command}".rstrip()
         yield Finding(level, _CHECKS[each.kind], each.sentence, advice, each)
     if not found:
         yield Finding(Level.OK, "attention", "nothing needs a person")

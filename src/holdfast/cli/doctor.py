@@ -24,6 +24,7 @@ from holdfast.runtime.clock import wall_clock
 from holdfast.setting_sources import unknown_variables
 from holdfast.setting_values import masked
 from holdfast.store.contract import Store
+from holdfast.systems import observe_installed
 
 _INDENT: Final = " " * 18
 _NARROWEST: Final = 40
@@ -62,6 +63,8 @@ def _findings(invocation: Invocation) -> Iterator[Finding]:
     store = engine.unopened_store
     refuse_missing_file(store.url)
     facts = store.facts()
+    if not invocation.names_app:
+        observe_installed(engine, os.environ, invocation.settings.systems or None)
     yield Finding(Level.OK, "database", f"{masked(store.url)} answers")
     yield from diagnosis.of_database(facts)
     yield from diagnosis.of_connection(facts)

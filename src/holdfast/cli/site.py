@@ -93,7 +93,9 @@ def site_of(
     else:
         from holdfast.lab.pages import mount_lab  # noqa: PLC0415 - for development only
 
-        screens.append(mount_lab(api, engine, stand_ins=stand_ins, more=screens))
+        switches = [each for one in built for each in one.parts.switches]
+        lab = mount_lab(api, engine, stand_ins=stand_ins, switches=switches, more=screens)
+        screens.append(lab)
     mount_console(api, engine, more=screens, trace_url=settings.trace_url)
     for each in built:
         _mount(each, api, engine)

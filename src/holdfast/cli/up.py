@@ -24,7 +24,7 @@ from holdfast.error_log import ErrorLog
 from holdfast.errors import UsageError
 from holdfast.knobs import remarks_on
 from holdfast.runtime.own_process import settle_in
-from holdfast.systems import Built, Service, build, find, tables_of
+from holdfast.systems import Built, Service, build, find, observe, tables_of
 
 LOGGER: Final = logging.getLogger("holdfast.cli")
 
@@ -164,6 +164,7 @@ def engine_of(invocation: Invocation, built: Sequence[Built]) -> Holdfast:
     for one in built:
         if one.parts.bind is not None:
             one.parts.bind(engine)
+    observe(built, engine)
     return engine
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from holdfast import sentences
+from holdfast.advice import whose_move
 from holdfast.core.instant import FAR_FUTURE
 from holdfast.core.job import ACTIVE, Job, JobState
 from holdfast.core.plan import Plan
@@ -35,15 +36,19 @@ def remark(view: JobView) -> str:
         return f"deadline passed {span(now - (job.deadline_at or now))} ago"
     match job.state:
         case JobState.QUEUED:
-            if view.held:
-                return "its upstream lets none pass"
+            if view.waits_for is not None:
+                return view.waits_for.brief
             if job.run_at <= now:
                 return ""
             what = f"attempt {job.attempt + 1}" if job.attempt else "starts"
             return f"{what} in {span(job.run_at - now)}"
         case JobState.PROCESSING:
+            if view.waits_for is not None:
+                return view.waits_for.brief
             return f"for {span(now - (job.attempt_at or now))} on {job.holder}"
         case JobState.WAITING:
+            if view.waits_for is not None:
+                return view.waits_for.brief
             return "for an answer" + (
                 "" if job.run_at >= FAR_FUTURE else f", {span(job.run_at - now)} left"
             )
@@ -73,7 +78,7 @@ def situation(
         case JobState.QUEUED:
             said = [sentences.queued(job, history, now), *_reasons(waiting)]
         case JobState.PROCESSING:
-            said = [sentences.processing(job, plan, now)]
+            said = [sentences.processing(job, plan, now), *_reasons(waiting)]
         case JobState.WAITING:
             said = _reasons(waiting)
         case JobState.COMPLETE:
@@ -102,7 +107,7 @@ def _reasons(waiting: Sequence[Waiting]) -> list[str]:
         line
         for each in waiting
         if each.reason not in (Reason.SCHEDULED, Reason.RETRY)
-        for line in (each.sentence, each.remedy)
+        for line in (each.sentence, whose_move(each.whose), each.remedy)
         if line is not None
     ]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, assert_never
 
 from holdfast import sentences
-from holdfast.advice import REMEDIES
+from holdfast.advice import REMEDIES, whose_move
 from holdfast.core.dead_letter import FILE, MESSAGE, Cause, Standing
 from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
 from holdfast.core.job import ACTIVE, JobState
@@ -134,13 +134,17 @@ def remark(view: JobView) -> str:
     match job.state:
         case JobState.QUEUED:
             if job.run_at <= now:
-                held = ", its upstream lets none pass" if view.held else ""
-                return f"due for {span(now - job.run_at)}{held}"
+                due = f"due for {span(now - job.run_at)}"
+                return due if view.waits_for is None else f"{due}, {view.waits_for.brief}"
             what = f"attempt {job.attempt + 1}" if job.attempt else "starts"
             return f"{what} in {span(job.run_at - now)}"
         case JobState.PROCESSING:
+            if view.waits_for is not None:
+                return f"attempt {job.attempt}, {view.waits_for.brief}"
             return f"attempt {job.attempt}, for {span(now - (job.attempt_at or now))}"
         case JobState.WAITING:
+            if view.waits_for is not None:
+                return view.waits_for.brief
             left = "" if job.run_at >= FAR_FUTURE else f", {span(job.run_at - now)} left"
             return f"for an answer{left}"
         case JobState.COMPLETE:
@@ -166,12 +170,15 @@ def situation(
             own_times = (Reason.SCHEDULED, Reason.RETRY)
             said = [
                 sentences.queued(job, history, now),
-                *(each.sentence for each in waiting if each.reason not in own_times),
+                *_reasons([each for each in waiting if each.reason not in own_times]),
             ]
         case JobState.PROCESSING:
-            said = [sentences.processing(job, plan, now)]
+            said = [
+                sentences.processing(job, plan, now),
+                *_reasons(waiting),
+            ]
         case JobState.WAITING:
-            said = [each.sentence for each in waiting]
+            said = _reasons(waiting)
         case JobState.COMPLETE:
             took = (job.finished_at or now) - (job.started_at or job.created_at)
             said = [f"Complete, {span(took)} after its first attempt began."]
@@ -188,6 +195,11 @@ def situation(
         else:
             said.append(f"Its deadline is in {span(job.deadline_at - now)}.")
     return said
+
+
+def _reasons(waiting: Sequence[Waiting]) -> list[str]:
+    lines = ((each.sentence, whose_move(each.whose)) for each in waiting)
+    return [line for both in lines for line in both if line is not None]
 
 
 def letter_next(view: LetterView) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, FastAPI
 from jinja2 import ChoiceLoader, PackageLoader
@@ -18,11 +18,12 @@ from holdfast.console.screens import Screen
 from holdfast.console.visit import Visit
 from holdfast.core.job import JobState
 from holdfast.engine import Holdfast
-from holdfast.errors import InvalidValue
+from holdfast.errors import InvalidValue, UsageError
 from holdfast.lab import postcards
 from holdfast.lab.behaviour import EXPLANATIONS, TITLES, Behaviour
 from holdfast.lab.stand_in_server import StandInServer
 from holdfast.lab.stand_ins import StandIns
+from holdfast.stand_in import Answer, Call, Switch
 from holdfast.store.contract import JobFilter
 
 SCREEN: Final = Screen("lab", "Fault lab", "/lab", "lab", "l", every_owner=True)
@@ -39,16 +40,24 @@ _TONES: Final = {
 
 
 def mount_lab(
-    api: FastAPI, app: Holdfast, *, stand_ins: StandIns, more: Sequence[Screen] = ()
+    api: FastAPI,
+    app: Holdfast,
+    *,
+    stand_ins: StandIns,
+    switches: Sequence[Switch] = (),
+    more: Sequence[Screen] = (),
 ) -> Screen:
     """Serve the lab beside an API, and return the screen that leads there.
 
-    `more` are the screens of others that its navigation leads to as well.
+    `switches` stand beside the stand-ins; two of one name are refused. `more` are the screens of
+    others that its navigation leads to as well.
     """
+    named = _by_name(switches)
     console = _LabConsole(app, more=(*more, SCREEN))
-    lab = _Lab(console, app, stand_ins)
+    lab = _Lab(console, app, stand_ins, switches)
     console.page("/lab", LOOK_AT_ALL, lab.page)
-    console.action("/lab/upstreams/{name}", ACT_ON_ALL, _Switch(stand_ins))
+    console.action("/lab/upstreams/{name}", ACT_ON_ALL, _Behave(stand_ins))
+    console.action("/lab/switches/{name}", ACT_ON_ALL, _Set(named))
     console.action("/lab/cards", ACT_ON_ALL, _Send(app))
     api.include_router(console.router)
     api.include_router(_style())
@@ -65,10 +74,13 @@ class _LabConsole(Console):
 
 
 class _Lab:
-    def __init__(self, console: Console, app: Holdfast, stand_ins: StandIns) -> None:
+    def __init__(
+        self, console: Console, app: Holdfast, stand_ins: StandIns, switches: Sequence[Switch]
+    ) -> None:
         self._console = console
         self._app = app
         self._stand_ins = stand_ins
+        self._switches = switches
 
     def page(self, visit: Visit) -> Response:
         """Return the page."""
@@ -84,10 +96,7 @@ class _Lab:
                 for server in self._stand_ins
                 for name in [server.stand_in.upstream]
             ],
-            behaviours=[
-                {"value": each.value, "title": TITLES[each], "hint": EXPLANATIONS[each]}
-                for each in Behaviour
-            ],
+            switches=[_switch(each) for each in self._switches],
             queues=queue_lines(engine.queues(), engine.clock.now()),
             depth_key=DEPTH,
             has_cards=postcards.PIPELINE in engine.pipelines,
@@ -101,20 +110,95 @@ class _Lab:
 def _stand_in(
     server: StandInServer, breaker: UpstreamLine | None, *, waiting: int
 ) -> dict[str, Any]:
+    options = [
+        *(_Option(each.value, TITLES[each], EXPLANATIONS[each], each.value) for each in Behaviour),
+        *(_fault(name, answer) for name, answer in server.stand_in.faults.items()),
+    ]
+    present = server.fault or server.behaviour.value
+    chosen = next(option for option in options if option.value == present)
     return {
         "name": server.stand_in.upstream,
         "url": server.url,
-        "behaviour": server.behaviour.value,
-        "title": TITLES[server.behaviour],
-        "explanation": EXPLANATIONS[server.behaviour],
-        "tone": _TONES[server.behaviour],
+        "options": options,
+        "chosen": chosen,
+        "tone": "bad" if server.fault else _TONES[server.behaviour],
         "calls": sorted(server.calls.items()),
         "waiting": waiting,
         "breaker": breaker,
     }
 
 
-class _Switch:
+class _Option(NamedTuple):
+    """A button of a switch."""
+
+    value: str
+    title: str
+    hint: str
+    style: str
+
+
+def _fault(name: str, answer: Callable[[Call], Answer]) -> _Option:
+    lines = (answer.__doc__ or "").strip().splitlines()
+    hint = lines[0] if lines else f"Answers as the fault {name} says."
+    return _Option(name, _titled(name), hint, "failing")
+
+
+def _switch(switch: Switch) -> dict[str, Any]:
+    present, usual = switch.get(), next(iter(switch.options))
+    options = [
+        _Option(value, _titled(value), hint, "healthy" if value == usual else "failing")
+        for value, hint in switch.options.items()
+    ]
+    unknown = _Option(present, _titled(present), "", "failing")
+    return {
+        "name": switch.name,
+        "title": switch.title,
+        "options": options,
+        "chosen": next((each for each in options if each.value == present), unknown),
+        "tone": "good" if present == usual else "bad",
+    }
+
+
+def _titled(value: str) -> str:
+    return value.replace("_", " ").replace("-", " ").capitalize()
+
+
+def _by_name(switches: Sequence[Switch]) -> dict[str, Switch]:
+    named: dict[str, Switch] = {}
+    for switch in switches:
+        if named.setdefault(switch.name, switch) is not switch:
+            raise UsageError(
+                f"two systems bring a switch called {switch.name!r}; "
+                "leave one of them out with --systems"
+            )
+    return named
+
+
+class _Set:
+    """Sets a switch of a system."""
+
+    def __init__(self, switches: Mapping[str, Switch]) -> None:
+        self._switches = switches
+
+    def ask(self, visit: Visit) -> Ask:
+        """Point to the page: its switches ask nothing more."""
+        return _see_page(f"Switch {visit.part('name')} in the lab")
+
+    def do(self, visit: Visit) -> Done:
+        """Set it as the button says."""
+        name, given = visit.part("name"), visit.text("value")
+        switch = self._switches.get(name)
+        if switch is None:
+            known = ", ".join(self._switches) or "none"
+            raise InvalidValue("lab", field="switch", value=name, limit=f"one of {known}")
+        if given not in switch.options:
+            known = ", ".join(switch.options)
+            raise InvalidValue("lab", field=name, value=given, limit=f"one of {known}")
+        switch.set(given)
+        return Done("/lab", "lab-switched")
+
+
+class _Behave:
     """Sets how a stand-in behaves."""
 
     def __init__(self, stand_ins: StandIns) -> None:
@@ -126,11 +210,7 @@ class _Switch:
 
     def do(self, visit: Visit) -> Done:
         """Set it as the button says."""
-        given = visit.text("behaviour")
-        if given not in set(Behaviour):
-            known = ", ".join(Behaviour)
-            raise InvalidValue("lab", field="behaviour", value=given, limit=f"one of {known}")
-        self._stand_ins.behave(visit.part("name"), Behaviour(given))
+        self._stand_ins.behave(visit.part("name"), visit.text("behaviour"))
         return Done("/lab", "lab-switched")
 
 

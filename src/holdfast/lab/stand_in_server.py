@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import logging
 import socket
+import struct
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
@@ -23,6 +25,8 @@ HANG_S: Final = 60.0
 _BACKLOG: Final = 128
 _FAILURES: Final = (500, 502, 503)
 _IDLE_S: Final = 10.0
+_RESET: Final = struct.pack("ii", 1, 0)
+"""Has a socket closed without a proper end."""
 
 
 class StandInServer:
@@ -32,6 +36,7 @@ class StandInServer:
         self.stand_in = stand_in
         self._lock = threading.Lock()
         self._behaviour = Behaviour.HEALTHY
+        self._fault: str | None = None
         self._calls: Counter[str] = Counter()
         self._failures = itertools.cycle(_FAILURES)
         self._closing = threading.Event()
@@ -48,8 +53,13 @@ class StandInServer:
 
     @property
     def behaviour(self) -> Behaviour:
-        """What it does at present."""
+        """What it does at present; while a fault of its own is on, it is healthy besides."""
         return self._behaviour
+
+    @property
+    def fault(self) -> str | None:
+        """Which fault of its own is on."""
+        return self._fault
 
     @property
     def calls(self) -> dict[str, int]:
@@ -61,10 +71,10 @@ class StandInServer:
         """Take calls from now on."""
         self.behave(self._behaviour)
 
-    def behave(self, behaviour: Behaviour) -> None:
-        """Do so from now on; calls under way end as they began."""
+    def behave(self, behaviour: Behaviour, *, fault: str | None = None) -> None:
+        """Do so from now on, or as a fault of its own says; calls under way end as they began."""
         with self._lock:
-            self._behaviour = behaviour
+            self._behaviour, self._fault = behaviour, fault
             if behaviour is Behaviour.DOWN or self._closing.is_set():
                 listener, self._listener = self._listener, None
             else:
@@ -80,29 +90,31 @@ class StandInServer:
         self.behave(Behaviour.DOWN)
         self._reserved.close()
 
-    def answer(self, call: Call) -> tuple[Answer, dict[str, str]] | None:
-        """Return what to answer, with further headers, or None for no answer at all."""
+    def answer(self, call: Call) -> Answer | None:
+        """Return what to answer, or None for no answer at all."""
         match self._behaviour:
             case Behaviour.FAILING:
                 with self._lock:
                     status = next(self._failures)
-                found, headers = Answer(status, b'{"error": "as you wished"}'), {}
+                found = Answer(status, b'{"error": "as you wished"}')
             case Behaviour.LIMITING:
-                found = Answer(429, b'{"error": "too many"}')
-                headers = {"Retry-After": str(RETRY_AFTER_S)}
+                wait = {"Retry-After": str(RETRY_AFTER_S)}
+                found = Answer(429, b'{"error": "too many"}', headers=wait)
             case Behaviour.HANGING:
                 self._closing.wait(HANG_S)
                 self._count("none")
                 return None
             case behaviour:
                 self._closing.wait(SLOW_S if behaviour is Behaviour.SLOW else BRISK_S)
-                found, headers = self._own_answer(call), {}
+                found = self._own_answer(call)
         self._count(str(found.status))
-        return found, headers
+        return found
 
     def _own_answer(self, call: Call) -> Answer:
+        fault = self._fault
+        answer = self.stand_in.answer if fault is None else self.stand_in.faults[fault]
         try:
-            return self.stand_in.answer(call)
+            return answer(call)
         except Exception:
             LOGGER.exception("the stand-in for %s failed by itself", self.stand_in.upstream)
             return Answer(500, b'{"error": "the stand-in failed; see the log"}')
@@ -155,24 +167,38 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self) -> None:
         length = self.headers.get("Content-Length", "0")
         if not length.isdecimal() or int(length) > self.server.stand_in.stand_in.max_body_bytes:
-            self._send(Answer(413), {})
+            self._send(Answer(413))
             return
         headers = {name.lower(): value for name, value in self.headers.items()}
         call = Call(self.command, self.path, headers, self.rfile.read(int(length)))
         answered = self.server.stand_in.answer(call)
         if answered is not None:
-            self._send(*answered)
+            self._send(answered)
 
-    def _send(self, answer: Answer, headers: dict[str, str]) -> None:
+    def _send(self, answer: Answer) -> None:
+        body = answer.body
         with suppress(OSError):
             self.send_response(answer.status)
-            for name, value in headers.items():
+            for name, value in answer.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Type", answer.content_type)
-            self.send_header("Content-Length", str(len(answer.body)))
+            if isinstance(body, bytes):
+                self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             if self.command != "HEAD":
-                self.wfile.write(answer.body)
+                self._send_body([body] if isinstance(body, bytes) else body)
+
+    def _send_body(self, pieces: Iterable[bytes]) -> None:
+        try:
+            for piece in pieces:
+                self.wfile.write(piece)
+        except OSError:
+            raise
+        except Exception:
+            # The caller notices it by the connection, which is reset instead of closed.
+            LOGGER.exception("the body of an answer broke off")
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            socket.close(self.connection.detach())
 
     def log_message(self, *_: object) -> None:
         """Keep the terminal quiet: what was called is on the page."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from typing import Self
 
-from holdfast.errors import UnknownUpstream, UsageError
+from holdfast.errors import InvalidValue, UnknownUpstream, UsageError
 from holdfast.lab.behaviour import Behaviour
 from holdfast.lab.stand_in_server import StandInServer
 from holdfast.systems import System
+from holdfast.variables import prefix_of
 
 
 class StandIns:
@@ -33,7 +34,8 @@ class StandIns:
                     )
                 server = StandInServer(stand_in)
                 self._servers[stand_in.upstream] = server
-                self._variables[stand_in.variable] = server.url
+                # For its system alone: others may read a variable of the same name.
+                self._variables[f"{prefix_of(system.name)}{stand_in.variable}"] = server.url
 
     def __iter__(self) -> Iterator[StandInServer]:
         return iter(self._servers.values())
@@ -57,12 +59,22 @@ class StandIns:
         """Put their addresses where systems look for them."""
         environment.update(self._variables)
 
-    def behave(self, upstream: str, behaviour: Behaviour) -> None:
-        """Have one behave so from now on, or raise `UnknownUpstream`."""
+    def behave(self, upstream: str, behaviour: str) -> None:
+        """Have one behave so from now on, or as a fault of its own says.
+
+        Raises `UnknownUpstream`, or `InvalidValue` for what it cannot do.
+        """
         server = self._servers.get(upstream)
         if server is None:
             raise UnknownUpstream(upstream, known=self._servers)
-        server.behave(behaviour)
+        faults = server.stand_in.faults
+        if behaviour in faults:
+            server.behave(Behaviour.HEALTHY, fault=behaviour)
+        elif behaviour in set(Behaviour):
+            server.behave(Behaviour(behaviour))
+        else:
+            limit = f"one of {', '.join([*Behaviour, *faults])}"
+            raise InvalidValue("lab", field="behaviour", value=behaviour, limit=limit)
 
     def close(self) -> None:
         """End all of them."""

@@ -11,6 +11,8 @@ from holdfast.engine import Holdfast
 from holdfast.metrics.fleet import FRESH_S, FleetMetrics
 from holdfast.metrics.names import Scope
 from holdfast.metrics.process import ProcessMetrics
+from holdfast.metrics.systems import FRESH_S as SYSTEMS_FRESH_S
+from holdfast.metrics.systems import SystemMetrics
 
 
 class Page(NamedTuple):
@@ -31,6 +33,7 @@ class Exposition:
     def __init__(self, app: Holdfast, *, fresh_s: float = FRESH_S) -> None:
         self._process = ProcessMetrics(app)
         self._fleet = FleetMetrics(app, fresh_s=fresh_s)
+        self._systems = SystemMetrics(app, fresh_s=SYSTEMS_FRESH_S if fresh_s else 0.0)
         self._registries: dict[Scope | None, CollectorRegistry] = {
             Scope.PROCESS: CollectorRegistry(),
             Scope.FLEET: CollectorRegistry(),
@@ -42,6 +45,7 @@ class Exposition:
             ProcessCollector(registry=self._registries[scope])
         for scope in (Scope.FLEET, None):
             self._registries[scope].register(self._fleet)
+            self._registries[scope].register(self._systems)
 
     def begin(self) -> None:
         """Take the first look at the store: the fleet's counters count from here on."""

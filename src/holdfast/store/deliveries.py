@@ -161,6 +161,11 @@ class DeliveryRows:
         """Return the deliveries that belong to a job, of that owner's, the oldest first."""
         return self._find("deliveries_of_job", {"job_id": job_id, "owner": owner})
 
+    def in_doubt(self, job_ids: Collection[str]) -> set[str]:
+        """Return those of the jobs that have a delivery of which nobody knows if it was sent."""
+        rows = self._sql.rows("deliveries_in_doubt", {"ids": json.dumps(list(job_ids))})
+        return {str(job_id) for (job_id,) in rows}
+
     def of_keys(self, keys: Collection[DeliveryKey]) -> list[Delivery]:
         """Return the deliveries that were made for these, in no order."""
         wanted = [key._asdict() for key in set(keys)]

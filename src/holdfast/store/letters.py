@@ -54,6 +54,8 @@ class LetterGroup(NamedTuple):
     """What its handler raised; empty where nothing was."""
     category: Category
     http_status: int | None
+    in_doubt: bool = False
+    """Whether nobody knows if some messages of the letter that died last were sent."""
 
 
 class LetterStanding(NamedTuple):
@@ -102,6 +104,7 @@ class LetterRows:
             group._replace(
                 pipelines=tuple(sorted(json.loads(str(group.pipelines)))),
                 category=Category(group.category),
+                in_doubt=bool(group.in_doubt),
             )
             for group in groups
         ]

@@ -25,6 +25,8 @@ def test_a_job_that_its_upstream_holds_says_so_and_is_listed_as_held(desk):
     assert found["waiting"] == {
         "reason": "upstream",
         "sentence": "Held: the breaker of upstream gateway is held open by ada.",
+        "brief": "the breaker of upstream gateway is held open by ada",
+        "whose": "operator",
         "until": None,
         "remedy": "To let it go on: holdfast upstreams reset gateway",
     }

@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from grading.llm.config import LlmConfig
+from grading.speech.config import SttConfig
 from grading.states import Skill
 from holdfast import Breaker, Retry
 from holdfast.presets import CAPPED, THREE_TRIALS
+from holdfast.systems import LAB_VARIABLE
 from holdfast.variables import Variables
 
 SYSTEM_NAME: Final = "grading"
@@ -19,6 +22,9 @@ DEFAULT_PORT: Final = 8000
 DAY_S: Final = 86_400.0
 MEBIBYTE: Final = 1024 * 1024
 _MOST_RETRIES: Final = 99
+LAB_SLA_WRITING_S: Final = 40.0
+LAB_SLA_SPEAKING_S: Final = 60.0
+"""So short that a timeout and a late result can be watched."""
 _MOST: Final = 1_000_000
 
 
@@ -34,6 +40,8 @@ class GradingConfig:
     """What runs the stages of a grader behind a broker: `celery`, or `worker`: holdfast's own."""
     exchange: str = "grading"
     exchange_type: str = "topic"
+    queue_prefix: str = ""
+    """Stands before the names of queues, where several installations share a broker."""
     declares_topology: bool = True
     """False: queues and exchanges are another's, and only looked for."""
     consumes_dlq: bool = False
@@ -47,8 +55,14 @@ class GradingConfig:
     sla_speaking_s: float = 3_600.0
     late_grace_s: float = 1_800.0
     """For how long after its deadline a submission is still graded, for the audit."""
+    lease_s: float = 30.0
+    """After which another worker takes over what a lost one has begun."""
+    concurrency: int = 10
+    """How many stages a worker of holdfast's own runs at a time."""
     retry: Retry = CAPPED
     breaker: Breaker = THREE_TRIALS
+    llm: LlmConfig = field(default_factory=LlmConfig)
+    stt: SttConfig = field(default_factory=SttConfig)
     audio_dir: Path = Path("audio")
     audio_max_bytes: int = 25 * MEBIBYTE
     audio_max_s: float = 600.0
@@ -78,7 +92,12 @@ class GradingConfig:
     def from_environment(cls, environment: Mapping[str, str]) -> GradingConfig:
         """Return what the variables say, and the defaults for all that they leave out."""
         given = Variables.of(environment, system=SYSTEM_NAME)
-        usual = cls()
+        in_lab = given.maybe(LAB_VARIABLE) == "1"
+        usual = (
+            cls(sla_writing_s=LAB_SLA_WRITING_S, sla_speaking_s=LAB_SLA_SPEAKING_S)
+            if in_lab
+            else cls()
+        )
         return cls(
             database_url=given.maybe("GRADING_DATABASE_URL"),
             broker_url=given.maybe("AMQP_URL") or given.maybe("HOLDFAST_BROKER_URL"),
@@ -87,6 +106,7 @@ class GradingConfig:
             exchange_type=given.one_of(
                 "GRADING_EXCHANGE_TYPE", ("topic", "direct"), default=usual.exchange_type
             ),
+            queue_prefix=given.text("GRADING_QUEUE_PREFIX", usual.queue_prefix),
             declares_topology=given.one_of(
                 "GRADING_TOPOLOGY", ("declare", "check"), default="declare"
             )
@@ -101,8 +121,12 @@ class GradingConfig:
             sla_writing_s=given.seconds("SLA_WRITING_MS", usual.sla_writing_s),
             sla_speaking_s=given.seconds("SLA_SPEAKING_MS", usual.sla_speaking_s),
             late_grace_s=given.seconds("LATE_GRACE_MS", usual.late_grace_s),
+            lease_s=given.number("WORKER_LEASE_TTL_SEC", usual.lease_s, least=0.1, most=DAY_S),
+            concurrency=given.whole("WORKER_CONCURRENCY", usual.concurrency, least=1, most=10_000),
             retry=_retry(given, usual.retry),
             breaker=_breaker(given, usual.breaker),
+            llm=LlmConfig.from_variables(given),
+            stt=SttConfig.from_variables(given),
             audio_dir=Path(given.text("AUDIO_DIR", str(usual.audio_dir))),
             audio_max_bytes=given.size("AUDIO_MAX_BYTES", usual.audio_max_bytes),
             audio_max_s=given.number("AUDIO_MAX_SECONDS", usual.audio_max_s, least=1, most=DAY_S),

@@ -36,6 +36,22 @@ def main(database_url: str, clock: ManualClock, settings: dict[str, Any]) -> Ite
         yield made
 
 
+def served_by(main: Main, folder: Path) -> Served:
+    """Return what the routes go by, with recordings in a folder."""
+    return Served(
+        main.app,
+        main.submissions,
+        main.side.callbacks,
+        main.side.questions,
+        AudioStore(folder, max_bytes=MAX_BYTES),
+        main.side.recordings,
+        now=lambda: from_us(main.app.clock.now()),
+        max_audio_bytes=MAX_BYTES,
+        max_audio_s=600.0,
+        reviews=True,
+    )
+
+
 @pytest.fixture
 def walk_ins() -> bool:
     """Whether people without credentials are let in."""
@@ -49,26 +65,16 @@ def visit(main: Main, tmp_path: Path, *, walk_ins: bool) -> Iterator[Callable[..
         host="127.0.0.1", token=OWN_TOKEN, walk_ins=walk_ins, body_limits={"/api/audio": 2**40}
     )
     api = create_api(main.app, options=options)
-    served = Served(
-        main.app,
-        main.submissions,
-        main.side.callbacks,
-        main.side.questions,
-        AudioStore(tmp_path / "audio", max_bytes=MAX_BYTES),
-        main.side.recordings,
-        now=lambda: from_us(main.app.clock.now()),
-        max_audio_bytes=MAX_BYTES,
-        max_audio_s=600.0,
-        reviews=True,
-    )
-    api.include_router(routes_of(served))
+    api.include_router(routes_of(served_by(main, tmp_path / "audio")))
     made: list[TestClient] = []
 
-    def one(role: str | None = None, owner: str | None = None) -> TestClient:
+    def one(
+        role: str | None = None, owner: str | None = None, *, may: tuple[str, ...] = ()
+    ) -> TestClient:
         headers = {}
         if role is not None:
             _, secret = main.app.tokens.create(
-                f"{role}-{owner}-{len(made)}", role=role, owner=owner, by="test"
+                f"{role}-{owner}-{len(made)}", role=role, owner=owner, permissions=may, by="test"
             )
             headers["Authorization"] = f"Bearer {secret}"
         client = TestClient(api, base_url=ORIGIN, client=("127.0.0.1", 50_000), headers=headers)

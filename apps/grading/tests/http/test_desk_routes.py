@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 
+from apps.grading.tests.pages.grading_stand_in import pending
 from apps.grading.tests.sides import RESULT, completed, failed, progressed
 from holdfast.testing import run_inline
 
@@ -36,6 +37,7 @@ def test_a_teacher_claims_grades_and_the_learner_sees_the_final_result(visit, ma
     [waiting] = teacher.get("/api/admin/submissions/pending-review").json()["items"]
     assert waiting["submissionId"] == submission
     assert waiting["result"]["overallScore"] == 6.5
+    assert set(waiting) == set(pending("sub-1", "High")), "what the page is tested against"
     claimed = teacher.post(f"{path}/claim").json()
     assert claimed["claimedBy"].startswith("operator")
 
@@ -51,6 +53,18 @@ def test_a_teacher_claims_grades_and_the_learner_sees_the_final_result(visit, ma
     assert teacher.get("/api/admin/submissions/pending-review").json()["items"] == []
 
 
+def test_a_reader_who_may_review_is_a_teacher_and_no_operator(visit, main):
+    teacher = visit("reader", may=("grading.review",))
+    submission = unsure(main)
+    path = f"/api/admin/submissions/{submission}"
+
+    assert teacher.get(f"/api/submissions/{submission}").json()["result"]["overallScore"] == 6.5
+    assert teacher.post(f"{path}/claim").status_code == 200
+    assert teacher.put(f"{path}/review", json=GRADE).status_code == 200
+    assert refusal(teacher.post(f"/api/submissions/{submission}/retry")) == (403, "role_missing")
+    assert refusal(teacher.post("/api/grading/dlq/none/discard")) == (403, "role_missing")
+
+
 def test_a_claim_keeps_others_out_until_it_is_given_back(visit, main):
     one, other = visit("operator"), visit("operator")
     path = f"/api/admin/submissions/{unsure(main)}"
@@ -64,23 +78,23 @@ def test_a_claim_keeps_others_out_until_it_is_given_back(visit, main):
     assert other.post(f"{path}/claim").status_code == 200
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"overallScore": 6.3, "band": "B2"},
-        {"overallScore": 11, "band": "C1"},
-        {"overallScore": 6.0, "band": "C1"},
-        {"overallScore": "6", "band": "B2"},
-        {"band": "B2"},
-        {**GRADE, "criteriaScores": {"charm": 5}},
-        {**GRADE, "feedback": {"praise": []}},
-        {**GRADE, "more": 1},
-    ],
-)
-def test_a_grade_that_does_not_fit_is_refused(visit, main, body):
-    path = f"/api/admin/submissions/{unsure(main)}/review"
+MISFITS = [
+    {"overallScore": 6.3, "band": "B2"},
+    {"overallScore": 11, "band": "C1"},
+    {"overallScore": 6.0, "band": "C1"},
+    {"overallScore": "6", "band": "B2"},
+    {"band": "B2"},
+    {**GRADE, "criteriaScores": {"charm": 5}},
+    {**GRADE, "feedback": {"praise": []}},
+    {**GRADE, "more": 1},
+]
 
-    assert refusal(visit("operator").put(path, json=body)) == (400, "VALIDATION_ERROR")
+
+def test_a_grade_that_does_not_fit_is_refused(visit, main):
+    teacher, path = visit("operator"), f"/api/admin/submissions/{unsure(main)}/review"
+
+    for body in MISFITS:
+        assert refusal(teacher.put(path, json=body)) == (400, "VALIDATION_ERROR"), body
 
 
 DESKS = (
@@ -95,30 +109,30 @@ DESKS = (
 )
 
 
-@pytest.mark.parametrize("route", DESKS)
-def test_desks_are_closed_to_learners_and_to_one_owners_operators(visit, main, route):
-    method, path = route.split()
-    path = path.format(id=unsure(main))
+def test_desks_are_closed_to_learners_and_to_one_owners_operators(visit, main):
+    submission = unsure(main)
+    learner, own, reader = visit(), visit("operator", "lan"), visit("reader")
 
-    def asked(client):
-        return client.request(method, path, json=GRADE if method == "PUT" else None)
+    for route in DESKS:
+        method, path = route.split()
+        given = {"url": path.format(id=submission), "json": GRADE if method == "PUT" else None}
+        assert refusal(learner.request(method, **given)) == (401, "credentials_missing"), route
+        own_answer = own.request(method, **given)
+        assert own_answer.status_code == 403, route
+        assert own_answer.json()["code"] in ("scope_missing", "role_missing"), route
+        if method != "GET":
+            assert refusal(reader.request(method, **given)) == (403, "role_missing"), route
 
-    assert refusal(asked(visit())) == (401, "credentials_missing")
-    assert refusal(asked(visit("operator", "lan"))) == (403, "scope_missing")
-    if method != "GET":
-        assert refusal(asked(visit("reader"))) == (403, "role_missing")
 
-
-@pytest.mark.parametrize("what", ["claim", "release"])
-def test_what_waits_for_no_review_cannot_be_claimed(visit, main, what):
+def test_what_waits_for_no_review_cannot_be_claimed(visit, main):
     teacher = visit("operator")
     request = main.requested()
 
-    under_way = teacher.post(f"/api/admin/submissions/{request['submissionId']}/{what}")
-    absent = teacher.post(f"/api/admin/submissions/01J00000000000000000000000/{what}")
-
-    assert refusal(under_way) == (409, "wrong_state")
-    assert refusal(absent) == (403, "FORBIDDEN")
+    for what in ("claim", "release"):
+        under_way = teacher.post(f"/api/admin/submissions/{request['submissionId']}/{what}")
+        absent = teacher.post(f"/api/admin/submissions/01J00000000000000000000000/{what}")
+        assert refusal(under_way) == (409, "wrong_state")
+        assert refusal(absent) == (403, "FORBIDDEN")
 
 
 def test_operations_have_the_shape_that_is_documented(visit, main):
@@ -187,22 +201,23 @@ def test_a_callback_with_a_bad_token_is_refused_also_for_an_operator(visit, main
     assert main.status(request["submissionId"]) == "PENDING"
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"result": None},
-        {"result": RESULT | {"overallScore": 11}},
-        {"result": RESULT | {"band": "C1"}},
-        {"eventId": "no-uuid"},
-        {"schemaVersion": 2},
-        {"status": "done"},
-    ],
-)
-def test_a_callback_that_does_not_fit_is_refused_and_changes_nothing(visit, main, change):
-    request = main.requested()
-    answer = visit().post("/api/grading/callback", json=completed(request) | change)
+MISCALLED = [
+    {"result": None},
+    {"result": RESULT | {"overallScore": 11}},
+    {"result": RESULT | {"band": "C1"}},
+    {"eventId": "no-uuid"},
+    {"schemaVersion": 2},
+    {"status": "done"},
+]
 
-    assert refusal(answer) == (400, "VALIDATION_ERROR")
+
+def test_a_callback_that_does_not_fit_is_refused_and_changes_nothing(visit, main):
+    request = main.requested()
+    grader = visit()
+
+    for change in MISCALLED:
+        answer = grader.post("/api/grading/callback", json=completed(request) | change)
+        assert refusal(answer) == (400, "VALIDATION_ERROR"), change
     assert main.status(request["submissionId"]) == "PENDING"
 
 

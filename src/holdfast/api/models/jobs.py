@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from holdfast.advice import Mover
 from holdfast.api.models.acting import Request
 from holdfast.api.models.moment import Moment, When, instant, told
 from holdfast.api.models.texts import Plain, Text
@@ -66,6 +67,13 @@ class JobSubmission(Request):
         return self
 
 
+class WaitsForDocument(Document):
+    """What a job waits for, in a word and in a few."""
+
+    reason: str
+    brief: str
+
+
 class JobSummary(Document):
     """A job as lists show it: everything but its documents.
 
@@ -113,6 +121,8 @@ class JobSummary(Document):
     """Of a job that failed; end users get the public code here too."""
     removed_at: Moment | None
     """When the job was removed, where its key alone is known; else null."""
+    waits_for: WaitsForDocument | None = None
+    """What it waits for, where it was looked for; null to end users."""
 
     @classmethod
     def of(cls, view: JobView, shown: Disclosure) -> JobSummary:
@@ -124,9 +134,13 @@ class WaitingDocument(Document):
     """Why a job waits."""
 
     reason: str
-    """answer, scheduled, retry, queue_paused, upstream, no_worker, no_handler, workers_busy or
-    worker."""
+    """answer, deliveries, scheduled, retry, queue_paused, upstream, rate, no_worker, no_handler,
+    workers_busy, worker or takeover."""
     sentence: str
+    brief: str
+    """The same in a few words."""
+    whose: Mover
+    """Whose move it is: nobody's where it ends by itself."""
     until: Moment | None
     """When that ends by itself, as far as is known."""
     remedy: str | None
@@ -183,7 +197,7 @@ def _summary(view: JobView, shown: Disclosure) -> dict[str, Any]:
         "queue": job.queue,
         "priority": job.priority,
         "owner": job.owner,
-        "key": job.key,
+        "key": shown.key(view),
         "version": job.version,
         "rerun_of": job.rerun_of,
         "created_at": told(job.created_at),
@@ -204,6 +218,7 @@ def _summary(view: JobView, shown: Disclosure) -> dict[str, Any]:
         "error_message": None if public is None else public.error_message,
         "error_class": None if error is None else error.get("error_class"),
         "removed_at": told(view.gone_at),
+        "waits_for": None if view.waits_for is None else view.waits_for._asdict(),
     }
 
 

@@ -143,7 +143,10 @@ def get_job(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobDocument:
     (view,) = engine.labelled([engine.job(job_id, owner=who.owner)])
     document = _document(view, engine, who)
     # Queues, upstreams and workers are no business of those whose jobs they carry.
-    waiting = engine.waits.of(view, recent=True) if who.owner is None else []
+    if who.owner is not None:
+        return document
+    history = engine.history(job_id) if view.label == "retrying" else ()
+    waiting = engine.waits.of(view, history, recent=True)
     if waiting:
         document.waiting = WaitingDocument(**waiting[0].to_document())
     return document

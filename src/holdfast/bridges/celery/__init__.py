@@ -5,6 +5,7 @@ which jobs are due.
 """
 
 from holdfast.bridges.celery.bridge import CeleryBridge
+from holdfast.bridges.celery.carrier import CeleryCarrier
 from holdfast.bridges.celery.task import DurableTask
 
-__all__ = ["CeleryBridge", "DurableTask"]
+__all__ = ["CeleryBridge", "CeleryCarrier", "DurableTask"]

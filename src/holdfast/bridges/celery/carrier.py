@@ -12,7 +12,7 @@ from aio_pika.exceptions import AMQPError
 
 from holdfast.bridges.celery.message import body_of, broker_queue, headers_of
 from holdfast.bridges.rabbitmq import RabbitMq
-from holdfast.bridges.rabbitmq_topology import EXCHANGE, Queue, declare_queue
+from holdfast.bridges.rabbitmq_topology import EXCHANGE, Exchange, Queue, declare_queue
 from holdfast.core.instant import Instant
 from holdfast.core.outbox import (
     NotTaken,
@@ -67,7 +67,8 @@ class CeleryCarrier(RabbitMq):
         async with asyncio.timeout(LOOK_S):
             if self._declared_on is not channel:
                 for queue in queues:
-                    await declare_queue(channel, self._prefix, due_queue(self._prefix, queue))
+                    declared = due_queue(self._prefix, queue)
+                    await declare_queue(channel, Exchange(self._prefix), declared)
                 self._declared_on = channel
             try:
                 return {queue: await self._messages_in(channel, queue) for queue in queues}

@@ -63,7 +63,7 @@ def job_page(console: Console, visit: Visit) -> Response:
     job = view.job
     history = disclosed.history(engine.history(job.id, owner=visit.owner))
     plan = engine.store.load_plan(job.pipeline, job.plan)
-    waiting = engine.waiting(view, history=history)
+    waiting = disclosed.waiting(engine.waiting(view, history=history))
     stage = None if plan is None else plan.stage(job.stage)
     results = engine.results(job.id, owner=visit.owner)
     keeps = plan is not None and plan.keeps_personal_data

@@ -111,7 +111,7 @@ def _of_all(console: Console) -> dict[str, Any]:
     now = engine.clock.now()
     activity = engine.activity(since=(MINUTES - 1) * 60.0)
     queues = engine.queues()
-    found = engine.needs.read(queues=queues)
+    found = engine.needs.read()
     upstreams = upstream_lines(console)
     alive = sum(standing(row, now) == "running" for row in engine.workers())
     columns = _columns(activity, now)

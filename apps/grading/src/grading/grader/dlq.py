@@ -10,7 +10,7 @@ from grading.grader.rows import read_request
 from grading.messages.contract import DLQ
 from grading.messages.outgoing import dlq_record, event_id
 from grading.states import FailureReason
-from holdfast import Holdfast, Received
+from holdfast import GiveUp, Handle, Holdfast, Received
 from holdfast.errors import UnknownLetter
 
 LOGGER: Final = logging.getLogger("grading.dlq")
@@ -48,13 +48,34 @@ class DeadLetterQueue:
                 connection=tx.connection,
             )
 
-    def keep(self, received: Received, bury: Callable[[Received], None]) -> None:
-        """Keep a record as a dead letter of the store, unless its job has one there already."""
-        request_id = received.payload.get("requestId") if _is_object(received.payload) else None
-        if isinstance(request_id, str) and self._has_letter(request_id):
-            LOGGER.info("request %s has its dead letter already", request_id)
+    def keep(self, received: Received) -> None:
+        """Have a record become a dead letter of the store, unless its job has one there already.
+
+        What raises `GiveUp` is one: that is what a loopback makes of it.
+        """
+        if self._is_known(received):
             return
-        bury(received)
+        payload = received.payload if isinstance(received.payload, dict) else {}
+        reason = payload.get("failureReason")
+        known = reason if reason in set(FailureReason) else FailureReason.INTERNAL
+        raise GiveUp(str(known), str(payload.get("lastError", "")))
+
+    def moved(self, bury: Handle) -> Handle:
+        """Return what moves records into the store by `bury`, but for those that are there."""
+
+        def move(received: Received) -> None:
+            if not self._is_known(received):
+                bury(received)
+
+        return move
+
+    def _is_known(self, received: Received) -> bool:
+        payload = received.payload if isinstance(received.payload, dict) else {}
+        request_id = payload.get("requestId")
+        if not isinstance(request_id, str) or not self._has_letter(request_id):
+            return False
+        LOGGER.info("request %s has its dead letter already", request_id)
+        return True
 
     def _has_letter(self, request_id: str) -> bool:
         with self._app().transaction() as tx:
@@ -66,7 +87,3 @@ class DeadLetterQueue:
         except UnknownLetter:
             return False
         return True
-
-
-def _is_object(payload: object) -> bool:
-    return isinstance(payload, dict)

@@ -27,7 +27,8 @@ from grading.messages.outgoing import (
     progress_callback,
     token_mark,
 )
-from grading.messages.validation import flaws_of
+from grading.messages.validation import DoesNotFit
+from grading.messages.validation import read_request as read_message
 from grading.states import FailureReason, Skill, Step
 from grading.tables.times import from_us
 from holdfast import Holdfast, JobState, Pipeline, Received, Transaction
@@ -61,9 +62,9 @@ class Intake:
     def handle(self, received: Received) -> None:
         """Take a request. One that cannot be read goes to the dead-letter queue at once."""
         try:
-            request = GradingRequest.model_validate(received.payload)
-        except ValidationError as error:
-            self._refuse(received, FailureReason.INVALID_SCHEMA, flaws_of(error))
+            request = read_message(received.payload)
+        except DoesNotFit as error:
+            self._refuse(received, FailureReason.INVALID_SCHEMA, str(error))
             return
         now = from_us(self._app().clock.now())
         if now > request.deadlineAt + timedelta(seconds=self._late_grace_s):

@@ -11,6 +11,7 @@ from grading.http.plain import plain_pages
 from grading.http.questions import progress_routes, question_routes
 from grading.http.reviews import review_routes
 from grading.http.serving import Served
+from grading.http.stream import stream_routes
 from grading.http.submissions import submission_routes
 
 
@@ -19,6 +20,7 @@ def routes_of(served: Served) -> APIRouter:
     router = APIRouter()
     for routes in (
         submission_routes,
+        stream_routes,
         audio_routes,
         question_routes,
         progress_routes,

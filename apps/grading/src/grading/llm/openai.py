@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
-import httpx2
 import openai
 
 from grading.audio.wire import Deadline, client_for
@@ -19,10 +18,11 @@ from grading.llm.task import AssessTask
 
 MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 _IDEMPOTENCY_KEY: Final = "idempotency-key"
+_AUTHORIZATION: Final = "authorization"
 _ALLOWED: Final = frozenset(
     {
         *("host", "accept", "accept-encoding", "connection", "content-length", "content-type"),
-        *("transfer-encoding", "user-agent", _IDEMPOTENCY_KEY),
+        *("transfer-encoding", "user-agent", _IDEMPOTENCY_KEY, _AUTHORIZATION),
     }
 )
 """Every other header of the SDK is about this machine or comes from its environment."""
@@ -54,31 +54,37 @@ class OpenAIAssessor:
         config = self._config
         prompt = prompt_for(task, token=token, response_format=config.response_format)
         sent = {**headers, _IDEMPOTENCY_KEY: token}
+        allowed = _ALLOWED | {name.lower() for name in sent}
+        if config.api_key is None:
+            allowed -= {_AUTHORIZATION}
         deadline = Deadline(timeout_s)
-        with client_for(deadline, max_bytes=MAX_ANSWER_BYTES) as http_client:
-            http_client.event_hooks = {"request": [_only(sent, key=config.api_key)]}
-            with openai.OpenAI(
-                # The SDK does not do without a key; whether one is sent the hook decides.
+        with (
+            client_for(deadline, max_bytes=MAX_ANSWER_BYTES, only_headers=allowed) as http_client,
+            openai.OpenAI(
+                # The SDK does not do without a key; an endpoint of one's own may.
                 api_key=config.api_key or "none",
                 base_url=config.base_url,
+                # Named, because the environment may bring another one.
+                default_headers={_AUTHORIZATION: f"Bearer {config.api_key}"},
                 http_client=http_client,
                 max_retries=0,
                 timeout=timeout_s,
-            ) as client:
-                try:
-                    answer = client.chat.completions.with_raw_response.create(
-                        model=config.model,
-                        messages=[
-                            {"role": "system", "content": prompt.system},
-                            {"role": "user", "content": prompt.user},
-                        ],
-                        extra_headers=sent,
-                        **self._options,
-                    )
-                except openai.APIStatusError as error:
-                    _remove_words(error)
-                    raise
-                body = bytes(answer.http_response.content).decode("utf-8", "replace")
+            ) as client,
+        ):
+            try:
+                answer = client.chat.completions.with_raw_response.create(
+                    model=config.model,
+                    messages=[
+                        {"role": "system", "content": prompt.system},
+                        {"role": "user", "content": prompt.user},
+                    ],
+                    extra_headers=sent,
+                    **self._options,
+                )
+            except openai.APIStatusError as error:
+                _remove_words(error)
+                raise
+            body = bytes(answer.http_response.content).decode("utf-8", "replace")
         return RawAnswer(body, self.name, self._usage(body))
 
     def _usage(self, body: str) -> dict[str, Any]:
@@ -100,19 +106,6 @@ def _format(wanted: ResponseFormat) -> dict[str, Any]:
         schema = {"name": NAME, "strict": True, "schema": evidence_schema()}
         return {"type": wanted, "json_schema": schema}
     return {"type": wanted}
-
-
-def _only(sent: Mapping[str, str], *, key: str | None) -> Callable[[httpx2.Request], None]:
-    """Return a hook that leaves a request only what it needs, and our key or none."""
-    allowed = _ALLOWED | {name.lower() for name in sent}
-
-    def hook(request: httpx2.Request) -> None:
-        for name in request.headers.keys() - allowed:
-            del request.headers[name]
-        if key is not None:
-            request.headers["authorization"] = f"Bearer {key}"
-
-    return hook
 
 
 def _count(usage: object, name: str) -> int:

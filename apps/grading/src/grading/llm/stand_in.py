@@ -10,6 +10,7 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from grading.llm.prompt import task_in
@@ -42,6 +43,15 @@ class LlmStandIn:
             return self._completion(call)
         return _error(404, "not_found_error", "There is no such route here.")
 
+    @property
+    def faults(self) -> Mapping[str, Callable[[Call], Answer]]:
+        """What it may do instead, by name: each counts calls, and charges for what it answers."""
+        return {
+            "malformed": lambda call: self._completion(call, made=_malformed),
+            "refuses": lambda call: self._completion(call, made=_refusing),
+            "out_of_quota": self._out_of_quota,
+        }
+
     def ledger(self) -> dict[str, Any]:
         """Return what was asked for and charged so far."""
         with self._lock:
@@ -54,7 +64,15 @@ class LlmStandIn:
                 "callsByKey": dict(self._by_key),
             }
 
-    def _completion(self, call: Call) -> Answer:
+    def _out_of_quota(self, call: Call) -> Answer:
+        with self._lock:
+            self._calls += call.method == "POST"
+            self._refused += call.method == "POST"
+        return _error(429, "insufficient_quota", "The quota of this stand-in is spent.")
+
+    def _completion(
+        self, call: Call, *, made: Callable[[bytes], bytes | None] | None = None
+    ) -> Answer:
         key = call.headers.get("idempotency-key", "")
         with self._lock:
             self._calls += 1
@@ -65,7 +83,7 @@ class LlmStandIn:
             if known is not None:
                 self._repeats += 1
                 return Answer(body=known)
-        body = _completed(call.body)
+        body = (made or _completed)(call.body)
         with self._lock:
             if body is None:
                 self._refused += 1
@@ -105,17 +123,28 @@ def _completed(body: bytes) -> bytes | None:
         return None
     if task is None:
         return None
-    text = json.dumps(evidence_by_rules(task).model_dump())
+    return _chat(body, text=json.dumps(evidence_by_rules(task).model_dump()))
+
+
+def _malformed(body: bytes) -> bytes:
+    return _chat(body, text="Certainly! The text is quite good, about a seven I would say.")
+
+
+def _refusing(body: bytes) -> bytes:
+    return _chat(body, text="", refusal="I will not assess this text.")
+
+
+def _chat(body: bytes, *, text: str, refusal: str | None = None) -> bytes:
     tokens_in, tokens_out = len(body) // _CHARACTERS_PER_TOKEN, len(text) // _CHARACTERS_PER_TOKEN
     completion = {
         "id": f"chatcmpl-{hashlib.sha256(body).hexdigest()[:24]}",
         "object": "chat.completion",
         "created": 0,
-        "model": str(document.get("model", "stand-in")),
+        "model": "stand-in",
         "choices": [
             {
                 "index": 0,
-                "message": {"role": "assistant", "content": text, "refusal": None},
+                "message": {"role": "assistant", "content": text, "refusal": refusal},
                 "finish_reason": "stop",
             }
         ],

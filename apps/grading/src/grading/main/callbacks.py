@@ -8,15 +8,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from pydantic import ValidationError
-
 from grading.main import rows
 from grading.main.derive import error_class_of
 from grading.main.pipeline import REQUEST_STAGE, SUBMISSION
 from grading.main.progress import ProgressEvent
 from grading.main.review import urgency_of
 from grading.messages.contract import GradingCallback
-from grading.messages.validation import flaws_of
+from grading.messages.validation import DoesNotFit, read_callback
 from grading.states import FailureReason, Skill, Step
 from grading.tables.times import from_us, to_us
 from holdfast import (
@@ -239,10 +237,9 @@ class Callbacks:
 def _read(received: Received) -> GradingCallback:
     """Return the callback of a message, or raise `GiveUp`: no redelivery mends it."""
     try:
-        callback = GradingCallback.model_validate(received.payload)
-    except ValidationError as error:
-        raise GiveUp(FailureReason.INVALID_SCHEMA, flaws_of(error)) from error
-    return callback
+        return read_callback(received.payload)
+    except DoesNotFit as error:
+        raise GiveUp(FailureReason.INVALID_SCHEMA, str(error)) from error
 
 
 def _event_of(callback: GradingCallback, *, run: int, at: datetime) -> ProgressEvent:

@@ -15,7 +15,7 @@ from grading.tables.times import day_start, from_us, to_us
 from holdfast import Holdfast, JobFilter, JobState, LetterFilter, LetterState
 
 GRADE_PIPELINES: Final = ("grade", "grade-speaking")
-UPSTREAMS: Final = ("llm", "stt")
+UPSTREAMS: Final = ("grading-llm", "grading-stt")
 IN_DOUBT_AFTER_S: Final = 900.0
 """A call that was not answered for so long may have been charged for nothing."""
 MAX_COUNTED: Final = 1_000

@@ -64,7 +64,7 @@ class SpeakingPayload(_Message):
 class GradingRequest(_Message):
     """What main asks of a grader."""
 
-    schemaVersion: Literal[1] = SCHEMA_VERSION  # noqa: N815 - as above
+    schemaVersion: Literal[1]  # noqa: N815 - as above
     requestId: UUID  # noqa: N815 - as above
     submissionId: Name  # noqa: N815 - as above
     userId: Name  # noqa: N815 - as above
@@ -119,7 +119,7 @@ class CallbackError(_Message):
 class GradingCallback(_Message):
     """What a grader answers."""
 
-    schemaVersion: Literal[1] = SCHEMA_VERSION  # noqa: N815 - as above
+    schemaVersion: Literal[1]  # noqa: N815 - as above
     eventId: UUID  # noqa: N815 - as above
     requestId: UUID  # noqa: N815 - as above
     submissionId: Name  # noqa: N815 - as above
@@ -153,7 +153,7 @@ class GradingCallback(_Message):
 class DlqRecord(_Message):
     """A request that was given up; what a poison message does not say is null."""
 
-    schemaVersion: Literal[1] = SCHEMA_VERSION  # noqa: N815 - as above
+    schemaVersion: Literal[1]  # noqa: N815 - as above
     requestId: str | None  # noqa: N815 - as above
     submissionId: str | None  # noqa: N815 - as above
     failureReason: FailureReason  # noqa: N815 - as above

@@ -60,7 +60,7 @@ def evidence_by_rules(task: AssessTask) -> Evidence:
     measures = measure(analysed)
     written = task.skill is Skill.WRITING
     slips = slips_in(task.text, written=written)
-    requirements = requirements_in(analysed, task.requirements)
+    requirements = requirements_in(analysed, task)
     topic = topic_stems(prompt=task.prompt, requirements=task.requirements, keywords=task.keywords)
     met = sum(each.met for each in requirements) / max(len(requirements), 1)
     levels = levels_by_rules(
@@ -109,12 +109,16 @@ def levels_by_rules(
     if measures.sentence_words > _ENDLESS_SENTENCE:
         long_sentences = 0.5
     kinds = _share(len(measures.structures), 12)
-    rare = _share(measures.rare_share, 0.22)
+    # Letters and speech are plainer than essays.
+    scale = 1.0 if task.minimum_words > _ESSAY_WORDS else 0.6
+    rich = (
+        _share(measures.long_share, 0.22 * scale) + _share(measures.rare_share, 0.18 * scale)
+    ) / 2
     joined = _share(len(measures.linking), 14 if task.minimum_words > _ESSAY_WORDS else 10)
     grammar = 0.35 * (1 - _share(per_100, 6)) + 0.45 * kinds + 0.2 * long_sentences
     vocabulary = (
-        0.3 * _share(measures.diversity - 0.6, 0.3)
-        + 0.5 * rare
+        0.2 * _share(measures.diversity - 0.6, 0.3)
+        + 0.6 * rich
         + 0.2 * (1 - _share(measures.misspelt_share, 0.08))
     )
     if task.skill is Skill.SPEAKING:
@@ -125,7 +129,7 @@ def levels_by_rules(
         fulfilled = 0.6 * (1.0 if met_share is None else met_share) + 0.4 * length
         form = _form(analysed, task, measures)
         values = {
-            "taskFulfillment": fulfilled * (0.4 + 0.3 * rare + 0.3 * kinds),
+            "taskFulfillment": fulfilled * (0.4 + 0.3 * rich + 0.3 * kinds),
             "organization": 0.4 * joined + 0.3 * form + 0.3 * kinds,
             "vocabulary": vocabulary,
             "grammar": grammar,

@@ -62,13 +62,16 @@ STRUCTURES: Final[Mapping[str, re.Pattern[str]]] = {
 
 POSITION: Final = re.compile(
     r"\b(?:i (?:firmly |strongly |truly |personally |partly |completely |totally |also )?"
-    r"(?:think|believe|agree|disagree|prefer|am convinced|would say|would choose|would argue|"
-    r"would rather|suggest|support)|in my (?:opinion|view)|from my point of view|as i see it|"
-    r"to my mind|personally|i am (?:convinced|of the opinion|in favour|against|agree))\b"
+    r"(?:think|believe|agree|disagree|prefer|would say|would choose|would argue|would rather|"
+    r"suggest|support|acknowledge|maintain|doubt)|in my (?:opinion|view)|from my point of view|"
+    r"as i see it|to my mind|personally|"
+    r"i am (?:\w{1,20} )?(?:convinced|persuaded|inclined|of the \w{1,20}|in favour|against|"
+    r"agree))\b"
 )
 """Finds where a writer takes a position."""
 SUPPORT: Final = re.compile(
-    r"\b(?:for example|for instance|such as|because|since|as a result|therefore|due to|"
+    r"\b(?:for example|for instance|such as|because|since|as a result|therefore|due to|thanks to|"
+    r"which means|namely|so that|consequently|illustrates?|provided that|owing to|moreover|"
     r"i (?:saw|experienced|remember)|in my (?:town|city|class|school|country|region|own))\b"
 )
 """Finds reasons and examples."""

@@ -14,6 +14,7 @@ from grading.scoring.text import AnalysedText
 _WINDOW: Final = 50
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-z]{1,39}\b")
 _MIN_WORD: Final = 3
+_LONG_WORD: Final = 8
 _MAX_REPEATS: Final = 3
 
 
@@ -29,7 +30,9 @@ class Measures:
     diversity: float
     """The share of different words, in windows of fifty."""
     rare_share: float
-    """Of words that are not among the three thousand most common ones."""
+    """Of words that are not among the five thousand most common ones."""
+    long_share: float
+    """Of words of eight letters or more."""
     misspelt: tuple[str, ...]
     misspelt_share: float
     linking: tuple[str, ...]
@@ -57,6 +60,10 @@ def measure(analysed: AnalysedText) -> Measures:
         diversity=_diversity(words),
         rare_share=sum(
             min(number, _MAX_REPEATS) for word, number in counts.items() if is_rare(word)
+        )
+        / total,
+        long_share=sum(
+            min(number, _MAX_REPEATS) for word, number in counts.items() if len(word) >= _LONG_WORD
         )
         / total,
         misspelt=misspelt,

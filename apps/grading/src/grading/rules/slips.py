@@ -34,10 +34,13 @@ class _Slip(NamedTuple):
     suggestion: str | None = None
     is_third_person: bool = False
     for_writing: bool = False
+    is_cased: bool = False
+    """Whether capitals make a difference."""
 
 
 def _slip(pattern: str, message: str, suggestion: str | None = None, **kinds: bool) -> _Slip:
-    flags = re.ASCII if kinds.get("for_writing") else re.ASCII | re.IGNORECASE
+    cased = kinds.get("for_writing") or kinds.get("is_cased")
+    flags = re.ASCII if cased else re.ASCII | re.IGNORECASE
     return _Slip(re.compile(pattern, flags), message, suggestion, **kinds)
 
 
@@ -68,11 +71,17 @@ _SLIPS: Final = (
         r"best)\b",
         "The comparison is made twice.",
     ),
-    _slip(r"\ba[ ](?!one\b|once\b|eu|uni|us)[aeiou]\w{1,20}", "Before a vowel: an.", "an"),
+    _slip(
+        r"\b[Aa][ ](?!one\b|once\b|eu|uni|us)[aeiou][a-z]{1,20}",
+        "Before a vowel: an.",
+        "an",
+        is_cased=True,
+    ),
     _slip(
         r"\ban[ ](?!hou|hon|hei)[bcdfghjklmnpqrstvwyz][a-z]{2,20}",
         "Before a consonant: a.",
         "a",
+        is_cased=True,
     ),
     _slip(
         rf"\b(?:many|several|few|these|those|all my|some other)[ ](?:{_THING})\b",

@@ -11,8 +11,8 @@ from spellchecker import SpellChecker
 from grading.scoring.listed import listed
 from grading.scoring.text import MAX_WORD_CHARACTERS
 
-_COMMON: Final = 22_000
-"""How often each of the three thousand most common words was counted for the dictionary."""
+_COMMON: Final = 10_000
+"""How often each of the five thousand most common words was counted for the dictionary."""
 _MORE: Final = frozenset(
     listed(
         "app apps blog blogs covid email emails homestay homestays lockdown online smartphone "

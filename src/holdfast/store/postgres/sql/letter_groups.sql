@@ -35,7 +35,10 @@ with counted as (
 )
 select grouped.fingerprint, grouped.error_class, grouped.stage, grouped.pipelines, grouped.letters,
        grouped.escalated, grouped.first_failure_at, grouped.last_failure_at, letter.id,
-       letter.message, letter.exception_type, letter.category, letter.http_status
+       letter.message, letter.exception_type, letter.category, letter.http_status,
+       exists (select 1
+                 from holdfast.delivery as delivery
+                where delivery.job_id = letter.id and delivery.state = 'unknown')
   from grouped
   join holdfast.dead_letter as letter on letter.id = grouped.latest
  order by grouped.letters desc, grouped.last_failure_at desc, grouped.fingerprint

@@ -1,5 +1,5 @@
 -- letter_groups: the causes for which dead letters wait, the one with most letters first.
--- It reads all that wait, by dead_letter_waiting. The latest letter is found by what sorts like its time and its id, so
+-- It reads all that wait, by dead_letter_waiting. The latest letter is looked for once a cause is among those listed, so
 -- that many letters are counted without being put in order.
 with grouped as (
     select fingerprint,
@@ -10,8 +10,7 @@ with grouped as (
            sum(case when deaths > 1 and retryable = 0 and previous_class = error_class
                     then 1 else 0 end) as escalated,
            min(first_failure_at) as first_failure_at,
-           max(last_failure_at) as last_failure_at,
-           substr(max(printf('%020d', last_failure_at) || id), 21) as latest
+           max(last_failure_at) as last_failure_at
       from holdfast_dead_letter
      where state <> 'resolved'
        and state in ('open', 'triaged', 'remediated')
@@ -23,7 +22,18 @@ with grouped as (
 )
 select grouped.fingerprint, grouped.error_class, grouped.stage, grouped.pipelines, grouped.letters,
        grouped.escalated, grouped.first_failure_at, grouped.last_failure_at, letter.id,
-       letter.message, letter.exception_type, letter.category, letter.http_status
+       letter.message, letter.exception_type, letter.category, letter.http_status,
+       exists (select 1
+                 from holdfast_delivery as delivery
+                where delivery.job_id = letter.id and delivery.state = 'unknown')
   from grouped
-  join holdfast_dead_letter as letter on letter.id = grouped.latest
+  join holdfast_dead_letter as letter on letter.id = (
+        select max(latest.id)
+          from holdfast_dead_letter as latest indexed by holdfast_dead_letter_waiting
+         where latest.fingerprint = grouped.fingerprint
+           and latest.state <> 'resolved'
+           and latest.state in ('open', 'triaged', 'remediated')
+           and (:owner is null or latest.owner = :owner)
+           and latest.last_failure_at = grouped.last_failure_at
+       )
  order by grouped.letters desc, grouped.last_failure_at desc, grouped.fingerprint

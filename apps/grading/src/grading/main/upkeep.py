@@ -1,0 +1,119 @@
+"""Removes what has been kept long enough, and what is kept of an owner who is erased."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, Final, cast
+
+from grading.audio import AudioStore
+from grading.main.pipeline import SUBMISSION
+from grading.tables.times import listed, to_us
+from holdfast import Holdfast, Owned, Transaction
+
+RETENTION_S: Final = 400 * 86_400.0
+AUDIO_RETENTION: Final = timedelta(days=90)
+BATCH: Final = 500
+_OF_JOBS: Final = {
+    "progress": "submission_id",
+    "score": "submission_id",
+    "review": "submission_id",
+    "request": "job_id",
+    "answer": "job_id",
+}
+"""Tables whose rows go with a job, and the column that names it."""
+
+
+class Upkeep:
+    """The chores of grading, done by every worker about once a minute, a part at a time."""
+
+    def __init__(self, app: Holdfast, files: AudioStore) -> None:
+        self._app = app
+        self._files = files
+        self._after = dict.fromkeys(_OF_JOBS, "")
+
+    def chores(self) -> list[Callable[[], object]]:
+        """Return what is done now and then."""
+        return [self.remove_rows, self.remove_recordings]
+
+    def remove_rows(self) -> int:
+        """Remove rows of jobs that are gone; the next call looks at the rows after these."""
+        return sum(self._remove_of(table, column) for table, column in _OF_JOBS.items())
+
+    def _remove_of(self, table: str, column: str) -> int:
+        with self._app.transaction() as tx:
+            rows = tx.rows(
+                f"select distinct {column} as id from grading.{table} where {column} > :after"  # noqa: S608 - names above
+                f" order by {column} limit :batch",
+                {"after": self._after[table], "batch": BATCH},
+            )
+        ids = [row["id"] for row in rows]
+        self._after[table] = ids[-1] if len(ids) == BATCH else ""
+        if not ids:
+            return 0
+        there = self._app.store.get(cast("Any", ids))
+        gone = [each for each in ids if each not in there]
+        if not gone:
+            return 0
+        with self._app.transaction() as tx:
+            return _delete(tx, table, column, gone)
+
+    def remove_recordings(self) -> int:
+        """Remove recordings that were sent long ago, and files that nobody has."""
+        with self._app.transaction() as tx:
+            before_us = to_us(tx.now - AUDIO_RETENTION)
+            rows = tx.rows(
+                "select audio_id, sha256 from grading.audio where created_at_us < :before_us"
+                " order by created_at_us limit :batch",
+                {"before_us": before_us, "batch": BATCH},
+            )
+            return _remove_audio(tx, self._files, rows)
+
+
+def erase(app: Holdfast, files: AudioStore, owned: Owned, *, dry_run: bool) -> Mapping[str, int]:
+    """Remove what the tables and the folder of recordings hold of an owner."""
+    gone: Counter[str] = Counter()
+    ids = [job.id for job in owned.jobs if job.job.pipeline == SUBMISSION]
+    with app.transaction() as tx:
+        for table in ("progress", "score", "review"):
+            gone[table] += _delete(tx, table, "submission_id", ids, dry_run=dry_run)
+        if not owned.jobs:
+            rows = tx.rows(
+                "select audio_id, sha256 from grading.audio where owner = :owner",
+                {"owner": owned.owner},
+            )
+            gone["audio"] += len(rows) if dry_run else _remove_audio(tx, files, rows)
+            if not dry_run:
+                tx.execute("delete from grading.rate where owner = :owner", {"owner": owned.owner})
+    return {name: count for name, count in gone.items() if count}
+
+
+def _delete(
+    tx: Transaction, table: str, column: str, ids: list[str], *, dry_run: bool = False
+) -> int:
+    if not ids:
+        return 0
+    names, values = listed(ids)
+    if dry_run:
+        row = tx.row(
+            f"select count(*) as n from grading.{table} where {column} in ({names})",  # noqa: S608 - as above
+            values,
+        )
+        return int(row["n"]) if row else 0
+    return tx.execute(f"delete from grading.{table} where {column} in ({names})", values)  # noqa: S608 - as above
+
+
+def _remove_audio(tx: Transaction, files: AudioStore, rows: list[dict[str, Any]]) -> int:
+    """Remove recordings; a file goes with the last row that names it."""
+    for row in rows:
+        tx.execute(
+            "delete from grading.audio where audio_id = :audio_id", {"audio_id": row["audio_id"]}
+        )
+        other = tx.row(
+            "select 1 as one from grading.audio where sha256 = :sha256 limit 1",
+            {"sha256": row["sha256"]},
+        )
+        if other is None:
+            files.remove(row["sha256"])
+    return len(rows)

@@ -1,0 +1,1 @@
+"""The JSON Schemas of the messages, for programs in any language."""

@@ -1,0 +1,15 @@
+"""How the relays of grading behave, on both sides."""
+
+from __future__ import annotations
+
+from grading.config import GradingConfig
+from holdfast import RelayOptions
+
+
+def relay_options(config: GradingConfig) -> RelayOptions:
+    """Return the options of a relay, as they are set."""
+    return RelayOptions(
+        batch_size=config.outbox_batch_size,
+        poll_interval=config.outbox_poll_s,
+        stale_threshold=config.outbox_stale_s,
+    )

@@ -1,0 +1,153 @@
+"""Processes of grading behind a broker: main's relay and consumer, and `grading service`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from grading.config import GradingConfig
+from grading.grader.opening import open_tools
+from grading.grader.side import GraderSide
+from grading.main.side import MainSide
+from grading.messages.contract import CALLBACK, DLQ, REQUEST
+from grading.messages.topology import Topology
+from grading.relaying import relay_options
+from holdfast import Holdfast, WorkerOptions
+from holdfast.bridges.celery import CeleryCarrier
+from holdfast.systems import Service
+
+LOGGER: Final = logging.getLogger("grading.service")
+TABLES: Final = {"grading": "grading.tables"}
+DEFAULT_DATABASE_URL: Final = "sqlite:///holdfast.db"
+STOP_S: Final = 30.0
+
+
+def main_services(
+    config: GradingConfig, main: MainSide
+) -> Mapping[str, Callable[[Holdfast], Service]]:
+    """Return what runs beside `holdfast up`: requests out, callbacks in."""
+    topology = Topology.of(config)
+
+    def relay(app: Holdfast) -> Service:
+        return app.relay(topology.transport(), options=relay_options(config), types=(REQUEST,))
+
+    def callbacks(app: Holdfast) -> Service:
+        return app.consumer(
+            topology.url, queue=topology.callbacks, handle=main.handle_callback, **topology.terms
+        )
+
+    return {"relay": relay, "callbacks": callbacks}
+
+
+def grader_services(app: Holdfast, grader: GraderSide) -> dict[str, Service]:
+    """Return what a grader runs: requests in, callbacks and records out, and the stages.
+
+    With the runner `celery` the stages run in its fleet, to which due jobs are announced.
+    """
+    config = grader.config
+    topology = Topology.of(config)
+    services: dict[str, Service] = {
+        "intake": app.consumer(
+            topology.url, queue=topology.requests, handle=grader.intake.handle, **topology.terms
+        ),
+        "relay": app.relay(
+            topology.transport(), options=relay_options(config), types=(CALLBACK, DLQ)
+        ),
+        "dead-requests": app.dead_letter_consumer(
+            topology.url, queue=topology.requests, handle=grader.dead_letters.wrap, **topology.terms
+        ),
+    }
+    if config.consumes_dlq:
+        services["dlq"] = app.consumer(
+            topology.url,
+            queue=topology.records,
+            handle=grader.dead_letters.moved(app.handle_dead_letters(queue=DLQ)),
+            **topology.terms,
+        )
+    if config.runner == "worker":
+        services["worker"] = app.worker(options=worker_options(config))
+    else:
+        carrier = CeleryCarrier(topology.url, exchange=topology.celery_exchange)
+        services["herald"] = app.herald(carrier, options=worker_options(config))
+    return services
+
+
+def worker_options(config: GradingConfig) -> WorkerOptions:
+    """Return how the workers of a grader behave."""
+    return WorkerOptions(concurrency=config.concurrency, lease=config.lease_s)
+
+
+def grader_app(config: GradingConfig, *, database_url: str | None) -> tuple[Holdfast, GraderSide]:
+    """Open the grader on its database: `GRADING_DATABASE_URL`, else that of the process."""
+    grader = GraderSide(config, open_tools(config))
+    url = config.database_url or database_url or DEFAULT_DATABASE_URL
+    app = Holdfast(url, pipelines=grader.pipelines, tables=TABLES)
+    grader.bind(app)
+    return app, grader
+
+
+class Together:
+    """Runs services in threads until a signal, or until one of them ends; a `Service` itself."""
+
+    def __init__(self, services: Mapping[str, Service]) -> None:
+        self._services = dict(services)
+        self._ended = threading.Event()
+        self._codes: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def run(self, *, handle_signals: bool = True) -> int:
+        """Run to the end and return the highest exit code of a service."""
+        if handle_signals:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, lambda *_: self.request_stop())
+        threads = [
+            threading.Thread(target=self._serve, args=item, name=f"grading-{item[0]}", daemon=True)
+            for item in self._services.items()
+        ]
+        for thread in threads:
+            thread.start()
+        while not self._ended.wait(0.5):
+            pass
+        self._stop()
+        for thread in threads:
+            thread.join(STOP_S)
+        late = [thread.name for thread in threads if thread.is_alive()]
+        if late:
+            LOGGER.error("cut off: %s", ", ".join(late))
+        return max([int(bool(late)), *self._codes.values()])
+
+    def request_stop(self) -> None:
+        """Let all services finish what they have begun, and end."""
+        self._ended.set()
+
+    def _stop(self) -> None:
+        for service in self._services.values():
+            service.request_stop()
+
+    def _serve(self, name: str, service: Service) -> None:
+        code = 1
+        try:
+            code = service.run(handle_signals=False)
+        except Exception:
+            LOGGER.exception("%s has failed", name, extra={"event": "service_failed"})
+        finally:
+            with self._lock:
+                self._codes[name] = code
+            self._ended.set()
+
+
+def run(environment: Mapping[str, str]) -> int:
+    """Run a grader until a signal, by the variables of the environment; return the exit code."""
+    config = GradingConfig.from_environment(environment)
+    app, grader = grader_app(config, database_url=environment.get("DATABASE_URL"))
+    with app:
+        return Together(grader_services(app, grader)).run()
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
+    raise SystemExit(run(os.environ))

@@ -1,0 +1,67 @@
+import json
+from pathlib import Path
+
+import aio_pika
+
+from apps.grading.tests.brokered import broker_config, grader_running, main_running
+from apps.grading.tests.running import wait_for
+from apps.grading.tests.sides import ScriptedAssessor, scripted_tools
+from holdfast import JobFilter
+from tests.bridges.broker import drained, on_channel
+
+
+def test_both_sides_share_nothing_but_the_broker(sqlite_url: str, tmp_path: Path, amqp_url: str):
+    config = broker_config(amqp_url, tmp_path)
+    assessor = ScriptedAssessor()
+    graders = f"sqlite:///{tmp_path / 'grader.db'}"
+    with (
+        grader_running(graders, config, scripted_tools(assessor)) as grader,
+        main_running(sqlite_url, config) as main,
+    ):
+        submission_id = main.submit()
+        view = main.ended(submission_id)
+        jobs = (main.app.jobs(JobFilter()), grader.jobs(JobFilter()))
+
+    assert (view.status, view.result["grader"]) == ("COMPLETED", "scripted")
+    assert [[job.job.pipeline for job in each] for each in jobs] == [["submission"], ["grade"]]
+    assert len(assessor.calls) == 1
+
+
+def publish(amqp_url: str, config, body: bytes, **properties) -> None:
+    async def send(channel) -> None:
+        exchange = await channel.get_exchange(config.exchange)
+        message = aio_pika.Message(body, type="grading.request", **properties)
+        await exchange.publish(message, routing_key="grading.request")
+
+    on_channel(amqp_url, send)
+
+
+def test_poison_becomes_records_and_does_not_loop(sqlite_url: str, tmp_path: Path, amqp_url: str):
+    config = broker_config(amqp_url, tmp_path)
+    queue = f"{config.queue_prefix}grading.dlq"
+    found = []
+    with grader_running(sqlite_url, config, scripted_tools()) as grader:
+        wait_for(lambda: _has_queue(amqp_url, queue), what="the queues")
+        publish(amqp_url, config, b"no json", message_id="p1")
+        publish(amqp_url, config, json.dumps({"schemaVersion": 1}).encode(), message_id="p2")
+        wait_for(lambda: found.extend(drained(amqp_url, queue)) or len(found) == 2)
+        jobs = grader.jobs(JobFilter())
+    records = {
+        record["stage"] + str(sorted(record)): record
+        for record in (json.loads(each.body) for each in found)
+    }
+
+    assert {record["failureReason"] for record in records.values()} == {"INVALID_SCHEMA"}
+    assert {record.get("originalText") for record in records.values()} == {None, "no json"}
+    assert jobs == []
+
+
+def _has_queue(amqp_url: str, queue: str) -> bool:
+    async def look(channel) -> bool:
+        await channel.declare_queue(queue, passive=True)
+        return True
+
+    try:
+        return on_channel(amqp_url, look)
+    except aio_pika.exceptions.AMQPError:
+        return False
