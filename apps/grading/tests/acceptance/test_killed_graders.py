@@ -11,15 +11,15 @@ from apps.grading.tests.brokered import broker_config, main_running
 from apps.grading.tests.running import Embedded, wait_for
 from holdfast import JobFilter
 
+pytestmark = pytest.mark.timeout(400)
+LIMIT_S = 150.0
+"""Programs take long to start where many tests run at once."""
+
 
 class Deployed(NamedTuple):
     main: Embedded
     fleet: Fleet
     model: Model
-
-    def charges(self) -> dict[str, int]:
-        """Return what the model's own ledger says it was paid for."""
-        return self.model.stand_in.ledger()
 
 
 @pytest.fixture
@@ -43,11 +43,11 @@ def test_a_celery_worker_killed_in_a_call_is_replaced_and_there_is_one_result(de
     first = fleet.worker()
     model.open.clear()
     submission_id = main.submit()
-    wait_for(lambda: model.waiting, limit_s=60, what="the first call")
+    wait_for(lambda: model.waiting, limit_s=LIMIT_S, what="the first call")
     first.kill()
     model.open.set()
     fleet.worker()
-    view = main.ended(submission_id)
+    view = main.ended(submission_id, limit_s=LIMIT_S)
     [job] = main.app.jobs(JobFilter(pipeline="grade"))
     ledger = model.stand_in.ledger()
 
@@ -66,11 +66,11 @@ def test_a_worker_that_was_stopped_past_its_lease_changes_nothing(deployed: Depl
     first = fleet.worker()
     model.open.clear()
     submission_id = main.submit()
-    wait_for(lambda: model.waiting, limit_s=60, what="the first call")
+    wait_for(lambda: model.waiting, limit_s=LIMIT_S, what="the first call")
     first.send(signal.SIGSTOP)
     model.open.set()
     fleet.worker()
-    view = main.ended(submission_id)
+    view = main.ended(submission_id, limit_s=LIMIT_S)
     first.send(signal.SIGCONT)
     wait_for(lambda: not main.app.outbox.standing().pending, what="an empty outbox")
     history = [each.event for each in main.app.history(submission_id)]
@@ -88,11 +88,11 @@ def test_a_grading_service_killed_in_a_call_is_replaced_and_there_is_one_result(
     first = fleet.service()
     model.open.clear()
     submission_id = main.submit()
-    wait_for(lambda: model.waiting, limit_s=50, what="the first call")
+    wait_for(lambda: model.waiting, limit_s=LIMIT_S, what="the first call")
     first.kill()
     model.open.set()
     fleet.service()
-    view = main.ended(submission_id)
+    view = main.ended(submission_id, limit_s=LIMIT_S)
 
     assert view.status == "COMPLETED"
     assert model.stand_in.ledger()["charges"] == 1

@@ -210,6 +210,15 @@ def test_a_name_that_is_no_hash_leads_nowhere(store, tmp_path):
     assert secret.exists()
 
 
+def test_a_store_makes_its_folder_with_the_first_upload(tmp_path, wav):
+    store = AudioStore(tmp_path / "later" / "audio")
+
+    assert list(store.kept_before(0)) == []
+    assert store.remove_abandoned(0) == 0
+    assert not (tmp_path / "later").exists()
+    assert store.path_of(store.keep([wav]).sha256) is not None
+
+
 def test_old_recordings_and_abandoned_uploads_are_found(store, wav, tmp_path):
     old = store.keep([wav]).sha256
     new = store.keep([write_wav(tmp_path / "b.wav", tone(2, hz=300)).read_bytes()]).sha256

@@ -28,7 +28,7 @@ class AudioStore:
     """Recordings by content: the same file is kept once.
 
     A recording has its name only when all of it is safe on disk, and is readable by its owner
-    alone. Any number of threads and processes may use one folder.
+    alone. Any number of threads and processes may use one folder, which the first upload makes.
     """
 
     def __init__(
@@ -41,7 +41,6 @@ class AudioStore:
         self._incoming = root / _INCOMING
         self.max_bytes: Final = max_bytes
         self._limits = DecodeLimits(max_seconds=max_seconds)
-        self._incoming.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
 
     def keep(self, chunks: Iterable[bytes]) -> StoredAudio:
         """Keep a recording and return what it is.
@@ -63,6 +62,7 @@ class AudioStore:
 
     def receive(self) -> Upload:
         """Return a recording to be written piece by piece, which leaves nothing unless finished."""
+        self._incoming.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         return Upload(self)
 
     def path_of(self, sha256: str) -> Path | None:
@@ -107,7 +107,7 @@ class AudioStore:
 
     def remove_abandoned(self, instant_s: float) -> int:
         """Remove what uploads left behind that broke off before an instant; return how many."""
-        stale = [path for path in self._incoming.iterdir() if _is_older(path, instant_s)]
+        stale = [path for path in self._incoming.glob("*") if _is_older(path, instant_s)]
         for path in stale:
             path.unlink(missing_ok=True)
         return len(stale)
