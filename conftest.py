@@ -12,4 +12,5 @@ pytest_plugins = [
     "tests.plugins.reruns",
     "tests.plugins.sqlite",
     "tests.plugins.turns",
+    "tests.plugins.warm",
 ]

@@ -25,7 +25,7 @@ from holdfast.letter_view import LetterReport, LetterView, advice_of
 from holdfast.pipeline import Pipeline
 from holdfast.replay_view import ReplayView
 from holdfast.runtime.stream_event import StreamEvent
-from holdfast.secrecy import redacted_value
+from holdfast.secrecy import private, redacted, redacted_value
 from holdfast.store.letters import LetterGroup
 from holdfast.view import AttemptLine, HistoryLine, JobView
 from holdfast.waiting import Reason, Waiting
@@ -81,6 +81,15 @@ class Disclosure:
             return view
         # Queues, upstreams and workers are no business of those whose jobs they carry.
         return replace(view, job=self._job(view.job, self.public_error(view)), waits_for=None)
+
+    def key(self, view: JobView) -> str | None:
+        """Return a job's key; of one that failed without what is personal, unless that is kept."""
+        key = view.job.key
+        if key is None or view.error is None:
+            return key
+        pipeline = self._find_pipeline(view.job.pipeline)
+        kept = pipeline is not None and pipeline.keeps_personal_data
+        return redacted(key) if kept else private(key)
 
     def waiting(self, found: Iterable[Waiting]) -> list[Waiting]:
         """Return why a job waits as this reader may see it: end users read of its own times."""

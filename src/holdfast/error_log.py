@@ -34,7 +34,7 @@ from holdfast.core.job import Job
 from holdfast.errors import InvalidDocument, InvalidValue
 from holdfast.printable import json_text, safe_name, text_of
 from holdfast.runtime.announce import Applied
-from holdfast.secrecy import redacted_value, safe_text
+from holdfast.secrecy import private, redacted_value, safe_text
 
 REQUIRED_CONTEXT: Final = ("email_id", "operation")
 """What the context of a record has to name, unless the caller says otherwise."""
@@ -182,7 +182,7 @@ class ErrorLog:
             "event": entry.kind.value,
         }
         if job.key is not None:
-            context["key"] = job.key
+            context["key"] = private(job.key)
         return ErrorRecord.of_failure(
             failure,
             at=entry.at,

@@ -57,6 +57,8 @@ __all__ = [
 
 GROUP: Final = "holdfast.systems"
 """The group of entry points that systems register under."""
+LAB_VARIABLE: Final = "HOLDFAST_LAB"
+"""Is `1` in what `build` gets from `holdfast dev`, where people watch what fails."""
 
 Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI application."""

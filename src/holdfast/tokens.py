@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -13,7 +13,7 @@ from uuid import UUID
 from holdfast.asking import asked
 from holdfast.core.ids import IdSequence
 from holdfast.core.instant import Instant, to_rfc3339
-from holdfast.core.role import Role
+from holdfast.core.role import Role, checked_permission
 from holdfast.errors import InvalidValue, UnknownToken
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.secrecy import keep_secret
@@ -31,6 +31,7 @@ _ALPHABET: Final = string.ascii_letters + string.digits
 _LETTERS: Final = 43
 """As many as hold 256 bits."""
 _ID_BITS: Final = 62
+MAX_PERMISSIONS: Final = 50
 _LONGEST: Final = 256
 """A text longer than this is no token, and not worth a hash."""
 
@@ -47,6 +48,8 @@ class TokenView:
     created_at: Instant
     created_by: str
     revoked_at: Instant | None
+    permissions: tuple[str, ...] = ()
+    """What its bearer may do besides what the role allows, by name."""
 
     @property
     def revoked(self) -> bool:
@@ -60,6 +63,7 @@ class TokenView:
             "name": self.name,
             "role": self.role.value,
             "owner": self.owner,
+            "permissions": list(self.permissions),
             "created_at": to_rfc3339(self.created_at),
             "created_by": self.created_by,
             "revoked_at": None if self.revoked_at is None else to_rfc3339(self.revoked_at),
@@ -76,11 +80,19 @@ class Tokens:
         self._ids = IdSequence()
 
     def create(
-        self, name: str, *, role: Role | str, owner: str | None = None, by: str
+        self,
+        name: str,
+        *,
+        role: Role | str,
+        owner: str | None = None,
+        permissions: Iterable[str] = (),
+        by: str,
     ) -> tuple[TokenView, str]:
         """Make a token; return what is known of it, and the token itself.
 
-        The token can be read here and nowhere else: the store keeps its hash.
+        The token can be read here and nowhere else: the store keeps its hash. `permissions` are
+        names such as `shop.refund`, which routes of systems demand; they concern every owner's
+        rows, so a token for one owner has none.
         """
         who, _ = asked("create a token", by, None)
         now = self._clock.now()
@@ -94,8 +106,11 @@ class Tokens:
             hash=_hashed(secret),
             created_at=now,
             created_by=who,
+            permissions=_checked_permissions(permissions, owner=owner),
         )
         detail = {"name": row.name, "role": row.role.value, "owner": row.owner}
+        if row.permissions:
+            detail["permissions"] = " ".join(row.permissions)
         entry = AuditEntry(now, who, "created", SUBJECT, row.id, None, detail)
         self._store().tokens.add(row, audit=entry)
         return _view(row), secret
@@ -161,7 +176,19 @@ def _view(row: TokenRow) -> TokenView:
         created_at=row.created_at,
         created_by=row.created_by,
         revoked_at=row.revoked_at,
+        permissions=row.permissions,
     )
+
+
+def _checked_permissions(names: Iterable[str], *, owner: str | None) -> tuple[str, ...]:
+    found = tuple(sorted({checked_permission(name) for name in names}))
+    if len(found) > MAX_PERMISSIONS:
+        limit = f"at most {MAX_PERMISSIONS}"
+        raise InvalidValue("token", field="permissions", value=len(found), limit=limit)
+    if found and owner is not None:
+        limit = "left out for a token of one owner: they concern every owner's rows"
+        raise InvalidValue("token", field="permissions", value=list(found), limit=limit)
+    return found
 
 
 def _checked_role(role: object) -> Role:

@@ -213,9 +213,9 @@ def test_a_job_is_shown_without_the_secrets_of_its_documents(on_app: Command, ap
     shown = on_app("jobs", "show", job_id).stdout
     whole = on_app("jobs", "show", job_id, "--json").stdout
 
-    assert "hunter2secret" not in shown
+    assert "hunter2secret" not in shown + whole
     assert "redacted" in shown
-    assert "hunter2secret" in whole
+    assert "redacted" in whole
 
 
 def test_addresses_in_a_payload_are_hidden_and_marked(on_app: Command, job: Callable[[str], str]):

@@ -57,3 +57,14 @@ def test_an_unknown_token_is_not_found_and_an_unknown_role_is_refused(on_app: Co
     assert (missing.exit_code, odd.exit_code, role.exit_code) == (3, 3, 2)
     assert "holdfast tokens list" in missing.stderr
     assert on_app("tokens", "list").stdout == ""
+
+
+def test_a_permission_is_given_by_name_and_listed(on_app: Command, app: Holdfast) -> None:
+    token = made(on_app, "ann", "--role", "reader", "--may", "shop.refund", "--may", "shop.price")
+    refused = on_app("tokens", "create", "bob", "--role", "reader", "--may", "refund")
+
+    assert token["permissions"] == ["shop.price", "shop.refund"]
+    assert "shop.price shop.refund" in on_app("tokens", "list").stdout
+    assert app.tokens.get(str(token["id"])).permissions == ("shop.price", "shop.refund")
+    assert refused.exit_code == 2
+    assert "shop.refund" in refused.stderr

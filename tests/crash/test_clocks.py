@@ -36,6 +36,10 @@ time.time = lambda: _time() + _off_by_s()
 time.time_ns = lambda: _time_ns() + int(_off_by_s() * 1_000_000_000)
 """
 HOUR_S = 3600.0
+LEASE_S = 20.0
+"""More than a busy machine keeps a worker waiting, and nothing to a clock that is minutes off."""
+WRONG_US = int(HOUR_S / 2) * SECOND_US
+"""What a wrong clock would be off by at least; a busy machine is not that late."""
 
 
 class Machine:
@@ -79,14 +83,14 @@ def test_workers_an_hour_off_in_both_directions_judge_time_alike(
     workers: list[WorkerProcess] = []
     for machine, off_by_s in zip(machines, (HOUR_S, -HOUR_S), strict=True):
         machine.set(off_by_s)
-        workers.append(fleet.start(environment=machine.environment, cold=True, lease=1.0))
+        workers.append(fleet.start(environment=machine.environment, cold=True, lease=LEASE_S))
     for worker in workers:
         worker.said("started")
     asked_at = time.monotonic()
     delayed = [fleet.app.submit("noop", {}, delay=1.5).id for _ in range(6)]
-    # Longer than a lease, so that a sweeper with a wrong clock would take them away.
+    # Longer than sweepers take to look: one with a wrong clock would take them away.
     slow = fleet.submit("steps", 4, pause=1.0)
-    in_time = [fleet.app.submit("steps", {"n": 1}, deadline=20.0).id for _ in range(4)]
+    in_time = [fleet.app.submit("steps", {"n": 1}, deadline=HOUR_S / 2).id for _ in range(4)]
     nobody = fleet.app.submit("noop", {}, queue="nobody", deadline=1.0).id
     fleet.finished([*delayed, *slow, *in_time])
     fleet.finished([nobody], state=JobState.FAILED)
@@ -97,10 +101,15 @@ def test_workers_an_hour_off_in_both_directions_judge_time_alike(
         [run] = fleet.executions(job)
         assert run.at - asked_at >= 1.45, "nothing runs before it is due"
         found = fleet.app.job(job).job
-        assert 0 <= found.started_at - found.run_at < 10 * SECOND_US
+        assert 0 <= found.started_at - found.run_at < WRONG_US
     expired = fleet.app.job(nobody).job
-    assert 0 < expired.finished_at - expired.deadline_at < 5 * SECOND_US
-    assert {run.pid for run in fleet.executions()} == {worker.pid for worker in workers}
+    assert 0 < expired.finished_at - expired.deadline_at < WRONG_US
+
+    def both_have_run() -> bool:
+        fleet.finished(fleet.submit("noop"))
+        return {run.pid for run in fleet.executions()} == {worker.pid for worker in workers}
+
+    eventually(both_have_run, what="each of the workers has run jobs")
     fleet.sound()
 
 
@@ -111,9 +120,9 @@ def test_a_wall_clock_that_is_set_while_jobs_run_changes_nothing_on_postgres(
     fleet = postgres_fleet
     machine = machines[0]
     machine.set(0)
-    fleet.start(environment=machine.environment, cold=True, lease=1.0)
+    fleet.start(environment=machine.environment, cold=True, lease=LEASE_S)
     jobs = [
-        fleet.app.submit("steps", {"n": number, "pause": 1.2}, deadline=30.0).id
+        fleet.app.submit("steps", {"n": number, "pause": 1.2}, deadline=abs(step_s) / 2).id
         for number in range(1, 4)
     ]
     eventually(lambda: fleet.executions(stage="two"), what="jobs are half way")
@@ -124,7 +133,7 @@ def test_a_wall_clock_that_is_set_while_jobs_run_changes_nothing_on_postgres(
     assert_no_attempt_spent(fleet, jobs)
     assert_no_stage_repeated(fleet)
     took_us = [job.finished_at - job.created_at for job in fleet.ended(jobs)]
-    assert all(3.6 * SECOND_US <= took < 15 * SECOND_US for took in took_us)
+    assert all(3.6 * SECOND_US <= took < abs(step_s) / 2 * SECOND_US for took in took_us)
     fleet.sound()
 
 

@@ -115,3 +115,33 @@ def test_a_token_says_who_it_is_for_and_what_they_may_do(app, given):
 
 def test_an_error_about_a_token_is_the_callers_to_mend():
     assert issubclass(UnknownToken, UsageError)
+
+
+def test_a_token_may_allow_more_than_its_role_by_name(app):
+    view, secret = app.tokens.create(
+        "teacher", role="reader", permissions=["shop.refund", "shop.price", "shop.price"], by="ada"
+    )
+
+    assert view.permissions == ("shop.price", "shop.refund")
+    assert app.tokens.authenticate(secret) == view
+    assert view.to_document()["permissions"] == ["shop.price", "shop.refund"]
+    [entry] = app.audit()
+    assert entry.detail["permissions"] == "shop.price shop.refund"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"permissions": ["refund"]},
+        {"permissions": ["Shop.Refund"]},
+        {"permissions": ["shop.refund\n"]},
+        {"permissions": ["shop." + "x" * 64]},
+        {"permissions": [f"shop.p{number}" for number in range(51)]},
+        {"permissions": ["shop.refund"], "owner": "shop"},
+    ],
+)
+def test_permissions_that_make_no_sense_are_refused(app, wrong):
+    with pytest.raises(InvalidValue):
+        app.tokens.create("teacher", role="reader", by="ada", **wrong)
+
+    assert app.tokens.list() == []

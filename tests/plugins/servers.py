@@ -31,6 +31,7 @@ TAKES_LONGER = (
     *("tests/docs/test_pages.py", "tests/docs/test_tutorial.py"),
     *("tests/store/test_query_plans.py", "tests/store/test_delivery_plans.py"),
     *("tests/store/test_tail_plans.py", "tests/store/test_writing_plans.py"),
+    "tests/store/test_attention_plans.py",
     *("tests/store/test_matches_model.py", "tests/store/test_old_workers.py"),
     *("tests/store/test_migrations.py", "tests/store/sqlite/test_sharing.py"),
     *("tests/store/sqlite/test_trouble.py", "tests/core/test_redaction_time.py"),

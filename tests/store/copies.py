@@ -10,7 +10,7 @@ import psycopg
 
 CHUNK = 1_000_000
 """So many rows are made in one transaction."""
-TABLES = {"job": "uuid", "dead_letter": "text"}
+TABLES = {"job": "uuid", "dead_letter": "text", "delivery": "text", "outbox": "text"}
 """The tables that are filled, and what PostgreSQL takes for their ids."""
 
 
@@ -29,7 +29,8 @@ def copy(url: str, wanted: Copies) -> None:
     """Store the copies; `n` runs from 1."""
     dialect = _Sqlite(url) if url.startswith("sqlite") else _Postgres(url)
     with closing(dialect):
-        names = [name for name in dialect.columns(wanted.table) if name != "id"]
+        own = {"id", "position"}
+        names = [name for name in dialect.columns(wanted.table) if name not in own]
         values = [f"({wanted.differing.get(name, f'row.{name}')})" for name in names]
         for first in range(1, wanted.times + 1, CHUNK):
             last = min(first + CHUNK - 1, wanted.times)

@@ -150,6 +150,32 @@ def test_a_queue_that_an_old_worker_paused_has_no_reason(
     assert [name for name, *_ in by_hand(url, OLD_PAUSED)] == ["before", "beside", "new"]
 
 
+BEFORE_THE_PERMISSIONS = 16
+OLD_TOKEN = (
+    "insert into {api_token} (id, name, role, owner, hash, created_at, created_by, revoked_at)"
+    " values ('%(id)s', 'shop', 'reader', null, '%(id)s', 1, 'ada', null)"
+)
+OLD_TOKENS = (
+    "select id, name, role, owner, hash, created_at, created_by, revoked_at from {api_token}"
+)
+
+
+def test_an_old_server_makes_and_reads_tokens_beside_one_that_knows_permissions(
+    empty_database_url: str, open_store
+) -> None:
+    url = migrated(empty_database_url, BEFORE_THE_PERMISSIONS)
+    before, beside = ({"id": next_id()} for _ in range(2))
+    by_hand(url, OLD_TOKEN % before)
+    store: Store = open_store(url)
+    assert store.migrate() == ["0017_system_tables", "0018_token_permissions"]
+    by_hand(url, OLD_TOKEN % beside)
+
+    assert [row.permissions for row in store.tokens.all()] == [(), ()]
+    assert store.tokens.of_hash(before["id"]).name == "shop"
+    assert len(by_hand(url, OLD_TOKENS)) == 2
+    assert store.pending_migrations() == []
+
+
 @pytest.fixture
 def old_database(empty_database_url: str) -> str:
     """A database as the version before the surfaces left it."""

@@ -1,7 +1,7 @@
 """The process that imports once and is forked for every process a test starts.
 
 It has no thread and opens no database. Each fork becomes what was asked for, as an interpreter
-with those arguments would.
+with those arguments would. It serves its owner, and all that connect to the socket it was given.
 """
 
 from __future__ import annotations
@@ -65,24 +65,33 @@ MOST_BYTES = 1 << 20
 class Parent:
     """Starts what it is asked to, and tells whoever asked how it ended."""
 
-    def __init__(self, requests: socket.socket) -> None:
-        self._requests = requests
+    def __init__(self, owner: socket.socket, door: socket.socket | None) -> None:
+        self._owner = owner
+        self._door = door
+        self._clients = [owner]
         self._told_of: dict[int, tuple[int, socket.socket]] = {}
 
     def serve(self) -> dict[str, Any] | None:
-        """Return in a fork, with what it shall be; in the parent `None`, once nobody asks."""
+        """Return in a fork, with what it shall be; in the parent `None`, once its owner is gone."""
+        doors = [] if self._door is None else [self._door]
         while True:
-            ready, _, _ = select.select([self._requests, *self._told_of], [], [])
+            ready, _, _ = select.select([*self._clients, *doors, *self._told_of], [], [])
             for found in ready:
-                if found is self._requests:
-                    message, files, _, _ = socket.recv_fds(self._requests, MOST_BYTES, 4)
-                    if not message:
-                        return None
-                    request = json.loads(message)
-                    if self._forked(request, files):
-                        return request
-                else:
+                if isinstance(found, int):
                     self._tell(found)
+                elif found is self._door:
+                    self._clients.append(found.accept()[0])
+                else:
+                    message, files, _, _ = socket.recv_fds(found, MOST_BYTES, 4)
+                    if message:
+                        request = json.loads(message)
+                        if self._forked(request, files):
+                            return request
+                    elif found is self._owner:
+                        return None
+                    else:
+                        self._clients.remove(found)
+                        found.close()
 
     def _forked(self, request: dict[str, Any], files: list[int]) -> bool:
         *standard, news = files
@@ -106,7 +115,8 @@ class Parent:
             asker.send(json.dumps({"status": status}).encode())
 
     def _become(self, request: dict[str, Any], standard: list[int]) -> None:
-        self._requests.close()
+        for one in [*self._clients, *([] if self._door is None else [self._door])]:
+            one.close()
         for pidfd, (_, asker) in self._told_of.items():
             os.close(pidfd)
             asker.close()
@@ -150,7 +160,9 @@ def run(arguments: list[str]) -> None:
     sys.orig_argv = [sys.executable, *arguments]
     sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     # What reads its environment when it is imported.
-    importlib.reload(sys.modules["holdfast.runtime.failpoint"])
+    failpoint = sys.modules.get("holdfast.runtime.failpoint")
+    if failpoint is not None:
+        importlib.reload(failpoint)
     if arguments[0] == "-W":
         warnings.simplefilter(arguments[1])
         arguments = arguments[2:]
@@ -171,8 +183,10 @@ def run(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    parent = Parent(socket.socket(fileno=int(sys.argv[1])))
-    for name in IMPORTED:
+    warmth, *files = sys.argv[1:]
+    owner, *door = (socket.socket(fileno=int(number)) for number in files)
+    parent = Parent(owner, *(door or [None]))
+    for name in IMPORTED if warmth == "warm" else ():
         importlib.import_module(name)
     del sys.path[0]  # where this module was found
     gc.freeze()

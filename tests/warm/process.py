@@ -65,7 +65,7 @@ class WarmProcess(subprocess.Popen):
         except (BlockingIOError, TimeoutError):
             return None
         if not news:
-            assert what == "status", f"the parent has ended: {self._parent.exit_status()}"
+            assert what == "status", "the parent has ended"
             return self._told_by_the_system(within_s)
         return json.loads(news)[what]
 
@@ -141,25 +141,66 @@ class _WarmParent:
     """The process that has imported, and the way to tell it what to start."""
 
     _current: ClassVar[_WarmParent | None] = None
+    shared_at: ClassVar[str] = ""
+    """The socket of one that the whole run shares; empty where there is none."""
+    warmth: ClassVar[str] = "warm"
+    """What is started here imports nothing when it is `cold`, which takes no time."""
 
-    def __init__(self) -> None:
-        self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.warm.parent", str(theirs.fileno())],
+    def __init__(self, requests: socket.socket, process: subprocess.Popen[bytes] | None) -> None:
+        self._requests = requests
+        self._process = process
+        """None where somebody else has started it."""
+
+    @classmethod
+    def start(cls, *, door: socket.socket | None = None) -> _WarmParent:
+        """Start one for this process, and for all that connect to a socket that listens."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        files = [each.fileno() for each in (theirs, door) if each is not None]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.warm.parent", cls.warmth, *map(str, files)],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": _beside_these_tests()},
-            pass_fds=[theirs.fileno()],
+            pass_fds=files,
             stdin=subprocess.DEVNULL,
         )
         theirs.close()
-        atexit.register(self.close)
+        started = cls(ours, process)
+        atexit.register(started.close)
+        return started
+
+    @classmethod
+    def join(cls, path: str) -> _WarmParent | None:
+        """Return the one that listens there, or None where nobody does any more."""
+        requests = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            requests.connect(path)
+        except OSError:
+            requests.close()
+            return None
+        joined = cls(requests, None)
+        atexit.register(joined.close)
+        return joined
 
     @classmethod
     def of_this_process(cls) -> _WarmParent:
         """The parent of this process's programs, a new one if it has ended."""
-        if cls._current is None or cls._current._process.poll() is not None:
-            cls._current = cls()
+        if cls._current is None or cls._current.has_ended:
+            shared = cls.join(cls.shared_at) if cls.shared_at else None
+            cls._current = shared or cls.start()
         return cls._current
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more can be started by it."""
+        if self._process is not None:
+            return self._process.poll() is not None
+        try:
+            # It never sends anything here: only its end can be read.
+            return not self._requests.recv(1, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def launch(self, request: dict[str, object], files: list[int]) -> socket.socket:
         """Have a process started, and return where it is told of."""
@@ -170,11 +211,8 @@ class _WarmParent:
             )
         return ours
 
-    def exit_status(self) -> int | None:
-        """How the parent has ended, or `None` while it is there."""
-        return self._process.poll()
-
     def close(self) -> None:
-        """End the parent; what it has started goes on."""
+        """End the parent, unless others share it; what it has started goes on."""
         self._requests.close()
-        self._process.wait(PATIENCE_S)
+        if self._process is not None:
+            self._process.wait(PATIENCE_S)

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -165,11 +166,14 @@ def test_it_is_in_the_zone_of_its_own_environment():
 
 
 @pytest.fixture
-def own_parent():
+def own_parent(monkeypatch):
     """Other tests of this process have processes of theirs under the usual one."""
-    kept, _WarmParent._current = _WarmParent._current, None
+    monkeypatch.setattr(_WarmParent, "shared_at", "")
+    monkeypatch.setattr(_WarmParent, "warmth", "cold")
+    monkeypatch.setattr(_WarmParent, "_current", None)
     yield
-    _WarmParent._current = kept
+    if _WarmParent._current is not None:
+        _WarmParent._current.close()
 
 
 @pytest.mark.usefixtures("own_parent")
@@ -181,7 +185,36 @@ def test_a_parent_that_has_ended_is_followed_by_another():
     assert text_of(["-c", "print('started')"]) == "started\n"
 
 
-@pytest.mark.slow
+@pytest.fixture
+def shared_parent(tmp_path, monkeypatch, own_parent):
+    """One that listens, for this process to join."""
+    path = str(tmp_path / "door")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+        door.bind(path)
+        door.listen()
+        owner = _WarmParent.start(door=door)
+    monkeypatch.setattr(_WarmParent, "shared_at", path)
+    yield owner
+    owner.close()
+
+
+def test_several_share_a_parent_that_goes_on_when_one_of_them_is_gone(shared_parent):
+    asks = ["-c", "import os; print(os.getppid())"]
+    first = text_of(asks)
+    _WarmParent._current.close()
+    _WarmParent._current = None
+
+    assert first == text_of(asks) == f"{shared_parent._process.pid}\n"
+
+
+def test_a_shared_parent_that_has_ended_is_followed_by_one_of_this_process(shared_parent):
+    text_of(["-c", "pass"])
+    shared_parent._process.kill()
+    shared_parent._process.wait()
+
+    assert text_of(["-c", "print('started')"]) == "started\n"
+
+
 @pytest.mark.usefixtures("own_parent")
 def test_a_process_outlives_its_parent_and_can_be_ended():
     sleeps = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
@@ -197,6 +230,7 @@ def test_a_process_outlives_its_parent_and_can_be_ended():
     assert process.returncode == 255
 
 
+@pytest.mark.usefixtures("own_parent")
 def test_a_parent_goes_on_when_whoever_asked_is_gone():
     process = WarmProcess([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     parent = _WarmParent._current
@@ -204,7 +238,7 @@ def test_a_parent_goes_on_when_whoever_asked_is_gone():
     process.stdin.close()
     text_of(["-c", "pass"])
 
-    assert parent.exit_status() is None
+    assert not parent.has_ended
     process.returncode = 0  # nobody is left to tell it
 
 

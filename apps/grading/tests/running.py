@@ -63,14 +63,14 @@ class Embedded:
         wanted = Wanted(skill="writing", question_id="w2-tourism", text=text)
         return self.submissions.submit(wanted, owner=owner, key=key).view.submission_id
 
-    def ended(self, submission_id: str) -> SubmissionView:
+    def ended(self, submission_id: str, *, limit_s: float = LIMIT_S) -> SubmissionView:
         """Return a submission once it has ended."""
 
         def view() -> SubmissionView | None:
             found = self.submissions.get(submission_id, owner=None)
             return found if found.has_ended else None
 
-        return wait_for(view, what=f"the end of {submission_id}")
+        return wait_for(view, limit_s=limit_s, what=f"the end of {submission_id}")
 
 
 @contextmanager

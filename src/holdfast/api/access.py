@@ -38,6 +38,7 @@ from holdfast.api.serving import serving_of
 from holdfast.api.session import COOKIE, CSRF_FIELD, CSRF_HEADER, Session
 from holdfast.api.threads import in_thread, run_through
 from holdfast.api.walk_ins import is_walk_in
+from holdfast.core.role import checked_permission
 from holdfast.disclosure import Disclosure
 from holdfast.engine import Holdfast
 from holdfast.errors import UnknownJob, UsageError
@@ -58,6 +59,7 @@ __all__ = [
     "SubmitterOrWalkIn",
     "guarded_router",
     "needs",
+    "permitted",
     "request_credential",
     "shown_to",
 ]
@@ -85,6 +87,8 @@ class Needs(NamedTuple):
     """What a request may carry instead of a role."""
     only_carried: bool = False
     """Whether nothing but that opens the route."""
+    permission: str | None = None
+    """The permission that is enough in place of the role."""
 
 
 def needs(
@@ -100,6 +104,16 @@ def needs(
     With `carried` it also lets in those whose request holds a credential for this one thing.
     """
     return _dependency(Needs(role, every_owner, of_own, walk_ins, carried))
+
+
+def permitted(permission: str) -> Callable[..., Any]:
+    """Return a dependency that lets in operators of all owners, and tokens with a permission.
+
+    A permission is named by a system, such as `shop.refund`, and given to a token by
+    `holdfast tokens create --may shop.refund`.
+    """
+    name = checked_permission(permission)
+    return _dependency(Needs(Role.OPERATOR, every_owner=True, permission=name))
 
 
 def request_credential(carried: Carried) -> Callable[..., Any]:
@@ -280,6 +294,17 @@ async def admit(request: Request, demanded: Needs) -> Principal:
 
 def check_role(principal: Principal, demanded: Needs) -> None:
     """Raise a problem unless the principal may do what a route does."""
+    if demanded.permission is not None:
+        if not principal.may(demanded.permission):
+            raise Problem(
+                "role_missing",
+                f"this takes the permission {demanded.permission}, or an operator of every owner's "
+                "jobs; use a token that has it",
+                role=principal.role,
+                needed=demanded.role,
+                permission=demanded.permission,
+            )
+        return
     least = demanded.role if principal.owner is None else demanded.of_own or demanded.role
     if not principal.role.may(least):
         raise Problem(

@@ -127,7 +127,12 @@ _OF_ENVIRONMENT: Final = Principal(name="HOLDFAST_API_TOKEN", role=Role.OPERATOR
 
 
 def _principal(view: TokenView) -> Principal:
-    return Principal(name=view.name, role=view.role, owner=view.owner)
+    return Principal(
+        name=view.name,
+        role=view.role,
+        owner=view.owner,
+        permissions=frozenset(view.permissions),
+    )
 
 
 def _hashed(secret: str) -> bytes:

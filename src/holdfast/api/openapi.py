@@ -115,6 +115,8 @@ def _complete(operation: dict[str, Any], needs: Needs | None, *, by_path: bool) 
         operation["security"] = [{"token": []}, {"session": []}]
         operation["x-role"] = needs.role.value
         operation["x-every-owner"] = needs.every_owner
+        if needs.permission is not None:
+            operation["x-permission"] = needs.permission
     if by_path:
         told |= _BY_PATH
         operation["security"] = []

@@ -20,6 +20,13 @@ class Principal:
     """The only owner whose rows this principal sees; None for every owner's."""
     walks_in: bool = False
     """Whether it is somebody without credentials, whom only routes that say so let in."""
+    permissions: frozenset[str] = frozenset()
+    """What it may do besides what its role allows, by name."""
+
+    def may(self, permission: str) -> bool:
+        """Return whether it may do what a permission allows: an operator of all owners may."""
+        of_all = self.owner is None and not self.walks_in
+        return of_all and (self.role is Role.OPERATOR or permission in self.permissions)
 
     @property
     def is_end_user(self) -> bool:

@@ -15,6 +15,8 @@ from holdfast.errors import InvalidDocument
 from holdfast.runtime.answer import Outcome
 
 TOKEN_FIELD: Final = "callback_token"  # noqa: S105 - the name of a field
+_TOKEN_FIELDS: Final = (TOKEN_FIELD, "callbackToken")
+"""As it is called here, and in messages whose fields are in camel case."""
 RESULT_FIELD: Final = "result"
 OUTCOME_FIELD: Final = "outcome"
 LONGEST_ID: Final = 255
@@ -35,7 +37,7 @@ def correlation_of(payload: str) -> Correlation | None:
 
     A token that is too long for a property travels in the payload alone.
     """
-    if f'"{TOKEN_FIELD}"' not in payload:
+    if not any(f'"{field}"' in payload for field in _TOKEN_FIELDS):
         return None
     try:
         document = decode(payload)
@@ -43,7 +45,7 @@ def correlation_of(payload: str) -> Correlation | None:
         return None
     if not isinstance(document, dict):
         return None
-    token = document.get(TOKEN_FIELD)
+    token = next((document[field] for field in _TOKEN_FIELDS if field in document), None)
     if not isinstance(token, str) or not token or len(token.encode()) > LONGEST_ID:
         return None
     return Correlation(token, asks=not _answers(document))

@@ -24,7 +24,7 @@ from holdfast.errors import UsageError
 from holdfast.knobs import remarks_on
 from holdfast.setting_values import masked
 from holdfast.settings import DEFAULT_HOST, Settings
-from holdfast.systems import Built, System, build, find
+from holdfast.systems import LAB_VARIABLE, Built, System, build, find
 
 if TYPE_CHECKING:
     from holdfast.lab.stand_ins import StandIns
@@ -88,7 +88,7 @@ def _assembled(
 ) -> tuple[Holdfast, list[Built]]:
     if runs_app(invocation):
         return invocation.application(), []
-    environment = dict(os.environ)
+    environment = {**os.environ, LAB_VARIABLE: "1"}
     stand_ins.tell(environment)
     built = build(systems, environment)
     return engine_of(invocation, built), built

@@ -27,6 +27,8 @@ from holdfast.spoken import when
 from holdfast.view import JobView
 
 LONGEST_DOCUMENT: Final = 4_000
+_WRITTEN_BY_OTHERS: Final = ("key", "payload", "result", "error", "late_result")
+"""The fields of a job that may hold secrets and personal data."""
 
 
 @click.group("jobs", cls=Group)
@@ -51,7 +53,7 @@ def list_jobs(
     page = engine.labelled(find(wanted.at(engine.clock.now()), before=before, limit=limit))
     if output.as_json:
         for view in page:
-            output.document(view.to_document())
+            output.document(_document(view, _hiding(engine, view)))
         return
     if not page:
         output.remark("No jobs match." if wanted or before or label else "There are no jobs.")
@@ -79,13 +81,14 @@ def show_job(invocation: Invocation, job_id: str) -> None:
         waiting=waiting,
         obstacle=engine.retry_obstacle(view),
     )
+    hide = _hiding(engine, view)
     if output.as_json:
-        document = view.to_document()
+        document = _document(view, hide)
         document |= {
             "waiting": waiting[0].to_document() if waiting else None,
             "situation": sentences,
-            "results": results,
-            "history": [line.to_document() for line in history],
+            "results": hide(results),
+            "history": hide([line.to_document() for line in history]),
         }
         output.document(document)
         return
@@ -95,9 +98,20 @@ def show_job(invocation: Invocation, job_id: str) -> None:
         view,
         results,
         public=engine.disclosure(end_user=False).public_error(view),
-        hide=kept_value if engine.keeps_personal_data(view.job) else private_value,
+        hide=hide,
     )
     print_history(output, history, begun=view.job.created_at)
+
+
+def _hiding(engine: Holdfast, view: JobView) -> Callable[[object], Any]:
+    """Return what hides secrets, and personal data unless the job's pipeline keeps them."""
+    return kept_value if engine.keeps_personal_data(view.job) else private_value
+
+
+def _document(view: JobView, hide: Callable[[object], Any]) -> dict[str, Any]:
+    """Return a job as JSON, without what is hidden."""
+    document = view.to_document()
+    return document | {name: hide(document[name]) for name in _WRITTEN_BY_OTHERS}
 
 
 def _show(output: Output, engine: Holdfast, view: JobView, sentences: list[str]) -> None:
@@ -114,7 +128,7 @@ def _show(output: Output, engine: Holdfast, view: JobView, sentences: list[str])
             ("stage", f"{job.stage}, attempt {attempt_of(job, plan)}"),
             ("queue", f"{job.queue}, priority {job.priority}"),
             ("owner", job.owner if job.owner != DEFAULT_OWNER else None),
-            ("key", job.key),
+            ("key", _hiding(engine, view)(job.key)),
             ("version", str(job.version) if job.version > 1 else None),
             ("rerun of", job.rerun_of),
             ("created", when(job.created_at, now)),

@@ -20,6 +20,7 @@ _COLUMNS: Final = (
     Column("NAME", elastic=True),
     Column("ROLE"),
     Column("OWNER"),
+    Column("MAY"),
     Column("STATE"),
     Column("MADE", numeric=True),
     Column("BY"),
@@ -43,17 +44,32 @@ def tokens() -> None:
 @click.option(
     "--owner", type=text, help="Whose jobs its bearer sees and acts on; everybody's by default."
 )
+@click.option(
+    "--may",
+    type=text,
+    multiple=True,
+    metavar="PERMISSION",
+    help="What else its bearer may do, by the name a system gives it; may be repeated.",
+)
 @by_option
 @pass_invocation
 def create_token(
-    invocation: Invocation, name: str, role: str, owner: str | None, by: str | None
+    invocation: Invocation,
+    name: str,
+    *,
+    role: str,
+    owner: str | None,
+    may: tuple[str, ...],
+    by: str | None,
 ) -> None:
     """Make a token and print it: once, because only a hash of it is kept.
 
     NAME says who or what it is for; the audit record shows it for all that its bearer does.
     """
     engine, output = invocation.engine(), invocation.output
-    view, secret = engine.tokens.create(name, role=role, owner=owner, by=by or os_user())
+    view, secret = engine.tokens.create(
+        name, role=role, owner=owner, permissions=may, by=by or os_user()
+    )
     if output.as_json:
         output.document({**view.to_document(), "token": secret})
         return
@@ -106,6 +122,7 @@ def _row(view: TokenView, now: Instant) -> list[Any]:
         view.name,
         view.role.value,
         _EVERYBODY if view.owner is None else view.owner,
+        " ".join(view.permissions),
         state,
         f"{span(now - view.created_at)} ago",
         view.created_by,

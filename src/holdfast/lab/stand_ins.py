@@ -9,6 +9,7 @@ from holdfast.errors import InvalidValue, UnknownUpstream, UsageError
 from holdfast.lab.behaviour import Behaviour
 from holdfast.lab.stand_in_server import StandInServer
 from holdfast.systems import System
+from holdfast.variables import prefix_of
 
 
 class StandIns:
@@ -33,7 +34,8 @@ class StandIns:
                     )
                 server = StandInServer(stand_in)
                 self._servers[stand_in.upstream] = server
-                self._variables[stand_in.variable] = server.url
+                # For its system alone: others may read a variable of the same name.
+                self._variables[f"{prefix_of(system.name)}{stand_in.variable}"] = server.url
 
     def __iter__(self) -> Iterator[StandInServer]:
         return iter(self._servers.values())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from holdfast.runtime.clock import Chance, Clock
 from holdfast.runtime.courier import Courier, Start, in_thread
 from holdfast.runtime.courier_options import CourierOptions
-from holdfast.runtime.decision_messages import DecisionMessages
+from holdfast.runtime.decision_messages import NONE_KNOWN, DecisionMessages
 from holdfast.runtime.notices import Notices
 from holdfast.runtime.plans import PlanCache
 from holdfast.runtime.provider import Providers
@@ -36,7 +36,7 @@ class Dispatch:
         *,
         chance: Chance,
         announcer: Announcer,
-        decisions: DecisionMessages,
+        decisions: DecisionMessages = NONE_KNOWN,
         changed: Callable[[], None] = lambda: None,
     ) -> Notices | None:
         """Return what stands between jobs and deliveries; None where there are no providers."""

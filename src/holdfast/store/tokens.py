@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +27,8 @@ class TokenRow(NamedTuple):
     created_at: Instant
     created_by: str
     revoked_at: Instant | None = None
+    permissions: tuple[str, ...] = ()
+    """What it allows besides its role."""
 
 
 class TokenRows:
@@ -39,7 +42,8 @@ class TokenRows:
 
         A token that is there already stays as it is, so a lost reply may be answered by a repeat.
         """
-        values = {**token._asdict(), "role": token.role.value}
+        permissions = json.dumps(token.permissions) if token.permissions else None
+        values = {**token._asdict(), "role": token.role.value, "permissions": permissions}
         done_and_recorded(self._sql, "token_insert", values, audit)
 
     def revoke(self, token_id: str, *, at: Instant, audit: AuditEntry) -> bool:
@@ -68,5 +72,6 @@ def _one(rows: Sequence[Sequence[Any]]) -> TokenRow | None:
 
 
 def _from_row(row: Sequence[Any]) -> TokenRow:
-    token = TokenRow._make(row)
+    *facts, permissions = row
+    token = TokenRow._make([*facts, tuple(json.loads(permissions or "[]"))])
     return token._replace(role=Role(token.role))

@@ -2,46 +2,19 @@
 
 import re
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
+from tests.console.browser.hand import Hand
 from tests.console.browser.stage import Stage
 
 MOST_CLICKS = 5
 
-
-COUNTS_CLICKS = """
-document.addEventListener("click", (event) => {
-  // What a key or a script sets off is no click of a person.
-  if (event.isTrusted && event.detail > 0)
-    sessionStorage.setItem("clicks", Number(sessionStorage.getItem("clicks")) + 1);
-}, true);
-"""
 
 HEARS_OF_JOBS = """
 new EventSource("/api/stream/all").addEventListener("queued", () => {
   document.body.dataset.heard = "yes";
 });
 """
-
-
-class Hand:
-    """A person at a browser, which itself counts how often they click."""
-
-    def __init__(self, page: Page) -> None:
-        page.add_init_script(COUNTS_CLICKS)
-        self.page = page
-
-    @property
-    def clicks(self) -> int:
-        return int(self.page.evaluate("sessionStorage.getItem('clicks')") or 0)
-
-    def click(self, role: str, name: str) -> None:
-        self.page.get_by_role(role, name=name).first.click()
-
-    def write(self, label: str, text: str) -> None:
-        """Click into a field, and type."""
-        self.page.get_by_label(label).click()
-        self.page.keyboard.type(text)
 
 
 def test_whoever_is_paged_gets_to_a_verified_replay_in_five_clicks(stage: Stage, look):

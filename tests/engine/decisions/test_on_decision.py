@@ -2,6 +2,7 @@
 
 import json
 import logging
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -23,6 +24,7 @@ from holdfast import (
     Upstream,
     UserError,
     Wait,
+    WorkerOptions,
 )
 from holdfast.core.outbox import OutboxMessage
 from holdfast.errors import PipelineNeeded, StoreUnavailable
@@ -396,3 +398,35 @@ def test_a_worker_with_threads_publishes_too(make, listener, app_options) -> Non
         worker.drain()
 
     assert types(app) == ["retried", "completed"]
+
+
+def test_what_comes_after_the_end_of_an_attempt_given_up_has_its_messages(
+    open_app, listener, app_options
+) -> None:
+    app_options.pop("clock")
+    pipeline = Pipeline("p", on_decision=listener, retry=Retry(attempts=1))
+
+    @pipeline.stage
+    def returns_once_it_was_given_up(job: Any) -> int:
+        assert eventually(lambda: job.cancelled)
+        return 5
+
+    app = open_app(pipeline)
+    job = app.submit("p", {"n": 1})
+    worker = app.worker(options=WorkerOptions(lease=2.0))
+    worker.start()
+    try:
+        assert eventually(lambda: job.get().state is JobState.PROCESSING)
+        app.cancel(job.id, by="ann")
+        assert eventually(lambda: types(app) == ["cancelled", "late"])
+    finally:
+        worker.drain()
+
+
+def eventually(condition: Callable[[], bool], *, within_s: float = 30.0) -> bool:
+    gives_up_at = time.monotonic() + within_s
+    while time.monotonic() < gives_up_at:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return condition()

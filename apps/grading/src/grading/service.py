@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from grading.config import GradingConfig
 from grading.grader.opening import open_tools
@@ -15,7 +16,7 @@ from grading.main.side import MainSide
 from grading.messages.contract import CALLBACK, DLQ, REQUEST
 from grading.messages.topology import Topology
 from grading.relaying import relay_options
-from holdfast import Holdfast, WorkerOptions
+from holdfast import Holdfast, Transport, WorkerOptions
 from holdfast.bridges.celery import CeleryCarrier
 from holdfast.systems import Service
 
@@ -30,9 +31,11 @@ def main_services(
 ) -> Mapping[str, Callable[[Holdfast], Service]]:
     """Return what runs beside `holdfast up`: requests out, callbacks in."""
     topology = Topology.of(config)
+    transport = NotedTransport(topology.transport())
+    main.broker_connected = lambda: transport.connected
 
     def relay(app: Holdfast) -> Service:
-        return app.relay(topology.transport(), options=relay_options(config), types=(REQUEST,))
+        return app.relay(transport, options=relay_options(config), types=(REQUEST,))
 
     def callbacks(app: Holdfast) -> Service:
         return app.consumer(
@@ -89,6 +92,29 @@ def grader_app(config: GradingConfig, *, database_url: str | None) -> tuple[Hold
     return app, grader
 
 
+class NotedTransport:
+    """A transport of which it is known whether its broker took messages when last it was used."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.name = transport.name
+        self.connected: bool | None = None
+
+    def ready(self) -> Any:  # noqa: ANN401 - as the transport answers
+        """Connect where that is needed; return why nothing can be published now, or None."""
+        refusal = self._transport.ready()
+        self.connected = refusal is None
+        return refusal
+
+    def publish(self, runs: Any, *, timeout_s: float) -> Any:  # noqa: ANN401 - as above
+        """Publish messages and return what became of each."""
+        return self._transport.publish(runs, timeout_s=timeout_s)
+
+    def close(self) -> None:
+        """Give everything back."""
+        self._transport.close()
+
+
 class Together:
     """Runs services in threads until a signal, or until one of them ends; a `Service` itself."""
 
@@ -137,3 +163,16 @@ class Together:
             with self._lock:
                 self._codes[name] = code
             self._ended.set()
+
+
+def run(environment: Mapping[str, str]) -> int:
+    """Run a grader until a signal, by the variables of the environment; return the exit code."""
+    config = GradingConfig.from_environment(environment)
+    app, grader = grader_app(config, database_url=environment.get("DATABASE_URL"))
+    with app:
+        return Together(grader_services(app, grader)).run()
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
+    raise SystemExit(run(os.environ))

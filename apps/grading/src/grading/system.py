@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from grading.config import SYSTEM_NAME, GradingConfig
 from grading.grader.opening import open_audio, open_tools
+from grading.grader.pipelines import LLM, STT
 from grading.grader.side import GraderSide
 from grading.grader.tools import Tools
 from grading.llm.stand_in import LlmStandIn
+from grading.main.observing import figures, needs
 from grading.main.side import MainSide
 from grading.main.upkeep import RETENTION_S, Upkeep, erase
 from grading.messages.contract import CALLBACK, DLQ, REQUEST, TYPES
 from grading.refusals import NotYours
 from grading.relaying import relay_options
+from grading.speech.stand_in import FAULTS, SttStandIn
 from grading.tables.times import from_us
 from holdfast import Holdfast, Owned, Retention
-from holdfast.bridges.loopback import Loopback, LoopbackFaults
+from holdfast.bridges.loopback import EXPLANATIONS, Loopback, LoopbackFaults
 from holdfast.classify import PublicCode
-from holdfast.systems import Asgi, Parts, Service, StandIn, System
+from holdfast.systems import Asgi, Parts, Service, StandIn, Switch, System
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 PLACE: Final = "grading"
 TABLES: Final = "grading.tables"
 SECRET_NAMES: Final = ("text", "transcript", "audioUrl", "callbackToken")
+LAB_DELAY_S: Final = 60.0
+"""Longer than an essay may take in the lab: so its result comes late."""
+_STT_BODY_BYTES: Final = 32 * 1024 * 1024
 _BODY_LIMITS: Final = {"/api/audio": 2**40}
 """The route of recordings has a limit of its own, and refuses with a code of its own."""
 
@@ -108,6 +114,9 @@ def parts_of(sides: Sides) -> Parts:
         tables=TABLES,
         services=_services(sides),
         message_types=TYPES,
+        switches=[] if grader is None else [_broker_switch(sides.faults)],
+        figures=figures,
+        needs=needs,
     )
 
 
@@ -118,6 +127,8 @@ def _services(sides: Sides) -> Mapping[str, Callable[[Holdfast], Service]]:
         from grading.service import main_services  # noqa: PLC0415 - it needs the broker's client
 
         return main_services(config, main)
+
+    main.broker_connected = lambda: faults.mode != "down"
 
     def relay(app: Holdfast) -> Service:
         handles = {
@@ -132,11 +143,41 @@ def _services(sides: Sides) -> Mapping[str, Callable[[Holdfast], Service]]:
     return {"relay": relay}
 
 
+def _broker_switch(faults: LoopbackFaults) -> Switch:
+    """Return what makes the broker of the lab misbehave."""
+
+    def choose(mode: str) -> None:
+        faults.delay_s = LAB_DELAY_S
+        faults.mode = mode
+
+    return Switch(
+        name="broker",
+        title="Broker",
+        options=EXPLANATIONS | {"delays": f"Hands callbacks over after {LAB_DELAY_S:g} seconds."},
+        get=lambda: faults.mode,
+        set=choose,
+    )
+
+
+def _switch_name(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+_LLM: Final = LlmStandIn()
 SYSTEM: Final = System(
     name=SYSTEM_NAME,
     title="Grading",
     summary="Grades essays and recordings, and loses none.",
     build=build,
     read_settings=GradingConfig.from_environment,
-    stand_ins=[StandIn(upstream="llm", variable="LLM_BASE_URL", answer=LlmStandIn())],
+    stand_ins=[
+        StandIn(upstream=LLM, variable="LLM_BASE_URL", answer=_LLM, faults=_LLM.faults),
+        StandIn(
+            upstream=STT,
+            variable="STT_BASE_URL",
+            answer=SttStandIn().answer,
+            faults={_switch_name(name): fault for name, fault in FAULTS.items()},
+            max_body_bytes=_STT_BODY_BYTES,
+        ),
+    ],
 )

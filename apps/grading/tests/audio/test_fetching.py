@@ -1,6 +1,7 @@
 import hashlib
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -50,7 +51,8 @@ def serving(answer: Callable[[Handler], None] = send) -> Iterator[ThreadingHTTPS
 
 @pytest.fixture
 def target(tmp_path):
-    return tmp_path / "fetched"
+    (tmp_path / "fetched").mkdir()
+    return tmp_path / "fetched" / "recording"
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def refused(target):
         with pytest.raises(AudioUnavailable) as caught:
             fetch(url, target=target, own=OwnLinks(own), **options)
         assert caught.value.reason is FailureReason.AUDIO_UNAVAILABLE
-        assert not target.exists()
+        assert list(target.parent.iterdir()) == []
         return caught.value
 
     return of
@@ -271,6 +273,30 @@ def test_what_trickles_in_ends_with_the_time_for_all_of_it(refused):
 
     assert failure.retryable
     assert "in time" in failure.message
+
+
+def test_a_recording_has_its_name_only_when_all_of_it_is_there(target):
+    seen = []
+
+    def halfway(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(CONTENT)))
+        handler.end_headers()
+        handler.wfile.write(CONTENT[:100])
+        handler.wfile.flush()
+        ends_at = time.monotonic() + 3
+        while not (parts := list(target.parent.iterdir())) and time.monotonic() < ends_at:
+            time.sleep(0.01)
+        seen.extend(path.name for path in parts)
+        handler.wfile.write(CONTENT[100:])
+
+    with serving(halfway) as server:
+        own = OwnLinks(server.url)
+        fetch(server.url, sha256=SHA256, target=target, own=own, max_bytes=100_000, timeout_s=5)
+
+    assert len(seen) == 1
+    assert seen != [target.name]
+    assert list(target.parent.iterdir()) == [target]
 
 
 def test_a_compressed_answer_is_refused(refused):

@@ -1,7 +1,10 @@
 import asyncio
 import hashlib
 import os
+import struct
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
@@ -197,10 +200,23 @@ def test_a_removed_recording_is_gone(store, wav):
         next(store.read(sha256))
 
 
-@pytest.mark.parametrize("name", ["", "../../etc/passwd", "A" * 64, "g" * 64, "incoming"])
-def test_a_name_that_is_no_hash_leads_nowhere(store, name):
-    assert store.path_of(name) is None
-    assert not store.remove(name)
+def test_a_name_that_is_no_hash_leads_nowhere(store, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("not a recording")
+    names = [str(secret), f"../{tmp_path.name}/secret", "", "A" * 64, "g" * 64, "incoming"]
+
+    assert [store.path_of(name) for name in names] == [None] * len(names)
+    assert not any(store.remove(name) for name in names)
+    assert secret.exists()
+
+
+def test_a_store_makes_its_folder_with_the_first_upload(tmp_path, wav):
+    store = AudioStore(tmp_path / "later" / "audio")
+
+    assert list(store.kept_before(0)) == []
+    assert store.remove_abandoned(0) == 0
+    assert not (tmp_path / "later").exists()
+    assert store.path_of(store.keep([wav]).sha256) is not None
 
 
 def test_old_recordings_and_abandoned_uploads_are_found(store, wav, tmp_path):
@@ -223,3 +239,23 @@ def test_a_recording_that_is_kept_again_counts_as_new(store, wav):
     store.keep([wav])
 
     assert list(store.kept_before(2_000)) == []
+
+
+def test_a_large_recording_is_kept_without_being_in_memory(store):
+    """A share of 8 MB is what an upload of 25 MB may take of the whole process."""
+    size = 25_000_000
+    form = struct.pack("<HHIIHH", 1, 2, 44_100, 176_400, 4, 16)
+    head = b"RIFF" + struct.pack("<I", size + 36) + b"WAVEfmt " + struct.pack("<I", 16) + form
+    chunk = bytes(100_000)
+    tracemalloc.start()
+    try:
+        kept = store.keep(
+            chain([head + b"data" + struct.pack("<I", size)], repeat(chunk, size // len(chunk)))
+        )
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert kept.bytes == size + 44
+    assert kept.seconds == pytest.approx(141.7, abs=0.1)
+    assert peak_bytes < 4_000_000

@@ -68,11 +68,13 @@ def visit(main: Main, tmp_path: Path, *, walk_ins: bool) -> Iterator[Callable[..
     api.include_router(routes_of(served_by(main, tmp_path / "audio")))
     made: list[TestClient] = []
 
-    def one(role: str | None = None, owner: str | None = None) -> TestClient:
+    def one(
+        role: str | None = None, owner: str | None = None, *, may: tuple[str, ...] = ()
+    ) -> TestClient:
         headers = {}
         if role is not None:
             _, secret = main.app.tokens.create(
-                f"{role}-{owner}-{len(made)}", role=role, owner=owner, by="test"
+                f"{role}-{owner}-{len(made)}", role=role, owner=owner, permissions=may, by="test"
             )
             headers["Authorization"] = f"Bearer {secret}"
         client = TestClient(api, base_url=ORIGIN, client=("127.0.0.1", 50_000), headers=headers)

@@ -10,6 +10,7 @@ from anyio import run, to_thread
 
 from apps.grading.tests.http.conftest import MAX_BYTES, ORIGIN
 from apps.grading.tests.recordings import silence, tone, write_wav
+from apps.grading.tests.sides import RESULT, completed
 from grading.http.upload import FileForm
 from grading.tables.times import from_us
 from holdfast.testing import run_inline
@@ -20,6 +21,9 @@ HEAD = (
 ).encode()
 TAIL = f"\r\n--{BOUNDARY}--\r\n".encode()
 FORM = {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
+
+
+SPOKEN = RESULT | {"transcript": "I go by bus."}
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +108,22 @@ def test_without_walk_ins_a_link_is_enough_and_nothing_less(visit, main, wav):
     assert visit("reader", "ann").get(url).status_code == 200
     assert visit("reader").get(url).status_code == 200
     assert refusal(visit("operator", "ben").get(url)) == (403, "FORBIDDEN")
+
+
+@pytest.mark.parametrize("settings", [{"review_below": 80}])
+def test_a_teacher_listens_by_the_link_in_the_queue(visit, main, wav):
+    ada, teacher, stranger = visit(), visit("operator"), visit()
+    answer = {"audioUrl": send(ada, wav).json()["audioUrl"], "durationSeconds": 2}
+    body = {"skill": "speaking", "questionId": "s1-travel", "answer": answer}
+    submission = ada.post("/api/submissions", json=body).json()["submissionId"]
+    run_inline(main.app)
+    unsure = SPOKEN | {"confidenceScore": 40}
+    main.take(completed(main.request_of(submission), result=unsure))
+
+    [waiting] = teacher.get("/api/admin/submissions/pending-review").json()["items"]
+
+    assert stranger.get(waiting["listenUrl"]).content == wav
+    assert refusal(stranger.get(answer["audioUrl"])) == (403, "FORBIDDEN")
 
 
 def test_anothers_recording_and_none_are_refused_with_the_same_words(visit, wav):

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from apps.grading.tests.http.conftest import ORIGIN
+from apps.grading.tests.pages.grading_stand_in import submission
 from apps.grading.tests.sides import ESSAY, completed, failed, progressed
 from holdfast.testing import run_inline
 
@@ -63,6 +64,15 @@ def test_an_essay_is_handed_in_followed_and_read(visit, main):
     assert events
     assert {"at", "event", "text"} == set(events[0])
     assert ada.get("/api/progress").json()["writing"]["count"] == 1
+
+
+def test_the_pages_are_tested_against_documents_of_the_same_shape(visit, main):
+    ada = visit()
+    made = send(ada).json()
+    page = ada.get("/api/submissions").json()
+
+    assert set(made) == set(submission("sub-1", "PENDING"))
+    assert set(page["items"][0]) == set(made) - {"answer"}
 
 
 def test_a_key_makes_a_repeat_safe_and_another_body_a_conflict(visit):

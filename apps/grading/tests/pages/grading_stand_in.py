@@ -418,6 +418,7 @@ def pending(submission_id: str, priority: str, **given: Any) -> dict[str, Any]:
         "reviewPriority": priority,
         "claimedBy": None,
         "claimedUntil": None,
+        "listenUrl": None,
         **given,
     }
 

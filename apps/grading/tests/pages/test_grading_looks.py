@@ -25,8 +25,6 @@ PHONE = {"width": 390, "height": 844}
 SMALLEST = {"width": 320, "height": 640}
 WAYS = {
     "light": ("light", DESK),
-    "dark": ("dark", DESK),
-    "phone": ("light", PHONE),
     "phone-dark": ("dark", PHONE),
     "smallest": ("light", SMALLEST),
 }

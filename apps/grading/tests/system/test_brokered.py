@@ -6,6 +6,7 @@ import aio_pika
 from apps.grading.tests.brokered import broker_config, grader_running, main_running
 from apps.grading.tests.running import wait_for
 from apps.grading.tests.sides import ScriptedAssessor, scripted_tools
+from grading.messages.validation import read_request
 from holdfast import JobFilter
 from tests.bridges.broker import drained, on_channel
 
@@ -20,11 +21,14 @@ def test_both_sides_share_nothing_but_the_broker(sqlite_url: str, tmp_path: Path
     ):
         submission_id = main.submit()
         view = main.ended(submission_id)
+        operations = main.submissions.operations().document()
         jobs = (main.app.jobs(JobFilter()), grader.jobs(JobFilter()))
 
     assert (view.status, view.result["grader"]) == ("COMPLETED", "scripted")
     assert [[job.job.pipeline for job in each] for each in jobs] == [["submission"], ["grade"]]
     assert len(assessor.calls) == 1
+    assert operations["broker"] == {"connected": True}
+    assert operations["grader"]["lastSeenAt"] is not None
 
 
 def publish(amqp_url: str, config, body: bytes, **properties) -> None:
@@ -65,3 +69,28 @@ def _has_queue(amqp_url: str, queue: str) -> bool:
         return on_channel(amqp_url, look)
     except aio_pika.exceptions.AMQPError:
         return False
+
+
+def test_a_request_on_the_wire_has_the_properties_of_the_contract(
+    sqlite_url: str, tmp_path: Path, amqp_url: str
+):
+    config = broker_config(amqp_url, tmp_path)
+    queue = f"{config.queue_prefix}grading.request"
+    found = []
+    with main_running(sqlite_url, config) as main:
+        main.submit()
+        wait_for(lambda: _has_queue(amqp_url, queue), what="the queue")
+        wait_for(lambda: found.extend(drained(amqp_url, queue)) or found, what="the request")
+    [sent] = found
+    body = json.loads(sent.body)
+
+    assert (sent.type, sent.content_type, sent.content_encoding) == (
+        "grading.request",
+        "application/json",
+        "utf-8",
+    )
+    assert sent.delivery_mode == aio_pika.DeliveryMode.PERSISTENT
+    assert sent.message_id
+    assert sent.timestamp is not None
+    assert sent.correlation_id == body["callbackToken"]
+    assert read_request(body).attempt == 1

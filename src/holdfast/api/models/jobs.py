@@ -197,7 +197,7 @@ def _summary(view: JobView, shown: Disclosure) -> dict[str, Any]:
         "queue": job.queue,
         "priority": job.priority,
         "owner": job.owner,
-        "key": job.key,
+        "key": shown.key(view),
         "version": job.version,
         "rerun_of": job.rerun_of,
         "created_at": told(job.created_at),

@@ -8,6 +8,7 @@ from holdfast.api.models.acting import Request
 from holdfast.api.models.moment import Moment
 from holdfast.api.models.texts import Plain
 from holdfast.core.role import Role
+from holdfast.tokens import MAX_PERMISSIONS
 
 
 class NewToken(Request):
@@ -18,6 +19,8 @@ class NewToken(Request):
     role: Role = Field(strict=False)
     owner: Plain | None = None
     """Whose rows its bearer sees and acts on; null for every owner's."""
+    permissions: list[Plain] = Field(default=[], max_length=MAX_PERMISSIONS)
+    """What its bearer may do besides, by names that systems give, such as `shop.refund`."""
 
 
 class Token(BaseModel):
@@ -27,6 +30,7 @@ class Token(BaseModel):
     name: str
     role: Role
     owner: str | None
+    permissions: list[str]
     created_at: Moment
     created_by: str
     revoked_at: Moment | None

@@ -26,7 +26,13 @@ def list_tokens(_who: OperatorOfAll, engine: Engine) -> dict[str, object]:
 @ROUTER.post("", status_code=201, response_model=MadeToken)
 def create_token(asked: NewToken, who: OperatorOfAll, engine: Engine) -> dict[str, object]:
     """Make a token. This answer holds it, and no other ever will."""
-    view, secret = engine.tokens.create(asked.name, role=asked.role, owner=asked.owner, by=who.name)
+    view, secret = engine.tokens.create(
+        asked.name,
+        role=asked.role,
+        owner=asked.owner,
+        permissions=asked.permissions,
+        by=who.name,
+    )
     return {**view.to_document(), "token": secret}
 
 

@@ -39,6 +39,12 @@ def added(store: Store, **changes: Any) -> TokenRow:
 class TokenConformance:
     """What `tokens` promises."""
 
+    def test_permissions_are_kept_with_a_token(self, store: Store) -> None:
+        token = added(store, permissions=("shop.price", "shop.refund"))
+
+        assert store.tokens.of_hash(token.hash) == token
+        assert [row.permissions for row in store.tokens.all()] == [token.permissions]
+
     def test_a_token_is_found_by_its_id_and_by_its_hash(self, store: Store) -> None:
         token = added(store, role=Role.READER, owner="ada")
         added(store)

@@ -6,6 +6,7 @@ import hmac
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
 from grading.audio.errors import AudioUnavailable
 from grading.audio.links import Origin, OwnLinks
@@ -39,19 +40,21 @@ def fetch(
     from grading.audio.download import download  # noqa: PLC0415
 
     check_url(url, own=own, hosts=hosts)
+    # Whoever finds the file finds all of it, also after a crash.
+    arriving = target.with_name(f"{target.name}.{uuid4().hex}.part")
     try:
         found = download(
             url,
-            target=target,
+            target=arriving,
             public_only=not own.owns(url),
             max_bytes=max_bytes,
             timeout_s=timeout_s,
             resolve=resolve,
         )
         _check_hash(found, sha256)
-    except BaseException:
-        target.unlink(missing_ok=True)
-        raise
+        arriving.replace(target)
+    finally:
+        arriving.unlink(missing_ok=True)
 
 
 def _check_hash(found: str, wanted: str) -> None:

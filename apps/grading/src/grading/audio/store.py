@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from grading.audio.decoding import read_audio
-from grading.audio.errors import AudioDecodeError, AudioTooLarge, DecodeProblem, NotAudio
+from grading.audio.errors import AudioDecodeError, AudioTooLarge, NotAudio
 from grading.audio.records import MAX_SECONDS, MEBIBYTE, DecodeLimits, StoredAudio
 from grading.audio.sniff import container_of
 
@@ -22,21 +22,13 @@ _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _CHUNK_BYTES: Final = 256 * 1024
 _FILE_MODE: Final = 0o600
 _FOLDER_MODE: Final = 0o700
-_NOT_AUDIO: Final = frozenset(
-    {
-        DecodeProblem.NOT_AUDIO,
-        DecodeProblem.NO_AUDIO_STREAM,
-        DecodeProblem.NO_SAMPLES,
-        DecodeProblem.UNREADABLE,
-    }
-)
 
 
 class AudioStore:
     """Recordings by content: the same file is kept once.
 
     A recording has its name only when all of it is safe on disk, and is readable by its owner
-    alone. Any number of threads and processes may use one folder.
+    alone. Any number of threads and processes may use one folder, which the first upload makes.
     """
 
     def __init__(
@@ -49,7 +41,6 @@ class AudioStore:
         self._incoming = root / _INCOMING
         self.max_bytes: Final = max_bytes
         self._limits = DecodeLimits(max_seconds=max_seconds)
-        self._incoming.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
 
     def keep(self, chunks: Iterable[bytes]) -> StoredAudio:
         """Keep a recording and return what it is.
@@ -71,6 +62,7 @@ class AudioStore:
 
     def receive(self) -> Upload:
         """Return a recording to be written piece by piece, which leaves nothing unless finished."""
+        self._incoming.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
         return Upload(self)
 
     def path_of(self, sha256: str) -> Path | None:
@@ -115,7 +107,7 @@ class AudioStore:
 
     def remove_abandoned(self, instant_s: float) -> int:
         """Remove what uploads left behind that broke off before an instant; return how many."""
-        stale = [path for path in self._incoming.iterdir() if _is_older(path, instant_s)]
+        stale = [path for path in self._incoming.glob("*") if _is_older(path, instant_s)]
         for path in stale:
             path.unlink(missing_ok=True)
         return len(stale)
@@ -129,9 +121,7 @@ class AudioStore:
             try:
                 read = read_audio(path, Path(name), limits=self._limits)
             except AudioDecodeError as error:
-                if error.problem in _NOT_AUDIO:
-                    raise NotAudio from error
-                raise
+                raise NotAudio(error.message) from error
             return read.media_type, round(read.seconds, 3)
 
     def _settle(self, path: Path, sha256: str) -> None:

@@ -93,7 +93,7 @@ class Decisions:
     def _put_off(self, decided: Decided) -> list[Message]:
         """Return the notice that an upstream is not called, once for each time it opened."""
         detail = decided.detail
-        upstream = str(detail.get("upstream", "llm"))
+        upstream = str(detail.get("upstream", "model"))
         if detail.get("reason") not in (CIRCUIT_OPEN, COST_LIMIT) or decided.until is None:
             return []
         row = self._request(decided)

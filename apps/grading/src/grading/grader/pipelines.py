@@ -21,8 +21,9 @@ from holdfast import Holdfast, JobContext, Pipeline, Rule, Upstream, Verdict
 WRITING: Final = "grade"
 SPEAKING: Final = "grade-speaking"
 QUEUE: Final = "grading"
-LLM: Final = "llm"
-STT: Final = "stt"
+LLM: Final = "grading-llm"
+"""Not plain `llm`: upstreams of all systems of a database share their breakers by name."""
+STT: Final = "grading-stt"
 MARGIN_S: Final = 15.0
 """How much longer a stage may take than the calls it makes."""
 _CALLS: Final = 3

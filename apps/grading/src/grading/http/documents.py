@@ -12,7 +12,6 @@ from grading.main.submissions import HumanGrade, Wanted
 from grading.result import Feedback
 from grading.states import FailureReason, Skill, Status, Step
 
-MAX_COMMENT_CHARACTERS = 5_000
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -77,7 +76,7 @@ class ReviewSent(_Sent):
     """`B1`, `B2` or `C1`; null is below B1."""
     criteria_scores: dict[str, Finite] | None = None
     feedback: FeedbackSent | None = None
-    review_comment: str | None = Field(default=None, max_length=MAX_COMMENT_CHARACTERS)
+    review_comment: str | None = None
 
     def human(self) -> HumanGrade:
         """Return the grade."""
@@ -173,6 +172,8 @@ class PendingReviewDocument(SubmissionDocument):
     review_priority: Literal["Medium", "High", "Critical"]
     claimed_by: str | None
     claimed_until: datetime | None
+    listen_url: str | None
+    """A link to the recording that is good for an hour; null for essays and for other hosts."""
 
 
 class PendingReviewList(_Shown):

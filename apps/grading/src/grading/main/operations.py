@@ -15,7 +15,7 @@ from grading.tables.times import day_start, from_us, to_us
 from holdfast import Holdfast, JobFilter, JobState, LetterFilter, LetterState
 
 GRADE_PIPELINES: Final = ("grade", "grade-speaking")
-UPSTREAMS: Final = ("llm", "stt")
+UPSTREAMS: Final = ("grading-llm", "grading-stt")
 IN_DOUBT_AFTER_S: Final = 900.0
 """A call that was not answered for so long may have been charged for nothing."""
 MAX_COUNTED: Final = 1_000
@@ -53,7 +53,7 @@ class Operations:
         }
 
 
-def operations_of(app: Holdfast) -> Operations:
+def operations_of(app: Holdfast, *, broker_connected: bool | None = None) -> Operations:
     """Return the figures as they are now."""
     standing = app.outbox.standing()
     oldest = standing.oldest_pending_at
@@ -88,7 +88,7 @@ def operations_of(app: Holdfast) -> Operations:
     return Operations(
         outbox_pending=standing.pending,
         outbox_oldest_s=None if oldest is None else max((app.clock.now() - oldest) / 1e6, 0.0),
-        broker_connected=None,
+        broker_connected=broker_connected,
         grader_last_seen_at=time_text(seen),
         breakers=_breakers(app),
         timed_out_today=len(timed_out),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 from grading.config import GradingConfig
@@ -26,6 +27,8 @@ class MainSide:
             recordings=lambda: self.recordings,
             late_grace_s=config.late_grace_s,
         )
+        self.broker_connected: Callable[[], bool | None] = lambda: None
+        """Returns whether the broker takes messages; None where nobody knows yet."""
         self._app: Holdfast | None = None
         self._added: AddedQuestions | None = None
         self.questions: Questions = packaged()
@@ -59,6 +62,9 @@ class MainSide:
         """Take a callback message."""
         self.callbacks.handle(received)
 
+    def _broker_connected(self) -> bool | None:
+        return self.broker_connected()
+
     def submissions(self) -> Submissions:
         """Return what HTTP and commands call."""
         return Submissions(
@@ -67,6 +73,7 @@ class MainSide:
             config=self.config,
             questions=self.questions,
             recordings=self.recordings,
+            broker_connected=self._broker_connected,
         )
 
 

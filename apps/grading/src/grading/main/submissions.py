@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4, uuid5
@@ -87,8 +87,10 @@ class Submissions(Reviewing):
         config: GradingConfig,
         questions: Questions,
         recordings: Recordings,
+        broker_connected: Callable[[], bool | None] = lambda: None,
     ) -> None:
         super().__init__(app)
+        self._broker_connected = broker_connected
         self._pipeline = pipeline
         self._config = config
         self.questions = questions
@@ -227,7 +229,7 @@ class Submissions(Reviewing):
 
     def operations(self) -> Operations:
         """Return how the system is."""
-        return operations_of(self._app)
+        return operations_of(self._app, broker_connected=self._broker_connected())
 
 
 class _KnownMeanwhile(Exception):

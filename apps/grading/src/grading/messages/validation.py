@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final, TypeVar
 
@@ -38,7 +38,7 @@ def _validator(message_type: str) -> Any:  # noqa: ANN401 - the library has no t
 
 def _read(message_type: str, model: type[_Model], payload: object) -> _Model:
     flaws = _validator(message_type).iter_errors(payload)
-    lines = _lines((flaw.absolute_path, str(flaw.validator)) for flaw in flaws)
+    lines = _lines(dict.fromkeys(item for flaw in flaws for item in _places(flaw)))
     if lines:
         raise DoesNotFit(lines)
     try:
@@ -46,6 +46,19 @@ def _read(message_type: str, model: type[_Model], payload: object) -> _Model:
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
         raise DoesNotFit(_lines((flaw["loc"], flaw["msg"]) for flaw in found)) from error
+
+
+def _places(flaw: Any) -> Iterator[tuple[tuple[Any, ...], str]]:  # noqa: ANN401 - as above
+    """Yield where a flaw is and which rule is broken; of missing fields, each field."""
+    path = tuple(flaw.absolute_path)
+    if flaw.validator == "required" and isinstance(flaw.instance, Mapping):
+        for name in flaw.validator_value:
+            if name not in flaw.instance:
+                yield (*path, name), "is missing"
+        return
+    bound = flaw.validator_value
+    shown = f" {bound}" if isinstance(bound, str | int | float) else ""
+    yield path, f"breaks the rule {flaw.validator}{shown}"
 
 
 def _lines(flaws: Iterable[tuple[Iterable[Any], str]]) -> str:

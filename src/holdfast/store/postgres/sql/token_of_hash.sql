@@ -1,4 +1,4 @@
 -- token_of_hash: the API token of a hash; uses api_token_hash.
-select id, name, role, owner, hash, created_at, created_by, revoked_at
+select id, name, role, owner, hash, created_at, created_by, revoked_at, permissions
   from holdfast.api_token
  where hash = %(hash)s

@@ -29,7 +29,7 @@ select grouped.fingerprint, grouped.error_class, grouped.stage, grouped.pipeline
   from grouped
   join holdfast_dead_letter as letter on letter.id = (
         select max(latest.id)
-          from holdfast_dead_letter as latest
+          from holdfast_dead_letter as latest indexed by holdfast_dead_letter_waiting
          where latest.fingerprint = grouped.fingerprint
            and latest.state <> 'resolved'
            and latest.state in ('open', 'triaged', 'remediated')

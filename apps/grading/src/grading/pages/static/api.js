@@ -49,8 +49,8 @@ export const discardLetter = (id) => change(`grading/dlq/${at(id)}/discard`);
 
 // Recordings are addressed absolutely, as graders need it; here they are read where the page is.
 export function audioAddress(url) {
-  const id = new URL(url, API).pathname.split("/").pop();
-  return new URL(`audio/${id}`, API).href;
+  const { pathname, search } = new URL(url, API);
+  return new URL(`audio/${pathname.split("/").pop()}${search}`, API).href;
 }
 
 // Resolves to the recording as it is kept. Not fetch, which does not say how much was sent.

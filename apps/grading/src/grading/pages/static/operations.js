@@ -97,9 +97,9 @@ function tile(title, value, line, tone = "") {
 
 function breakerRow(breaker) {
   const [word, tone] = GATES[breaker.state] ?? [breaker.state, "over"];
-  const until = breaker.until ? ` until ${exactOf(breaker.until)}` : "";
+  const why = breaker.reason ? `: ${breaker.reason}` : "";
   return made("li", { className: "letter" },
     made("span", { className: "title", text: breaker.name }),
     badge(word, tone),
-    made("span", { className: "facts muted small", text: `breaker ${breaker.state}${until}` }));
+    made("span", { className: "facts muted small", text: `breaker ${breaker.state}${why}` }));
 }

@@ -1,0 +1,1 @@
+"""The grading system, and the same contract on plain Celery with an outbox that is polled."""

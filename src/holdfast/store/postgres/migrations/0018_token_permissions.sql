@@ -1,0 +1,2 @@
+-- What a token allows besides its role, as a JSON list of names; null for nothing.
+alter table holdfast.api_token add column permissions text;
