@@ -164,6 +164,8 @@ def _retry(given: Variables, usual: Retry) -> Retry:
 def _breaker(given: Variables, usual: Breaker) -> Breaker:
     return replace(
         usual,
+        minimum_calls=None,
+        successes=None,
         over_calls=given.whole("CIRCUIT_WINDOW", usual.over_calls or 0, least=1, most=1_000),
         failure_rate=given.number(
             "CIRCUIT_FAIL_THRESHOLD", usual.failure_rate or 0.0, least=0.01, most=0.99
