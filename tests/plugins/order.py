@@ -34,6 +34,12 @@ LOADS_SDKS = (
 )
 TOGETHER = (HURTS_A_BROKER, LOADS_SDKS)
 WAITS_LONG = ("tests/crash/", "tests/docs/", "apps/")
+TAKES_LONG = (
+    *("tests/api/operating/test_schema.py", "tests/bench/", "tests/console/browser/"),
+    *("tests/mutants/", "tests/store/sqlite/test_sharing.py", "tests/store/test_matches_model.py"),
+    *("tests/testing/test_postgres_server.py", "tests/testing/test_reused_databases.py"),
+)
+"""Ten seconds and more in one file of few tests; taken last, it would be waited for alone."""
 WAITS = ("tests/api/", "tests/bridges/", "tests/cli/", "tests/console/", "tests/testing/")
 MANY = 150
 
@@ -73,7 +79,7 @@ def in_order(sizes: Mapping[str, int]) -> list[str]:
             waiting.append(file)
         else:
             computing.append(file)
-    waiting.sort(key=lambda file: not file.startswith(WAITS_LONG))
-    computing.sort(key=lambda file: sizes[file] < MANY)
+    waiting.sort(key=lambda file: not file.startswith(WAITS_LONG + TAKES_LONG))
+    computing.sort(key=lambda file: not file.startswith(TAKES_LONG) and sizes[file] < MANY)
     alternating = itertools.chain.from_iterable(itertools.zip_longest(waiting, computing))
     return [*begin, *filter(None, alternating)]
