@@ -14,7 +14,7 @@ from grading.calls import RawAnswer
 from grading.config import GradingConfig
 from grading.grader.side import GraderSide
 from grading.grader.tools import TextTools, Tools
-from grading.llm import AssessTask, MalformedAnswer
+from grading.llm import AnswerRefused, AssessTask, MalformedAnswer
 from grading.main.side import MainSide
 from grading.main.submissions import Made, Submissions, Wanted
 from grading.main.view import SubmissionView
@@ -150,11 +150,14 @@ class ScriptedAssessor:
         return [token for _, token in self.calls]
 
 
+REFUSED = "refused"
 EVIDENCE = json.dumps({"levels": [{"criterion": "grammar", "level": 3}]})
 
 
 def read_evidence(raw: RawAnswer) -> Evidence:
     """Read evidence as the real grader does, without its care."""
+    if raw.body == REFUSED:
+        raise AnswerRefused("it would not")
     try:
         return Evidence.model_validate_json(raw.body)
     except ValidationError as error:

@@ -3,7 +3,14 @@ from contextlib import ExitStack
 
 import pytest
 
-from apps.grading.tests.sides import Pair, ScriptedAssessor, made_pair, message, scripted_tools
+from apps.grading.tests.sides import (
+    REFUSED,
+    Pair,
+    ScriptedAssessor,
+    made_pair,
+    message,
+    scripted_tools,
+)
 from grading.messages.contract import REQUEST
 from holdfast import JobFilter
 from holdfast.testing import ManualClock, run_inline
@@ -117,6 +124,22 @@ def test_three_answers_that_do_not_fit_end_the_request(
     assert [record["failureReason"] for record in pair.records] == ["PROVIDER_ERROR"]
     assert pair.view(made.view.submission_id).status == "COMPLETED"
     assert len(set(assessor.tokens)) == 4
+
+
+def test_a_refusal_of_the_model_is_paid_once_and_another_answer_asked_for_by_an_operator(
+    make_pair: MakePair, assessor: ScriptedAssessor
+):
+    assessor.script = [REFUSED]
+    pair = make_pair()
+    made = pair.main.submit()
+    pair.run(for_s=20)
+    view = pair.view(made.view.submission_id)
+    pair.main.submissions.retry(made.view.submission_id, by="operator")
+    pair.run()
+
+    assert view.status == "FAILED"
+    assert pair.view(made.view.submission_id).status == "COMPLETED"
+    assert len(set(assessor.tokens)) == len(assessor.calls) == 2
 
 
 def test_failures_of_the_provider_are_retried_and_then_given_up(

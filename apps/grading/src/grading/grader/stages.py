@@ -13,7 +13,7 @@ from grading.failures import GradingFailure
 from grading.grader.journal import COST_LIMIT, MAX_CALLS, Journal
 from grading.grader.rows import begin_answering, read_request
 from grading.grader.tools import SpeechTools, TextTools, Tools
-from grading.llm import AssessTask, MalformedAnswer
+from grading.llm import AnswerRefused, AssessTask, MalformedAnswer
 from grading.messages.contract import CALLBACK, GradingRequest
 from grading.messages.outgoing import (
     completed_callback,
@@ -24,7 +24,7 @@ from grading.messages.outgoing import (
 from grading.questions import minimum_words
 from grading.result import Cost
 from grading.scoring.evidence import Evidence
-from grading.speech import Segment, SpeechFacts, Transcript
+from grading.speech import MalformedTranscript, Segment, SpeechFacts, Transcript
 from grading.states import FailureReason, Skill, Step
 from grading.tables.times import day_start, from_us
 from holdfast import Holdfast, JobContext, RetryLater
@@ -100,7 +100,11 @@ class Stages:
                     headers=job.trace_headers,
                 ),
             )
-            transcript = Transcript.from_raw(raw)
+            try:
+                transcript = Transcript.from_raw(raw)
+            except MalformedTranscript:
+                self._give_up(job, is_paid=tools.is_paid)
+                raise
         facts = tools.facts(decoded, transcript)
         self._say(job, Step.ANALYZING)
         return {
@@ -169,11 +173,18 @@ class Stages:
             except MalformedAnswer as error:
                 why = error.why
                 number += 1
-        if tools.is_paid:
-            self.journal.give_up(job)
+            except AnswerRefused:
+                # An operator who sends it back wants another answer, not this one again.
+                self._give_up(job, is_paid=tools.is_paid)
+                raise
+        self._give_up(job, is_paid=tools.is_paid)
         raise GradingFailure(
             FailureReason.PROVIDER_ERROR, f"{MAX_CALLS} answers in a row did not fit: {why}"
         )
+
+    def _give_up(self, job: JobContext, *, is_paid: bool) -> None:
+        if is_paid:
+            self.journal.give_up(job)
 
     def _assessed(self, job: JobContext, task: AssessTask, *, number: int) -> RawAnswer:
         tools = self._text
