@@ -67,6 +67,18 @@ class NotAudio(Refused):
         super().__init__("NOT_AUDIO", message, status=400, field="/file")
 
 
+class AudioUnchecked(Refused):
+    """The recording could not be looked at, for a reason outside it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "AUDIO_UNCHECKED",
+            "the recording cannot be checked at the moment; send it again in a minute",
+            status=503,
+            retry_after_s=60.0,
+        )
+
+
 class RateLimited(Refused):
     """The owner has handed in as much as one may in a minute."""
 

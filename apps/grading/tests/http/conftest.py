@@ -36,14 +36,14 @@ def main(database_url: str, clock: ManualClock, settings: dict[str, Any]) -> Ite
         yield made
 
 
-def served_by(main: Main, folder: Path) -> Served:
-    """Return what the routes go by, with recordings in a folder."""
+def served_by(main: Main, files: AudioStore) -> Served:
+    """Return what the routes go by."""
     return Served(
         main.app,
         main.submissions,
         main.side.callbacks,
         main.side.questions,
-        AudioStore(folder, max_bytes=MAX_BYTES),
+        files,
         main.side.recordings,
         now=lambda: from_us(main.app.clock.now()),
         max_audio_bytes=MAX_BYTES,
@@ -59,13 +59,19 @@ def walk_ins() -> bool:
 
 
 @pytest.fixture
-def visit(main: Main, tmp_path: Path, *, walk_ins: bool) -> Iterator[Callable[..., TestClient]]:
+def files(tmp_path: Path) -> AudioStore:
+    """Where recordings are kept."""
+    return AudioStore(tmp_path / "audio", max_bytes=MAX_BYTES)
+
+
+@pytest.fixture
+def visit(main: Main, files: AudioStore, *, walk_ins: bool) -> Iterator[Callable[..., TestClient]]:
     """Make the client of somebody: a walk-in, or the bearer of a token of a role and an owner."""
     options = ApiOptions(
         host="127.0.0.1", token=OWN_TOKEN, walk_ins=walk_ins, body_limits={"/api/audio": 2**40}
     )
     api = create_api(main.app, options=options)
-    api.include_router(routes_of(served_by(main, tmp_path / "audio")))
+    api.include_router(routes_of(served_by(main, files)))
     made: list[TestClient] = []
 
     def one(

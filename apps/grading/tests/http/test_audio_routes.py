@@ -11,6 +11,7 @@ from anyio import run, to_thread
 from apps.grading.tests.http.conftest import MAX_BYTES, ORIGIN
 from apps.grading.tests.recordings import silence, tone, write_wav
 from apps.grading.tests.sides import RESULT, completed
+from grading.audio import AudioStore, DecoderFailed
 from grading.http.upload import FileForm
 from grading.tables.times import from_us
 from holdfast.testing import run_inline
@@ -38,6 +39,28 @@ def send(client, content, name="talk.webm"):
 
 def refusal(answer):
     return answer.status_code, answer.json()["code"]
+
+
+class Undecided(AudioStore):
+    """A store on a machine whose decoder cannot be started."""
+
+    def keep(self, chunks):
+        for _ in chunks:
+            pass
+        raise DecoderFailed("ffmpeg is not installed")
+
+
+class TestWithoutDecoder:
+    @pytest.fixture
+    def files(self, tmp_path):
+        return Undecided(tmp_path / "audio", max_bytes=MAX_BYTES)
+
+    def test_a_recording_that_cannot_be_checked_may_be_sent_again_later(self, visit, wav):
+        answer = send(visit(), wav)
+
+        assert refusal(answer) == (503, "AUDIO_UNCHECKED")
+        assert answer.headers["Retry-After"] == "60"
+        assert "ffmpeg" not in answer.text
 
 
 def test_a_recording_is_kept_read_in_parts_and_handed_in(visit, main, wav):

@@ -122,11 +122,11 @@ def main(database_url: str) -> Iterator[Main]:
 
 
 @pytest.fixture
-def follow(main: Main, tmp_path) -> Iterator[Callable[..., EventClient]]:
+def follow(main: Main, files) -> Iterator[Callable[..., EventClient]]:
     """Open the stream of a submission as the bearer of a token of an owner."""
     options = ApiOptions(host="127.0.0.1")
     api = create_api(main.app, options=options)
-    api.include_router(routes_of(served_by(main, tmp_path / "audio")))
+    api.include_router(routes_of(served_by(main, files)))
     server = Server(api, options=options, grace_s=3)
     server.start()
     clients: list[EventClient] = []

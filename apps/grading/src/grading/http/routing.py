@@ -23,6 +23,7 @@ _TITLES: Final[Mapping[str, str]] = {
     "AUDIO_REFUSED": "The recording is not accepted",
     "AUDIO_TOO_LARGE": "The recording is too large",
     "NOT_AUDIO": "The file is not a recording",
+    "AUDIO_UNCHECKED": "The recording cannot be checked now",
     "RATE_LIMITED": "Too many submissions in a minute",
     "QUOTA_REACHED": "Too many submissions are under way",
     "FORBIDDEN": "It is not yours",
