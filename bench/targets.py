@@ -32,6 +32,7 @@ RATIO_TARGETS: dict[tuple[str, str], Target] = {
     ("submit-bulk", "PgQueuer"): Target(1),
     ("submit-single", "PgQueuer"): Target(2),
     ("drain-celery", "Celery"): Target(0.7),
+    ("grading-sustained", "Celery with an outbox"): Target(0.5),
     ("latency", "PgQueuer"): Target(1, less_is_better=True),
     ("submit-at-once", NOBODY_WOKEN): Target(0.9),
     **{
@@ -68,6 +69,9 @@ FIGURE_TARGETS: dict[str, Target] = {
     # Milliseconds at the 99th percentile, by 20 clients at once.
     "uploading": Target(500, less_is_better=True),
     "uploads-refused": Target(0, less_is_better=True),
+    # Submissions a second, from handing in to COMPLETED, with a Celery fleet of two processes.
+    "grading-sustained": Target(100),
+    "grading-backlog": Target(200),
     # Megabytes, for a file of 48.
     "upload-memory": Target(5, less_is_better=True),
 }

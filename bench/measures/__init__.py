@@ -8,6 +8,7 @@ from bench.measures import (
     converting,
     decide,
     failing,
+    grading,
     guard,
     held,
     idle,
@@ -33,4 +34,5 @@ MEASURES: tuple[Measure, ...] = (
     serving.MEASURE,
     converting.MEASURE,
     celery.MEASURE,
+    grading.MEASURE,
 )

@@ -46,7 +46,7 @@ def processing(job: Job, plan: Plan | None, now: Instant) -> str:
     said = f"Stage {job.stage}, attempt {attempt_of(job, plan)},"
     if job.lease_until is None or job.lease_until >= now:
         return f"{said} has run for {begun} on {job.holder}."
-    return f"{said} began {begun} ago on {job.holder}, which has not reported since."
+    return f"{said} began {begun} ago on {job.holder}."
 
 
 def cancelled(history: Sequence[HistoryLine]) -> str:

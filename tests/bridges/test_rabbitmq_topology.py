@@ -148,7 +148,7 @@ def test_an_exchange_of_the_other_type_is_named_with_what_differs(names: Names, 
 
 
 def test_a_plain_queue_has_no_dead_letters_and_tries_until_it_succeeds(
-    amqp_url: str, names: Names, transport, consuming
+    names: Names, transport, consuming, caplog
 ):
     exchange, name = names.exchange(), names.queue()
     queue = Queue(name=name, types=(REQUEST,), delivery_limit=None)
@@ -168,6 +168,8 @@ def test_a_plain_queue_has_no_dead_letters_and_tries_until_it_succeeds(
 
     eventually(lambda: got == [1, 2, 3, 4])
     assert names.exist() == [name]
+    events = [getattr(record, "event", "") for record in caplog.records]
+    assert (events.count("message_failed"), events.count("consumer_held_up")) == (3, 0)
 
 
 def test_a_queue_bound_twice_gets_the_messages_of_both_exchanges(
@@ -225,6 +227,17 @@ def test_who_does_not_declare_waits_for_what_others_declare(amqp_url: str, names
     message = a_message(1)
     assert sent(waiting, message) == {message.id: Confirmed()}
     assert numbers(amqp_url, queue.name) == [1]
+
+
+def test_a_queue_that_others_have_yet_to_declare_is_not_made(names: Names, transport):
+    exchange, queue = names.exchange(), Queue(name=names.queue(), delivery_limit=None)
+    assert transport(exchange=exchange).ready() is None
+
+    missing = transport(exchange=exchange, queues=[queue], declare=False).ready()
+
+    assert isinstance(missing, NotTaken)
+    assert queue.name in missing.error
+    assert names.exist() == []
 
 
 def test_a_consumer_that_does_not_declare_waits_for_its_queue(names: Names, transport, consuming):

@@ -240,7 +240,7 @@ def test_why_a_breaker_opened_is_shown_with_the_jobs_that_it_holds(on_app: Comma
     assert "Failures that opened it" in shown
     assert held in shown
     assert "503 overloaded" in shown
-    assert "holdfast jobs list --state queued --pipeline send --stage convert" in shown
+    assert "holdfast jobs list --label held --pipeline send --stage convert" in shown
     assert document["reason"] == "3 calls in a row failed"
     assert document["held_jobs"] == 1
     (call,) = document["failures"]

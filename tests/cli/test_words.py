@@ -101,7 +101,7 @@ def test_a_list_tells_of_a_job_that_is_held_what_holds_it():
         (
             RUNNING._replace(lease_until=after(-3)),
             [],
-            ("Stage send, attempt 2 of 4, began 5.0 s ago on w1, which has not reported since."),
+            ("Stage send, attempt 2 of 4, began 5.0 s ago on w1."),
         ),
         (
             DUE._replace(state=JobState.WAITING, run_at=after(60)),

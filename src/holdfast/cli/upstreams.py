@@ -242,7 +242,7 @@ def _recent(view: UpstreamView) -> str | None:
 
 def _listing(stage: CallingStage) -> str:
     of_stage = f"--pipeline {stage.pipeline} --stage {stage.stage}"
-    return f"holdfast jobs list --state queued {of_stage}"
+    return f"holdfast jobs list --label held {of_stage}"
 
 
 def _failure_row(call: FailedCall) -> list[Cell]:

@@ -26,6 +26,8 @@ LAB_SLA_WRITING_S: Final = 40.0
 LAB_SLA_SPEAKING_S: Final = 60.0
 """So short that a timeout and a late result can be watched."""
 _MOST: Final = 1_000_000
+_MOST_ACTIVE: Final = 10_000
+"""As far as the engine counts jobs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +137,9 @@ class GradingConfig:
             submissions_per_minute=given.whole(
                 "SUBMISSIONS_PER_MINUTE", usual.submissions_per_minute, most=_MOST
             ),
-            quota_active=given.whole("QUOTA_ACTIVE", usual.quota_active, least=1, most=_MOST),
+            quota_active=given.whole(
+                "QUOTA_ACTIVE", usual.quota_active, least=1, most=_MOST_ACTIVE
+            ),
             review_below=given.whole("GRADING_REVIEW_BELOW", usual.review_below, most=100),
             walk_ins=_switch(given, "GRADING_WALK_INS", usual=usual.walk_ins),
         )
@@ -160,6 +164,8 @@ def _retry(given: Variables, usual: Retry) -> Retry:
 def _breaker(given: Variables, usual: Breaker) -> Breaker:
     return replace(
         usual,
+        minimum_calls=None,
+        successes=None,
         over_calls=given.whole("CIRCUIT_WINDOW", usual.over_calls or 0, least=1, most=1_000),
         failure_rate=given.number(
             "CIRCUIT_FAIL_THRESHOLD", usual.failure_rate or 0.0, least=0.01, most=0.99

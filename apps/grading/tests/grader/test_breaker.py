@@ -5,6 +5,7 @@ import pytest
 
 from apps.grading.tests.grader.test_grading import Unavailable
 from apps.grading.tests.sides import EVIDENCE, Pair, ScriptedAssessor, made_pair, scripted_tools
+from grading.grader.pipelines import LLM
 from holdfast import Retry
 from holdfast.testing import ManualClock
 
@@ -25,7 +26,7 @@ def pair(database_url: str, clock: ManualClock, assessor: ScriptedAssessor) -> I
 
 
 def gate(pair: Pair) -> str:
-    return pair.app.upstreams.known()["llm"].gate.value
+    return pair.app.upstreams.known()[LLM].gate.value
 
 
 def graded(pair: Pair, number: int) -> list[str]:

@@ -60,6 +60,17 @@ def test_every_instance_of_the_schema_is_accepted(document):
     assert result.model_dump_json()
 
 
+def test_what_is_longer_than_evidence_may_be_is_cut_and_needs_no_repair():
+    line = "x" * 1_000
+    error = {"quote": line, "kind": "other", "message": line, "suggestion": line}
+    document = {**EVIDENCE, "errors": [error] * 150, "strengths": [line] * 50}
+    jsonschema.validate(document, evidence_schema())
+    found = evidence_of(raw(json.dumps(document)))
+
+    assert (len(found.errors), len(found.strengths)) == (100, 10)
+    assert len(found.errors[0].quote) == 400
+
+
 def test_evidence_of_the_rules_is_an_instance_of_the_schema():
     jsonschema.validate(json.loads(evidence_by_rules(TASK).model_dump_json()), evidence_schema())
 

@@ -206,6 +206,15 @@ def test_a_result_shows_scores_reasons_and_the_marked_places(api, look):
     expect(page.locator("#note-2")).to_contain_text("The subject is singular.")
 
 
+def test_a_teachers_result_is_not_said_to_be_unsure(api, look):
+    api.add("COMPLETED", result=result(gradingMode="human", caps=["no_speech"]))
+    page = look("#submission=sub-1")
+
+    expect(page.locator(".result")).to_contain_text("Graded by a teacher")
+    expect(page.locator(".result")).not_to_contain_text("confidence")
+    expect(page.locator(".result .notice")).to_have_count(0)
+
+
 def test_what_others_wrote_is_text_and_nothing_else(api, look):
     hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>"
     feedback = {"strengths": [hostile], "weaknesses": [], "suggestions": []}

@@ -13,6 +13,11 @@ from grading.cli.output import line, safe
 from grading.result import MAX_SCORE
 
 _BAR_CELLS: Final = 20
+_FEEDBACK: Final = {
+    "strengths": "strength",
+    "weaknesses": "weakness",
+    "suggestions": "suggestion",
+}
 
 
 def print_result(result: Mapping[str, Any]) -> None:
@@ -29,9 +34,9 @@ def print_result(result: Mapping[str, Any]) -> None:
     Console().print(bars)
     if result.get("caps"):
         line(f"capped: {', '.join(result['caps'])}", style="yellow")
-    for heading in ("strengths", "weaknesses", "suggestions"):
+    for heading, label in _FEEDBACK.items():
         for text in result.get("feedback", {}).get(heading, []):
-            line(f"  {heading[:-1]:<10}  {text}")
+            line(f"  {label:<10}  {text}")
     if result.get("transcript"):
         line(f"  transcript  {result['transcript']}")
     line(

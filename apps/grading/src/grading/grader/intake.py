@@ -27,6 +27,7 @@ from grading.messages.outgoing import (
     progress_callback,
     token_mark,
 )
+from grading.messages.owners import grader_owner
 from grading.messages.validation import DoesNotFit
 from grading.messages.validation import read_request as read_message
 from grading.states import FailureReason, Skill, Step
@@ -85,6 +86,7 @@ class Intake:
                 received.payload,
                 key=str(request.requestId),
                 key_alone=True,
+                owner=grader_owner(request.userId),
                 deadline=deadline,
                 trace=received.trace,
                 connection=tx.connection,

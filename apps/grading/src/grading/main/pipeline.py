@@ -10,6 +10,7 @@ from grading.main.derive import error_class_of, line_of
 from grading.main.recordings import Recordings
 from grading.main.view import time_text
 from grading.messages.contract import REQUEST, SCHEMA_VERSION
+from grading.messages.owners import user_id_of
 from grading.questions import Question, Questions
 from grading.states import FailureReason, Skill
 from holdfast import GiveUp, JobContext, Pipeline, Retry, Wait
@@ -17,7 +18,6 @@ from holdfast.classify import PublicCode, PublicCodes
 
 SUBMISSION: Final = "submission"
 REQUEST_STAGE: Final = "request"
-MAX_USER_CHARACTERS: Final = 64
 _RETRY: Final = Retry(attempts=10, base=0.5, cap=30.0)
 """Of a stage that only writes to the database: it fails when its worker is lost."""
 
@@ -74,7 +74,7 @@ def _message(
         "schemaVersion": SCHEMA_VERSION,
         "requestId": job.payload["requestId"],
         "submissionId": job.id,
-        "userId": job.owner[:MAX_USER_CHARACTERS],
+        "userId": user_id_of(job.owner),
         "skill": question.skill.value,
         "attempt": job.retries + 1,
         "createdAt": time_text(job.created_at),

@@ -9,6 +9,7 @@ from typing import Any, Final, cast
 
 from grading.audio import AudioStore
 from grading.main.pipeline import SUBMISSION
+from grading.messages.owners import GRADER_PREFIX, grader_owner, user_id_of
 from grading.tables.times import listed, to_us
 from holdfast import Holdfast, Owned, Transaction
 
@@ -72,20 +73,31 @@ class Upkeep:
 
 
 def erase(app: Holdfast, files: AudioStore, owned: Owned, *, dry_run: bool) -> Mapping[str, int]:
-    """Remove what the tables and the folder of recordings hold of an owner."""
+    """Remove what the tables and the folder of recordings hold of an owner.
+
+    The grader's jobs of an owner are erased with them, where the grader shares the database.
+    """
+    ids = [job.id for job in owned.jobs]
     gone: Counter[str] = Counter()
-    ids = [job.id for job in owned.jobs if job.job.pipeline == SUBMISSION]
+    is_grader = owned.owner.startswith(GRADER_PREFIX)
     with app.transaction() as tx:
-        for table in ("progress", "score", "review"):
-            gone[table] += _delete(tx, table, "submission_id", ids, dry_run=dry_run)
-        if not owned.jobs:
-            rows = tx.rows(
-                "select audio_id, sha256 from grading.audio where owner = :owner",
-                {"owner": owned.owner},
-            )
-            gone["audio"] += len(rows) if dry_run else _remove_audio(tx, files, rows)
-            if not dry_run:
-                tx.execute("delete from grading.rate where owner = :owner", {"owner": owned.owner})
+        for table, column in _OF_JOBS.items():
+            if (column == "job_id") == is_grader:
+                gone[table] += _delete(tx, table, column, ids, dry_run=dry_run)
+    if owned.jobs or is_grader:
+        return {name: count for name, count in gone.items() if count}
+    with app.transaction() as tx:
+        rows = tx.rows(
+            "select audio_id, sha256 from grading.audio where owner = :owner",
+            {"owner": owned.owner},
+        )
+        gone["audio"] += len(rows) if dry_run else _remove_audio(tx, files, rows)
+        if not dry_run:
+            tx.execute("delete from grading.rate where owner = :owner", {"owner": owned.owner})
+    graded = app.erase(
+        grader_owner(user_id_of(owned.owner)), by=SUBMISSION, cancel=True, dry_run=dry_run
+    )
+    gone["grader rows"] += sum(graded.rows.values())
     return {name: count for name, count in gone.items() if count}
 
 

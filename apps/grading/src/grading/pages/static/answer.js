@@ -21,6 +21,6 @@ export function answerOf({ skill, answer, listenUrl = null }, result) {
         made("h3", { text: "Transcript" }),
         result?.transcript
           ? made("div", {}, ...annotated(result.transcript, result.annotations ?? []))
-          : made("p", { className: "muted", text: "It comes with the result." }))),
+          : made("p", { className: "muted", text: result ? "No words were understood." : "It comes with the result." }))),
   ];
 }

@@ -13,7 +13,8 @@ const SURE = 85;
 export function resultOf(result) {
   return made("section", { className: "panel result", "aria-label": "Result" },
     made("div", { className: "score" }, scoreDial(result), criteriaOf(result)),
-    ...result.caps.map((each) => noticeOf(capOf(each), "warn")),
+    // What limits the grader's score does not limit a teacher's.
+    ...(result.gradingMode === "human" ? [] : result.caps).map((each) => noticeOf(capOf(each), "warn")),
     ...(result.audioFlags ?? []).map((each) => noticeOf(audioFlagOf(each), "warn")),
     feedbackOf(result.feedback),
     made("p", { className: "muted small", text: basisOf(result) }),
@@ -55,15 +56,14 @@ function feedbackOf({ strengths, weaknesses, suggestions }) {
     column("Try this next", "busy", suggestions));
 }
 
-function basisOf({ gradingMode, grader, confidenceScore, wordCount, speech, reviewComment }) {
+function basisOf({ gradingMode, grader, confidenceScore, wordCount, speech }) {
   const sure = confidenceScore >= SURE ? "" : "; take it as a first impression";
   const how = grader === "rules" ? "by rules, without a model" : `by ${grader}`;
   return [
     gradingMode === "auto" ? `Graded ${how}` : `${MODES[gradingMode] ?? gradingMode}`,
-    `confidence ${confidenceScore} of 100${sure}`,
+    gradingMode === "auto" ? `confidence ${confidenceScore} of 100${sure}` : null,
     speech ? null : counted(wordCount, "word", "words"),
     speech ? `${clockOf(speech.seconds)} long, ${Math.round(speech.wordsPerMinute)} words a minute` : null,
     speech ? `${counted(speech.pauses, "pause", "pauses")}, the longest ${speech.longestPauseSeconds.toFixed(1)} s` : null,
-    reviewComment ? `the teacher says: ${reviewComment}` : null,
   ].filter(Boolean).join(" · ");
 }
