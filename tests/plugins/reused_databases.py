@@ -27,10 +27,12 @@ _CATALOGS = (
     *("pg_class", "pg_attribute", "pg_attrdef", "pg_index", "pg_constraint"),
     *("pg_proc", "pg_trigger", "pg_event_trigger", "pg_extension"),
 )
+# The newest transaction in each; ages are whole numbers, and casts of xmin would take longer.
 _SHAPE = (
     "select "
     + ", ".join(
-        f"(select (count(*), max(xmin::text::bigint))::text from {name})" for name in _CATALOGS
+        f"(select (count(*), age('3'::xid) - min(age(xmin)))::text from {name})"
+        for name in _CATALOGS
     )
     + f", (select string_agg(nspname, ' ' order by nspname) from pg_namespace where {_OWN_SCHEMA})"
     + ", (select string_agg(setconfig::text, ' ') from pg_db_role_setting join pg_database d"
@@ -62,6 +64,8 @@ class _Lent:
     url: str
     session: psycopg.Connection
     shape: object
+    emptied_by: str
+    """The statements that leave no row in it."""
 
 
 class LeftOpen(AssertionError):
@@ -110,16 +114,16 @@ class ReusedDatabases:
         template = self._databases.template("migrated", build=_migrate)
         url = self._databases.fresh(template=template)
         session = psycopg.connect(url, autocommit=True, options=_IMPATIENT)
-        return _Lent(url, session, session.execute(_SHAPE).fetchone())
+        tables = [name for (name,) in session.execute(_TABLES)]
+        emptied_by = "; ".join(f"delete from {table}" for table in tables)
+        return _Lent(url, session, session.execute(_SHAPE).fetchone(), emptied_by)
 
 
 def _made_as_new(lent: _Lent) -> bool:
     session = lent.session
     if not _is_only_session(session) or session.execute(_SHAPE).fetchone() != lent.shape:
         return False
-    tables = [name for (name,) in session.execute(_TABLES)]
-    session.execute("; ".join(f"delete from {table}" for table in tables))
-    session.execute(_RESTART)
+    session.execute(f"{lent.emptied_by}; {_RESTART}")
     size = session.execute(_BYTES).fetchone()
     return size is not None and size[0] < MOST_BYTES
 

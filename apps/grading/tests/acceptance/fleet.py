@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Self
+from uuid import uuid4
 
 from grading.config import GradingConfig
 from grading.llm.stand_in import LlmStandIn
@@ -104,7 +105,9 @@ class Fleet:
 
     def worker(self) -> Process:
         queue = f"{self._config.queue_prefix}holdfast.grading"
-        options = ["-Q", queue, "-c", "1", "--without-gossip", "--without-mingle", "-l", "INFO"]
+        # Two workers of one name refuse to run side by side.
+        name = f"grader-{uuid4().hex[:8]}@%h"
+        options = ["-Q", queue, "-c", "1", "-n", name, "--without-gossip", "--without-mingle"]
         return self._started(["-m", "celery", "-A", "grading.fleet", "worker", *options], "celery")
 
     def _started(self, arguments: list[str], name: str) -> Process:
