@@ -78,10 +78,12 @@ def test_where_the_usual_port_is_taken_a_free_one_is_used_and_told(tmp_path: Pat
                 f"  Console     {address}/",
                 f"  Converter   {address}/convert/",
                 f"  Criticizer  {address}/reviews/",
+                f"  Grading     {address}/grading/",
                 f"  Fault lab   {address}/lab",
                 f"  API         {address}/api",
                 "",
                 "Jobs are kept in sqlite:///holdfast.db.",
+                "Beside the worker run grading-relay.",
                 "Ctrl-C ends it: what runs is finished first, what waits stays where it is.",
             ]
             assert here.stderr == ENDING
