@@ -264,7 +264,7 @@ def test_options_of_settings_show_variable_and_default(holdfast: Command):
 
 
 def test_an_option_that_sets_something_names_its_variable():
-    flags = {"--no-worker", "--no-services"}
+    flags = {"--no-worker", "--no-services", "--types", "--without-types"}
     for name in ("up", "serve", "dev", "worker", "relay", "herald"):
         own = [
             each
