@@ -72,6 +72,18 @@ FIGURE_TARGETS: dict[str, Target] = {
     # Submissions a second, from handing in to COMPLETED, with a Celery fleet of two processes.
     "grading-sustained": Target(100),
     "grading-backlog": Target(200),
+    # Of the pace of a backlog in a new database, with a million finished submissions before it.
+    "grading-after-a-million": Target(0.8),
+    # Milliseconds at the 99th percentile: from a callback to the event at one of 200 streams, from
+    # the deadline to the event, and for handing in 50 a second while the outbox is emptied.
+    "grading-events": Target(500, less_is_better=True),
+    "grading-timeouts": Target(2_000, less_is_better=True),
+    "grading-posts": Target(100, less_is_better=True),
+    # Milliseconds after the broker is back.
+    "grading-outage-first": Target(6_000, less_is_better=True),
+    "grading-outage-all": Target(20_000, less_is_better=True),
+    # Megabytes, for a recording of 25.
+    "grading-upload-memory": Target(8, less_is_better=True),
     # Megabytes, for a file of 48.
     "upload-memory": Target(5, less_is_better=True),
 }

@@ -36,7 +36,7 @@ class Project:
 
 HOLDFAST = Project(
     tree=Path(__file__).parent.parent,
-    packages=("holdfast", "converter", "criticizer", "grading"),
+    packages=("holdfast", "collabiq", "converter", "criticizer", "grading"),
     canary=Fault(
         name="The canary: ids are of another version",
         group="canary",

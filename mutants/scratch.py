@@ -13,7 +13,13 @@ from pathlib import Path
 
 from mutants.fault import Fault
 
-SOURCES = ("src", "apps/converter/src", "apps/criticizer/src", "apps/grading/src")
+SOURCES = (
+    "src",
+    "apps/collabiq/src",
+    "apps/converter/src",
+    "apps/criticizer/src",
+    "apps/grading/src",
+)
 NOT_SLOW = ("-m", "not slow")
 
 

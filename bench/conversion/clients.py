@@ -9,22 +9,22 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
-from bench.conversion.server import TOKEN
+from bench.server import TOKEN
 
 BOUNDARY = "bench-boundary"
 CHUNK = 256 * 1024
-_AUTHORITY = {"Authorization": f"Bearer {TOKEN}"}
 
 
 class Client:
     """One connection, kept open."""
 
-    def __init__(self, address: str, *, timeout_s: float = 60.0) -> None:
+    def __init__(self, address: str, *, token: str = TOKEN, timeout_s: float = 60.0) -> None:
+        self._authority = {"Authorization": f"Bearer {token}"}
         self._connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=timeout_s)
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         text = None if body is None else json.dumps(body)
-        headers = {**_AUTHORITY, "Content-Type": "application/json"}
+        headers = {**self._authority, "Content-Type": "application/json"}
         return self._answered(method, path, text, headers)
 
     def send(self, pdf: bytes, *, name: str) -> tuple[int, Any]:
@@ -41,7 +41,7 @@ class Client:
 
     def _sent(self, body: bytes | Iterable[bytes], length: int) -> tuple[int, Any]:
         kind = f"multipart/form-data; boundary={BOUNDARY}"
-        headers = {**_AUTHORITY, "Content-Type": kind, "Content-Length": str(length)}
+        headers = {**self._authority, "Content-Type": kind, "Content-Length": str(length)}
         return self._answered("POST", "/api/upload", body, headers)
 
     def _answered(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Any:

@@ -22,6 +22,8 @@ from grading.main.submissions import Wanted
 from holdfast import Holdfast
 
 CHILDREN = "2"
+NEW = "01990000-0000-7000-8000-000000000000"
+"""Ids from here on are new: those of a made-up history are below it, and are not counted."""
 END_S = 20
 ESSAY = (
     "In my opinion, tourism creates jobs in small towns. However, too many visitors harm nature. "
@@ -36,6 +38,7 @@ class Ours:
 
     completed = (
         "select count(*) from holdfast.job where pipeline = 'submission' and state = 'complete'"
+        f" and id >= '{NEW}'"
     )
 
     def __init__(self, url: str, broker_url: str, model_url: str, folder: Path) -> None:

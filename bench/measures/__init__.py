@@ -9,6 +9,7 @@ from bench.measures import (
     decide,
     failing,
     grading,
+    grading_main,
     guard,
     held,
     idle,
@@ -35,4 +36,5 @@ MEASURES: tuple[Measure, ...] = (
     converting.MEASURE,
     celery.MEASURE,
     grading.MEASURE,
+    grading_main.MEASURE,
 )

@@ -10,11 +10,11 @@ from statistics import median
 
 from bench.conversion.capacity import capacity_of
 from bench.conversion.clients import Client, send_all
-from bench.conversion.server import Server, converter
 from bench.environments import Command
 from bench.figure import Count, Growth, Rate, tail_of
 from bench.measure import Conditions, Measure, Measured
 from bench.process import Failed, Process
+from bench.server import Server, up
 
 FILES = 1_000
 QUICK_FILES = 100
@@ -93,7 +93,7 @@ def converted(
             "WORKER_CONCURRENCY": str(CONCURRENCY),
             "QUOTA_ACTIVE_JOBS": str(2 * files),
         }
-        with converter(url, variables, within=within) as server:
+        with up("converter", url, variables, within=within) as server:
             _warm_up(server, files)
             counted = _calls(gateway)
             # While the queue is paused, so that what follows is converting alone.

@@ -5,8 +5,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.figure import Rate, middle
+from bench.figure import Count, Rate, middle, size_of
 from bench.grading.fleets import Ours, Plain, count_until, model
+from bench.grading.history import fill
 from bench.measure import Conditions, Measure, Measured
 from bench.process import Failed
 from bench.system import OURS
@@ -16,6 +17,7 @@ from holdfast.testing.rabbitmq_server import PrivateRabbitmq
 PEER = "Celery with an outbox"
 BACKLOG, QUICK_BACKLOG = 5_000, 500
 SUSTAINED, QUICK_SUSTAINED = 2_000, 200
+FINISHED, QUICK_FINISHED = 1_000_000, 20_000
 REPEATS = 3
 LIMIT_S = 240.0
 WARM_UP = 20
@@ -48,9 +50,20 @@ def gradings(conditions: Conditions) -> Iterator[Measured]:
                         finally:
                             fleet.close()
                     figures.setdefault((name, system), []).append(rate)
+        with place.fresh() as database, tempfile.TemporaryDirectory() as folder:
+            fleet = Ours(database.url, broker.url, model_url, Path(folder))
+            try:
+                fleet.submit()
+                fill(database.url, QUICK_FINISHED if conditions.quick else FINISHED)
+                filled = _backlog(fleet, database, backlog)
+            finally:
+                fleet.close()
     for (name, system), rates in figures.items():
         size = backlog if name == "grading-backlog" else sustained
         yield Measured(name, middle(rates), size, system)
+    empty = middle(figures["grading-backlog", OURS])
+    share = size_of(filled) / size_of(empty)
+    yield Measured("grading-after-a-million", Count(share), backlog)
 
 
 def _backlog(fleet, database, size: int) -> Rate:

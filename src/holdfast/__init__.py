@@ -9,6 +9,7 @@ from holdfast.core.failure import Category, Failure
 from holdfast.core.job import JobState
 from holdfast.core.outbox import OutboxStatus
 from holdfast.core.promise import Promise
+from holdfast.core.rate_policy import Rate
 from holdfast.core.retention import Retention
 from holdfast.core.retry import Jitter, Retry
 from holdfast.delivery_view import DeliveryView, Reconciliation
@@ -94,6 +95,7 @@ __all__ = [
     "Progress",
     "Promise",
     "Provider",
+    "Rate",
     "Received",
     "Recipient",
     "Reconciliation",

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from holdfast import tracing
 from holdfast.attention import Attention, Need, Needs
-from holdfast.core.breaker_policy import Breaker
 from holdfast.core.job import Job
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
 from holdfast.core.retention import Retention
@@ -46,11 +45,12 @@ from holdfast.runtime.presentation import PLAIN, Presentation
 from holdfast.runtime.provider import BoundProvider, Provider, Providers
 from holdfast.runtime.settle import Settler
 from holdfast.runtime.spans import traced
-from holdfast.runtime.stage import BoundStage
+from holdfast.runtime.stage import BoundStage, UpstreamTerms
 from holdfast.runtime.tally import Counter
 from holdfast.runtime.worker import Worker
 from holdfast.runtime.worker_options import WorkerOptions
 from holdfast.secrecy import keep_secret
+from holdfast.secrets import SecretProvider, Secrets, SecretsOfPipelines, asked_and_listed
 from holdfast.store.contract import NewJob, Store
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.system_tables import load_tables
@@ -107,6 +107,7 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
     migrations.
     `secrets` are values that appear in nothing this process stores of failures, logs or shows, and
     `secret_names` names whose values do not; both besides what is known to be secret anyway.
+    Given a provider, `secrets` is asked for them by name, when they are used.
     `error_log` gets a record of every attempt that fails. `retention` says how long what has ended
     is kept; workers remove the rest. `max_queued` limits how many jobs may wait in each queue.
     `providers` are what deliveries are sent through, and `courier` how. `chores` are functions that
@@ -129,7 +130,7 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
         auto_migrate: bool = True,
         retention: Retention | None = None,
         max_queued: int | None = None,
-        secrets: Iterable[str] = (),
+        secrets: Iterable[str] | SecretProvider | Secrets = (),
         secret_names: Iterable[str] = (),
         error_log: ErrorLog | None = None,
         clock: Clock | None = None,
@@ -137,7 +138,9 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
     ) -> None:
         secret = (*secrets_in_environment(os.environ), *secrets_in_url(url))
         keep_secret((*secret, *secrets_in_url(direct_url or "")))
-        self.add_secrets(secrets, names=secret_names)
+        self.secrets, values = asked_and_listed(secrets)
+        self.add_secrets(values, names=secret_names)
+        self.job_secrets = SecretsOfPipelines(self.secrets)
         store = open_store(url, direct_url=direct_url)
         store.tables = load_tables(tables or {})
         super().__init__(store, auto_migrate=auto_migrate, clock=clock)
@@ -204,7 +207,7 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
         )
         self.outbox = Outbox(lambda: self.store, clock=self.clock, chance=self.chance)
         self.upstreams = Upstreams(
-            lambda: self.store, clock=self.clock, declared=self._declared_breakers
+            lambda: self.store, clock=self.clock, declared=self._declared_upstreams
         )
         self.waits = Waits(
             lambda: self.store, plans=self._plans, upstreams=self.upstreams, clock=self.clock
@@ -378,18 +381,19 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
             "options": options or WorkerOptions(),
             "retention": self.retention,
             "callback_key": self.callback_tokens.key,
+            "secrets": self.job_secrets,
             "dispatch": self.dispatch,
             "decisions": DecisionMessages(self._pipelines.get),
             "chores": self.chores,
         }
 
-    def _declared_breakers(self) -> dict[str, Breaker | None]:
+    def _declared_upstreams(self) -> dict[str, UpstreamTerms]:
         return {
-            terms.name: terms.breaker
+            terms.name: terms
             for pipeline in self._pipelines.values()
             for terms in pipeline.upstreams
         } | {
-            bound.upstream.name: bound.upstream.breaker
+            bound.upstream.name: bound.upstream
             for bound in self.dispatch.providers
             if bound.upstream is not None
         }

@@ -40,7 +40,7 @@
         ├── StoreUnavailable    the database cannot be reached
         ├── StoreCorrupt        the database file is damaged
         ├── ReadTooSlow         what was asked for took the database too long to find
-        └── CircuitOpen         a guard's breaker let no call through
+        └── CircuitOpen         a guard's breaker or rate let no call through
 
     HandlerSignal               raised by handlers, never by holdfast
     ├── GiveUp                  this attempt failed and no other can succeed
@@ -499,7 +499,7 @@ class ReadTooSlow(UnavailableError):
 
 
 class CircuitOpen(UnavailableError):
-    """A guard made no call, because the upstream's breaker lets none through.
+    """A guard made no call: the upstream's breaker lets none through, or its rate has no room.
 
     `until` is when it may again, `wait_s` how many seconds that is away; None when nobody knows.
     """

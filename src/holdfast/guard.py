@@ -1,4 +1,4 @@
-"""Guard: breaker, timeout and retries around a call that belongs to no job."""
+"""Guard: breaker, rate, timeout and retries around a call that belongs to no job."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from holdfast.core.breaker import ResetAsked, evidence_of, pause_us_of
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.failure import Failure
 from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.core.rate_policy import Rate
 from holdfast.core.retry import Retry
 from holdfast.core.upstream import Gate
 from holdfast.errors import CircuitOpen, InvalidPolicy, UsageError
@@ -23,6 +24,7 @@ from holdfast.pipeline import Span, checked_name, span_us
 from holdfast.runtime.alarms import Alarm, AlarmClock
 from holdfast.runtime.clock import Chance, Clock, process_time, sleep_s
 from holdfast.runtime.local_breaker import LocalBreaker, Ticket
+from holdfast.runtime.local_rate import LocalRate
 
 _ENDS_AT: Final[ContextVar[Instant | None]] = ContextVar("holdfast.guard.ends_at", default=None)
 
@@ -31,7 +33,7 @@ _R = TypeVar("_R")
 
 
 class Guard:
-    """Calls an upstream by its policies: a breaker in memory, a timeout, retries.
+    """Calls an upstream by its policies: a breaker and a rate in memory, a timeout, retries.
 
         payments = Guard("payments", breaker=Breaker(), timeout=10, retry=Retry(attempts=3))
 
@@ -43,10 +45,13 @@ class Guard:
         def refund(order): ...
 
     What a call raises in the end is what the function raised last, or `CircuitOpen` when the
-    breaker let none begin. `timeout` is for each attempt, `deadline` for all of them and the
-    waits in between. A coroutine that takes longer is cancelled. A plain function cannot be
-    stopped: it finds in `time_left` what it may pass on to whatever it calls, and no attempt
-    begins that the deadline would not let begin. One guard serves any number of threads and loops.
+    breaker let none begin. With a `rate` calls of this process wait for their turn, or raise
+    `CircuitOpen` when that would come after the deadline.
+
+    `timeout` is for each attempt, `deadline` for all of them and the waits in between. A
+    coroutine that takes longer is cancelled. A plain function cannot be stopped: it finds in
+    `time_left` what it may pass on to whatever it calls, and no attempt begins that the deadline
+    would not let begin. One guard serves any number of threads and loops.
     """
 
     def __init__(
@@ -54,6 +59,7 @@ class Guard:
         name: str,
         *,
         breaker: Breaker | None = None,
+        rate: Rate | None = None,
         timeout: Span | None = None,
         retry: Retry | None = None,
         deadline: Span | None = None,
@@ -64,7 +70,11 @@ class Guard:
     ) -> None:
         self.name = checked_name(name, what="guard")
         owner = f"guard {name}"
-        for field, policy, kind in (("breaker", breaker, Breaker), ("retry", retry, Retry)):
+        for field, policy, kind in (
+            ("breaker", breaker, Breaker),
+            ("rate", rate, Rate),
+            ("retry", retry, Retry),
+        ):
             if policy is not None and not isinstance(policy, kind):
                 limit = f"a {kind.__name__} or left out"
                 raise InvalidPolicy(owner, field=field, value=policy, limit=limit)
@@ -81,6 +91,7 @@ class Guard:
             if breaker is None
             else LocalBreaker(self.name, breaker, now=self._now, chance=self._chance)
         )
+        self._rate = None if rate is None else LocalRate(self.name, rate)
         self._alarms = AlarmClock((self._timeout_us or 0) / SECOND_US)
 
     def __repr__(self) -> str:
@@ -137,10 +148,13 @@ class Guard:
 
     def call(self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """Call a plain function by this guard's policies."""
-        breaker, attempt = self._breaker, 1
+        breaker, rate, attempt = self._breaker, self._rate, 1
         ends_by = last = None
         while True:
             ticket: Ticket = 0
+            if rate is not None:
+                ends_by = self._ends(self._now(), ends_by)[1]
+                (self._sleep or sleep_s)(self._turn_s(rate, ends_by, last))
             if breaker is not None:
                 ticket = breaker.generation if breaker.plain else self._enter(breaker, last)
             token = None
@@ -170,10 +184,13 @@ class Guard:
         self, function: Callable[_P, Awaitable[_R]], /, *args: _P.args, **kwargs: _P.kwargs
     ) -> _R:
         """Call a function by this guard's policies and await what it returns."""
-        breaker, attempt = self._breaker, 1
+        breaker, rate, attempt = self._breaker, self._rate, 1
         ends_by = last = None
         while True:
             ticket: Ticket = 0
+            if rate is not None:
+                ends_by = self._ends(self._now(), ends_by)[1]
+                await self._pass(self._turn_s(rate, ends_by, last))
             if breaker is not None:
                 ticket = breaker.generation if breaker.plain else self._enter(breaker, last)
             token = alarm = None
@@ -218,6 +235,21 @@ class Guard:
         """Let an attempt begin; where one was made before, how that one failed tells more."""
         try:
             return breaker.enter(self._now())
+        except CircuitOpen:
+            if last is None:
+                raise
+        raise last
+
+    def _turn_s(
+        self, rate: LocalRate, ends_by: Instant | None, last: BaseException | None
+    ) -> float:
+        """Return how long to wait for room; where an attempt failed before, that tells more."""
+        now, breaker = self._now(), self._breaker
+        if breaker is not None and breaker.refuses_at(now):
+            # No call is made, so none is counted.
+            return 0.0
+        try:
+            return rate.wait_s(now, ends_by=ends_by)
         except CircuitOpen:
             if last is None:
                 raise

@@ -19,6 +19,7 @@ from holdfast.core.document import DEFAULT_LIMITS, Limits
 from holdfast.core.instant import SECOND_US
 from holdfast.core.job import DEFAULT_QUEUE
 from holdfast.core.plan import MAX_SNOOZES, Plan, StagePlan
+from holdfast.core.rate_policy import Rate
 from holdfast.core.retry import Retry
 from holdfast.errors import InvalidPolicy, InvalidValue, UsageError
 from holdfast.handler import Parameter, PayloadCheck, caller_of, encoder_of, parameters_of
@@ -74,7 +75,8 @@ class Upstream:
 
     `probe` tells how it is while its breaker is open, by returning or raising; without one, jobs
     are its trials. `retry_budget` is the share of first attempts that retries may make up.
-    `concurrency` is how many calls one worker may have under way.
+    `concurrency` is how many calls one worker may have under way. `rate` is how many the whole
+    fleet may begin in a while; jobs wait in their queue for their turn. An attempt is one call.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Upstream:
     probe: Callable[[], Any] | None = None
     retry_budget: float | None = None
     concurrency: int | None = None
+    rate: Rate | None = None
 
     def __post_init__(self) -> None:
         checked_name(self.name, what="upstream")
@@ -105,13 +108,21 @@ class Upstream:
                 value=places,
                 limit=f"a whole number from 1 to {MOST_PLACES}",
             )
+        rate: object = self.rate
+        if rate is not None and not isinstance(rate, Rate):
+            raise InvalidPolicy(owner, field="rate", value=rate, limit="a Rate or left out")
         if self.probe is not None and self.breaker is None:
             raise InvalidPolicy(owner, field="probe", value=self.probe, limit="used with a breaker")
 
     def terms(self) -> UpstreamTerms:
         """Return what a worker goes by."""
         return UpstreamTerms(
-            self.name, self.breaker, self.probe, self.retry_budget, self.concurrency
+            self.name,
+            self.breaker,
+            self.probe,
+            self.retry_budget,
+            self.concurrency,
+            self.rate,
         )
 
 

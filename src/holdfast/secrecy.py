@@ -11,6 +11,7 @@ password may turn up long after it was changed.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -19,7 +20,12 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.failure import clean_text
-from holdfast.core.redaction import MAX_TEXT_LENGTH, Redactor, is_maskable
+from holdfast.core.redaction import (
+    MAX_TEXT_LENGTH,
+    Redactor,
+    is_maskable,
+    secrets_in_environment,
+)
 from holdfast.core.redaction.likeness import shape_of, text_of, with_other_numbers
 from holdfast.core.redaction.marker import Kind, bare
 from holdfast.errors import InvalidValue
@@ -115,6 +121,17 @@ class Secrecy:
             self._values, self._names = latest, all_names
         return len(given) - len(kept)
 
+    def keep_document(self, value: str) -> bool:
+        """Hide a value, and where it is a JSON object what is secret in that by its name.
+
+        Returns whether the value itself can be told from ordinary words, and so be hidden.
+        """
+        inside = [
+            text for pair in _texts_in(value) for text in secrets_in_environment(dict([pair]))
+        ]
+        self.keep((*inside, value))
+        return is_maskable(value)
+
     def text(self, text: str, *, limit: int = MAX_TEXT_LENGTH) -> str:
         """The text without its secrets; of a long one not much more than `limit` characters."""
         return _text(self.state, text, limit)
@@ -181,6 +198,21 @@ def _text(current: _Current, text: str, limit: int) -> str:
     return current.redactor.text(plain, limit=limit)
 
 
+def _texts_in(value: str) -> Iterator[tuple[str, str]]:
+    """Yield the named texts of a value that is a JSON object, such as a key of a service."""
+    if not value.lstrip().startswith("{"):
+        return
+    try:
+        within: list[object] = [json.loads(value)]
+    except (ValueError, RecursionError):
+        return
+    while within:
+        found = within.pop()
+        if isinstance(found, dict):
+            within.extend(found.values())
+            yield from ((name, text) for name, text in found.items() if isinstance(text, str))
+
+
 def _checked(field: str, texts: Iterable[object]) -> list[str]:
     given = list(texts)
     found = [text for text in given if isinstance(text, str)]
@@ -194,6 +226,7 @@ def _checked(field: str, texts: Iterable[object]) -> list[str]:
 OF_THIS_PROCESS: Final = Secrecy()
 
 keep_secret: Final = OF_THIS_PROCESS.keep
+keep_secret_document: Final = OF_THIS_PROCESS.keep_document
 redacted: Final = OF_THIS_PROCESS.text
 redacted_value: Final = OF_THIS_PROCESS.value
 private: Final = OF_THIS_PROCESS.private_text

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from holdfast.errors import InvalidSetting
+from holdfast.secrets import read_file
 from holdfast.setting_values import READERS, SECRETS, is_database_url, is_port
 
 PREFIX: Final = "HOLDFAST_"
@@ -23,8 +24,6 @@ OTHER_VARIABLES: Final = frozenset(
     }
 )
 """Variables with the prefix that are no settings."""
-
-MAX_SECRET_BYTES: Final = 64 * 1024
 
 # Names that other systems gave these settings, with the unit they count in. The prefixed name,
 # where both are given, wins.
@@ -154,9 +153,7 @@ def _from_secret_file(environment: Mapping[str, str], name: str) -> Iterator[Fou
     if environment.get(own, "").strip():
         raise invalid(origin, name, path, limit=f"left out, as {own} is given")
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(MAX_SECRET_BYTES + 1)
-        yield Found(content[:MAX_SECRET_BYTES].decode().strip(), origin)
+        yield Found(read_file(Path(path)), origin)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         limit = f"the path of a file that can be read ({reason})"

@@ -23,6 +23,7 @@ from holdfast.job_access import Elsewhere
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.runtime.janitor import Chore
 from holdfast.runtime.provider import Provider
+from holdfast.secrets import SecretProvider, Secrets
 from holdfast.stand_in import Answer, Call, StandIn, Switch
 from holdfast.store.contract import Store
 from holdfast.store.system_tables import SystemTables, load_tables
@@ -117,6 +118,8 @@ class Parts:
     not_yours: PublicCode | None = None
     retention: Retention = field(default_factory=Retention)
     secret_names: Sequence[str] = ()
+    secrets: Secrets | SecretProvider | None = None
+    """What its handlers ask by `job.secret`; the variables of the environment unless given."""
     figures: Callable[[Holdfast], Iterable[Figure]] | None = None
     """Returns figures of the system for `/metrics`; called at most every few seconds."""
     needs: Callable[[Holdfast], Iterable[Need]] | None = None
@@ -148,7 +151,8 @@ class System:
     `holdfast.variables.Variables`: a variable with the system's name before it stands there under
     its plain name as well. `read_settings` reads the same variables and builds nothing, so that
     `holdfast config show` can say what is set. `other_variables` are those with the system's name
-    before them that another program of its package reads.
+    before them that another program of its package reads. `ops` is the package with its
+    `alerts.yml` and `grafana.json`, for `holdfast export`.
     """
 
     name: str
@@ -158,6 +162,7 @@ class System:
     stand_ins: Sequence[StandIn] = field(default=())
     read_settings: Callable[[Mapping[str, str]], object] | None = None
     other_variables: Collection[str] = ()
+    ops: str | None = None
 
     def __post_init__(self) -> None:
         checked_name(self.name, what="system")

@@ -17,10 +17,13 @@ from holdfast.core.breaker import (
 )
 from holdfast.core.breaker_policy import MOST_SECONDS, Breaker
 from holdfast.core.instant import SECOND_US, Instant, to_rfc3339
+from holdfast.core.rate import SHORT_US, Bucket, room, room_at
+from holdfast.core.rate_policy import Rate
 from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.errors import ConflictError, UnknownUpstream
 from holdfast.runtime import signals
 from holdfast.runtime.clock import Clock
+from holdfast.runtime.stage import UpstreamTerms
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
 
@@ -32,17 +35,76 @@ LATEST: Final = 20
 _UNKNOWN: Final = Breaker(release=MOST_SECONDS)
 """What is certain under this policy is certain under every other."""
 
-Declared = Callable[[], Mapping[str, Breaker | None]]
+Declared = Callable[[], Mapping[str, UpstreamTerms]]
+
+
+class RateView:
+    """How much of a rate was left when it was read."""
+
+    def __init__(self, rate: Rate, bucket: Bucket, read_at: Instant) -> None:
+        self.rate, self.bucket, self.read_at = rate, bucket, read_at
+
+    @property
+    def room(self) -> int:
+        """How many calls could be given to a worker."""
+        return room(self.bucket, self.rate, self.read_at)
+
+    @property
+    def out(self) -> int:
+        """How many calls workers may begin by what they were given."""
+        return sum(each.left for each in self.bucket.slices if each.until > self.read_at)
+
+    @property
+    def room_at(self) -> Instant | None:
+        """When there is room for another call; None while there is."""
+        free_at = room_at(self.bucket, self.rate, self.read_at)
+        return free_at if free_at > self.read_at else None
+
+    @property
+    def begun(self) -> int:
+        """How many calls have begun, or may have, since the rate was first used."""
+        return self.bucket.begun + self.bucket.lapsed
+
+    @property
+    def is_short(self) -> bool:
+        """Whether jobs wait for room: a worker that had some found none of late."""
+        short_at = self.bucket.short_at
+        if short_at is None:
+            return False
+        # Workers ask again when there is room for a call.
+        return self.read_at - short_at <= 2 * SHORT_US + self.rate.interval_us
+
+    def to_document(self) -> dict[str, Any]:
+        """Return plain JSON values, instants as texts in UTC."""
+        return {
+            "calls": self.rate.calls,
+            "per_seconds": self.rate.per,
+            "burst": self.rate.at_once,
+            "room": self.room,
+            "room_at": _text(self.room_at),
+            "out": self.out,
+            "begun": self.begun,
+            "short": self.is_short,
+        }
 
 
 class UpstreamView:
     """How an upstream stood when it was read.
 
-    `breaker` is the policy of this process's own declaration, None when it declares none.
+    `breaker` is the policy of this process's own declaration, None when it declares none. `rate`
+    is as this process declares it, or as workers used it last; None where there is none.
     """
 
-    def __init__(self, state: UpstreamState, breaker: Breaker | None, read_at: Instant) -> None:
+    def __init__(
+        self,
+        state: UpstreamState,
+        breaker: Breaker | None,
+        read_at: Instant,
+        *,
+        rate: RateView | None = None,
+    ) -> None:
         self.state, self.breaker, self.read_at = state, breaker, read_at
+        self.rate = rate
         self._admission = admission(state, breaker or _UNKNOWN, read_at)
 
     def __repr__(self) -> str:
@@ -133,6 +195,7 @@ class UpstreamView:
             "recently_fine": sum(sample.fine for sample in state.samples),
             "recently_failed": sum(sample.failed for sample in state.samples),
             "open_seconds": self.open_s,
+            "rate": None if self.rate is None else self.rate.to_document(),
         }
 
 
@@ -164,17 +227,19 @@ class Upstreams:
         declared, rows = self._declared(), self._store().upstreams
         states = {state.name: state for state in rows.all()}
         names = {*states, *rows.called(), *declared}
-        now = self._clock.now()
+        buckets, now = rows.buckets(), self._clock.now()
         return [
-            UpstreamView(states.get(name) or UpstreamState(name), declared.get(name), now)
+            _view(states.get(name) or UpstreamState(name), declared.get(name), buckets, now)
             for name in sorted(names)
         ]
 
     def known(self) -> dict[str, UpstreamView]:
         """Return the upstreams that anything is known about, by name: of any other all is well."""
-        declared, now = self._declared(), self._clock.now()
-        states = self._store().upstreams.all()
-        return {state.name: UpstreamView(state, declared.get(state.name), now) for state in states}
+        declared, rows = self._declared(), self._store().upstreams
+        states, buckets, now = rows.all(), rows.buckets(), self._clock.now()
+        return {
+            state.name: _view(state, declared.get(state.name), buckets, now) for state in states
+        }
 
     def callers(self) -> dict[tuple[str, str], str]:
         """Return the upstreams that stages of stored plans call, by pipeline and stage."""
@@ -261,7 +326,18 @@ class Upstreams:
         return state
 
     def _view(self, state: UpstreamState) -> UpstreamView:
-        return UpstreamView(state, self._declared().get(state.name), self._clock.now())
+        buckets = self._store().upstreams.buckets()
+        return _view(state, self._declared().get(state.name), buckets, self._clock.now())
+
+
+def _view(
+    state: UpstreamState, terms: UpstreamTerms | None, buckets: Mapping[str, Bucket], now: Instant
+) -> UpstreamView:
+    bucket = buckets.get(state.name) or Bucket(state.name)
+    rate = bucket.rate if terms is None else terms.rate
+    breaker = None if terms is None else terms.breaker
+    shown = None if rate is None else RateView(rate, bucket, now)
+    return UpstreamView(state, breaker, now, rate=shown)
 
 
 def _text(instant: Instant | None) -> str | None:

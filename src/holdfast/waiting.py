@@ -45,7 +45,7 @@ class Reason(StrEnum):
     UPSTREAM = "upstream"
     """The upstream that its stage calls, by its breaker."""
     RATE = "rate"
-    """The upstream that its stage calls, because it asked to be called less."""
+    """The upstream that its stage calls: it asked to be called less, or its rate has no room."""
     NO_WORKER = "no_worker"
     """A worker that serves its queue."""
     NO_HANDLER = "no_handler"
@@ -145,7 +145,7 @@ def stop(route: Route, around: Around, *, upstream: str | None, now: Instant) ->
 
 def holds(view: UpstreamView) -> bool:
     """Return whether an upstream keeps due jobs in their queue."""
-    if view.paused_until is not None:
+    if view.paused_until is not None or (view.rate is not None and view.rate.is_short):
         return True
     mode = BreakerMode.HOLD if view.breaker is None else BreakerMode(view.breaker.mode)
     return view.admission.admits is not Admits.ALL and mode is BreakerMode.HOLD
@@ -194,6 +194,10 @@ def _held(view: UpstreamView, now: Instant) -> Waiting:
     if view.gate is Gate.HALF_OPEN:
         brief = f"the breaker of upstream {name} is half open, and trial calls decide"
         return Waiting(Reason.UPSTREAM, f"Held: {brief}.", brief, Mover.UPSTREAM, None, look)
+    if view.gate is Gate.CLOSED and view.rate is not None:
+        brief = f"upstream {name} takes {view.rate.rate}, and others are before it"
+        sentence = f"Held: {brief}. Waiting costs no attempt."
+        return Waiting(Reason.RATE, sentence, brief, Mover.NOBODY, None, look)
     again = "" if view.until is None else f" It is tried again in {span(max(view.until - now, 0))}."
     brief = f"the breaker of upstream {name} is open"
     sentence = f"Held: {brief}.{again} Waiting costs no attempt."

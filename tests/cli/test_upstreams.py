@@ -3,6 +3,7 @@ import pytest
 from holdfast import Holdfast
 from holdfast.cli.invocation import os_user
 from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.rate import Bucket
 from holdfast.core.upstream import FailedCall, Gate, Permit, Sample, UpstreamState
 from tests.cli import upstream_app
 from tests.cli.conftest import Command, error_of, lines
@@ -265,3 +266,39 @@ def test_the_next_call_waits_for_the_pause_and_for_the_cooldown(on_app: Command,
 
     assert document["until"] > document["paused_until"]
     assert "(in 1 h 59 min)" in shown
+
+
+def test_the_rate_of_an_upstream_is_shown_also_where_it_is_not_declared(
+    on_app: Command, app: Holdfast
+):
+    now = app.clock.now()
+    bucket = Bucket(
+        "notion",
+        full_at=Instant(now + 100 * SECOND_US),
+        begun=40,
+        lapsed=2,
+        short_at=now,
+        calls=1,
+        per_us=60 * SECOND_US,
+        burst=1,
+    )
+    assert app.store.upstreams.save_bucket(bucket, now=now) is not None
+
+    listed = on_app("upstreams", "list").stdout
+    shown = on_app("upstreams", "show", "notion").stdout
+    (document,) = lines(on_app("upstreams", "show", "notion", "--json").stdout)
+
+    (row,) = (line for line in listed.splitlines() if line.startswith("notion"))
+    assert row.endswith("1 call in 60 s, 1 at once, and jobs wait for room")
+    assert "calls go through, 1 call in 60 s, 1 at once; jobs wait for room." in shown
+    assert "none for " in shown
+    rate = document["rate"]
+    assert (rate["calls"], rate["per_seconds"], rate["burst"]) == (1, 60.0, 1)
+    assert (rate["room"], rate["begun"], rate["short"], rate["out"]) == (0, 42, True, 0)
+
+
+def test_an_upstream_without_a_rate_has_none(on_app: Command, app: Holdfast):
+    (document,) = lines(on_app("upstreams", "show", "mail", "--json").stdout)
+
+    assert document["rate"] is None
+    assert "rate" not in on_app("upstreams", "show", "mail").stdout

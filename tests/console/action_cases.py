@@ -54,6 +54,10 @@ def run(site: Site, filled: Filled) -> None:
     site.app.replays.advance(replay)
 
 
+def broken_off(site: Site, filled: Filled) -> None:
+    site.app.replays.cancel(started(site, filled), by="ada")
+
+
 def latest_replay(site: Site) -> str:
     return site.app.replays.latest()[0].id
 
@@ -206,6 +210,14 @@ CASES = [
         lambda site, _: site.app.replays.show(latest_replay(site)).state == "cancelled",
         before=started,
         action="cancelled",
+    ),
+    Case(
+        "/replays/{replay_id}/rest",
+        replay,
+        "This sends 1 dead letter.",
+        lambda site, _: len(site.app.replays.latest()) == 2,
+        before=broken_off,
+        action="planned",
     ),
     Case(
         "/replays/{replay_id}/resolve",

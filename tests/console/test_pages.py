@@ -11,6 +11,7 @@ from holdfast.core.delivery import DeliveryState
 from holdfast.core.instant import SECOND_US, Instant, to_datetime
 from holdfast.core.job import WorkerId
 from holdfast.core.plan import Route
+from holdfast.core.rate import Bucket
 from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.spoken import span
 from holdfast.store.contract import JobFilter
@@ -402,6 +403,23 @@ def test_a_pause_that_the_upstream_asked_for_is_shown(site: Site):
 
     assert "Asked to be left alone for another 1 min 30 s." in page
     assert "Probe now…" in page
+
+
+def test_the_rate_of_an_upstream_and_what_waits_for_it_are_shown(site: Site):
+    rows, now = site.app.store.upstreams, site.app.clock.now()
+    site.worker()
+    site.app.submit("p", {"n": 1})
+    run_inline(site.app)
+    site.app.submit("p", {"n": 2})
+    bucket = Bucket("notion", short_at=now, begun=7, calls=3, per_us=SECOND_US, burst=3)
+    rows.save_bucket(bucket, now=now)
+
+    page = site.local().get("/upstreams/notion").text
+
+    assert "3 calls in 1 s, 3 at once." in page
+    assert "for 3 calls; jobs wait for it" in page
+    assert "<dt>Calls so far</dt><dd>7</dd>" in page
+    assert "Given to workers" not in site.local().get("/upstreams/gateway").text
 
 
 def test_the_audit_log_tells_who_did_what_and_leads_there(site: Site):

@@ -62,3 +62,22 @@ async def call(port: int) -> int:
         return int(line.split()[1])
     finally:
         writer.close()
+
+
+class Bucket:
+    """Answers 429 to every call for which there is no token: `calls` a second, `most` at once."""
+
+    def __init__(self, calls: float, most: float) -> None:
+        self.refused = 0
+        self._calls, self._most = calls, most
+        self._tokens, self._at = most, time.monotonic()
+
+    def answer(self, _number: int) -> int:
+        now = time.monotonic()
+        self._tokens = min(self._tokens + (now - self._at) * self._calls, self._most)
+        self._at = now
+        if self._tokens < 1:
+            self.refused += 1
+            return 429
+        self._tokens -= 1
+        return 200

@@ -24,6 +24,7 @@ from holdfast import (
     Message,
     Notify,
     Pipeline,
+    Rate,
     Retry,
     RetryLater,
     Upstream,
@@ -362,6 +363,17 @@ async def calls_the_gateway(_job):
         raise ConnectionError(f"the gateway answered {status}")
 
 
+RATE = Rate(40, per=1, burst=10)
+rated = Pipeline("rated", retry=PATIENT)
+
+
+@rated.stage(calls=Upstream("rated", rate=RATE))
+async def calls_a_gateway_that_counts(_job):
+    status = await gateway.call(int(os.environ[GATEWAY_VARIABLE]))
+    if status != 200:
+        raise ConnectionError(f"the gateway answered {status}")
+
+
 notice = Pipeline("notice", retry=QUICK)
 
 
@@ -376,6 +388,7 @@ PIPELINES = {
     pipeline.name: pipeline
     for pipeline in (
         guarded,
+        rated,
         notice,
         noop,
         steps,

@@ -1,6 +1,5 @@
 """Claims in front of a long history and a far future; the full scale is `make bench-scale`."""
 
-import statistics
 import time
 
 import psycopg
@@ -39,8 +38,13 @@ def test_a_claim_does_not_pay_for_finished_and_future_jobs(postgres_fleet: Fleet
     fleet.submit("noop", CLAIMS * LIMIT)
     full_s = _claims_s(fleet)
 
-    # The middle of many claims, because the tail of a busy machine is noise.
-    assert statistics.median(full_s) <= 2 * statistics.median(empty_s) + 0.001
+    # The fastest tenth of many claims: what else runs on the machine slows most of them down, and
+    # a claim that reads what it does not need is slow each time.
+    assert _fastest_s(full_s) <= 2 * _fastest_s(empty_s) + 0.001
+
+
+def _fastest_s(taken_s: list[float]) -> float:
+    return sorted(taken_s)[len(taken_s) // 10]
 
 
 def _claims_s(fleet: Fleet) -> list[float]:

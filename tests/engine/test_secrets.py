@@ -1,5 +1,6 @@
 """An application's secrets are hidden from the moment it names them, also while jobs run."""
 
+import asyncio
 import itertools
 import logging
 import threading
@@ -9,6 +10,7 @@ import pytest
 from holdfast import Holdfast, Pipeline, Retry, WorkerOptions
 from holdfast.errors import InvalidValue
 from holdfast.secrecy import MAX_VALUES, OF_THIS_PROCESS, redacted
+from holdfast.secrets import Secrets
 from holdfast.testing import Script, run_inline
 
 
@@ -106,3 +108,97 @@ def test_secrets_are_rotated_under_load(open_app):
     assert "Mz7-rotated" not in told
     assert told.count("[redacted:known") >= 2 * len(jobs)
     assert set(current) <= set(OF_THIS_PROCESS.values)
+
+
+class Vault:
+    """A provider whose values change."""
+
+    def __init__(self, **values: str) -> None:
+        self.values = values
+
+    def read(self, name: str) -> str | None:
+        return self.values.get(name)
+
+
+def leaking(name: str) -> Pipeline:
+    pipeline = Pipeline(name, retry=Retry(attempts=1))
+
+    @pipeline.stage
+    def call(job):
+        raise ValueError(f"refused for {job.secret('CRM_KEY')}")
+
+    return pipeline
+
+
+def test_a_handler_gets_a_secret_by_its_name_and_cannot_let_it_slip(open_app):
+    vault = Vault(CRM_KEY="Nb3-first-of-the-crm-4Wq")
+    app = open_app(leaking("leaking"), secrets=Secrets(vault, ttl=0))
+    first = app.submit("leaking")
+    run_inline(app, until=first)
+    vault.values["CRM_KEY"] = "Nb3-rotated-of-the-crm-8Ep"
+    second = app.submit("leaking")
+    run_inline(app, until=second)
+
+    told = [str(job.get().error) for job in (first, second)]
+
+    assert all("refused for [redacted:known" in each for each in told)
+    assert told[0] != told[1]
+    assert "Nb3" not in str(told)
+    assert "Nb3" not in str([app.dead.get(job.id).to_document() for job in (first, second)])
+
+
+def test_a_provider_may_be_given_as_it_is_and_is_asked_by_the_application_too(open_app):
+    app = open_app(leaking("leaking"), secrets=Vault(CRM_KEY="Nb3-of-a-vault-2Xs"))
+
+    assert app.secrets.get("CRM_KEY") == "Nb3-of-a-vault-2Xs"
+    assert "Nb3" not in redacted("Nb3-of-a-vault-2Xs")
+
+
+def test_without_a_provider_the_environment_is_asked(open_app, monkeypatch):
+    app = open_app(leaking("leaking"))
+    monkeypatch.setenv("CRM_LOGIN", "Nb3-of-the-environment-1Ty")
+
+    assert app.secrets.get("CRM_LOGIN") == "Nb3-of-the-environment-1Ty"
+    assert "Nb3" not in redacted("Nb3-of-the-environment-1Ty")
+
+
+def test_a_missing_secret_fails_the_job_with_its_name(open_app):
+    app = open_app(leaking("leaking"), secrets=Vault())
+    job = app.submit("leaking")
+    run_inline(app, until=job)
+
+    error = job.get().error
+
+    assert (error["error_class"], error["category"]) == ("AUTH_DENIED", "CRITICAL")
+    assert "CRM_KEY" in error["message"]
+
+
+def test_each_pipeline_asks_the_provider_of_its_system(open_app):
+    app = open_app(leaking("ours"), leaking("theirs"), secrets=Vault(CRM_KEY="Nb3-ours-5Rt"))
+    app.job_secrets.use(Vault(CRM_KEY="Nb3-theirs-7Gh"), pipelines=["theirs"])
+
+    assert app.job_secrets.get("ours", "CRM_KEY", fresh=False) == "Nb3-ours-5Rt"
+    assert app.job_secrets.get("theirs", "CRM_KEY", fresh=False) == "Nb3-theirs-7Gh"
+
+
+def test_a_worker_hands_secrets_to_handlers_of_every_kind(open_app):
+    pipeline = Pipeline("kinds", retry=Retry(attempts=1))
+
+    @pipeline.stage
+    def plain(job) -> int:
+        return len(job.secret("CRM_KEY"))
+
+    @pipeline.stage
+    async def waiting(job) -> int:
+        return len(await asyncio.to_thread(job.secret, "CRM_KEY"))
+
+    app = open_app(pipeline, secrets=Vault(CRM_KEY="Nb3-for-all-9Kd"), clock=None)
+    worker = app.worker(options=WorkerOptions(poll=0.05))
+    worker.start()
+    try:
+        job = app.submit("kinds")
+        job.wait(timeout=30)
+    finally:
+        worker.drain()
+
+    assert app.results(job.id) == {"plain": 15, "waiting": 15}

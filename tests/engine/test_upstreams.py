@@ -18,6 +18,7 @@ from holdfast.testing import Script
 from holdfast.upstreams import SUBJECT, TRIES, Upstreams
 
 POLICY = Breaker(consecutive=3, cooldown=30, release=10)
+TERMS = Upstream("gateway", breaker=POLICY).terms()
 
 
 @pytest.fixture
@@ -88,6 +89,7 @@ def test_a_view_tells_how_an_open_breaker_stands(app, clock):
         "recently_fine": 0,
         "recently_failed": 0,
         "open_seconds": (view.read_at - began) / SECOND_US,
+        "rate": None,
     }
 
 
@@ -203,7 +205,7 @@ class Meddler:
 
 def meddled(app, clock, times: int) -> Upstreams:
     meddler = Meddler(clock, app, times)
-    return Upstreams(lambda: app.store, clock=meddler, declared=lambda: {"gateway": POLICY})
+    return Upstreams(lambda: app.store, clock=meddler, declared=lambda: {"gateway": TERMS})
 
 
 def test_who_is_overtaken_reads_again(app, clock):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast import GiveUp, Holdfast, Pipeline, Retry, Upstream, UserError, Wait
+from holdfast import GiveUp, Holdfast, Pipeline, Rate, Retry, Upstream, UserError, Wait
 from holdfast.classify import PublicCode, PublicCodes
 from holdfast.errors import ReadTooSlow
 from holdfast.metrics import Exposition, Scope
@@ -218,6 +218,28 @@ def test_the_time_breakers_were_open_is_exact_whichever_process_is_scraped_and_w
     after = before.samples(Scope.FLEET)
     assert after["holdfast_breaker_open_seconds_total"] == {("gateway",): 43.5}
     assert after["holdfast_breaker_state"] == {("gateway",): 0}
+
+
+def test_the_rates_of_upstreams_are_told(open_app, scrapes, clock):
+    upstream = Upstream("notion", rate=Rate(6, per=2, burst=2))
+    app = open_app(pipeline_of(Script(then=1), calls=upstream))
+    for _ in range(5):
+        app.submit("p")
+    counted = scrapes(app)
+    before = counted.samples(Scope.FLEET)
+    run_inline(app)
+    short = counted.samples(Scope.FLEET)
+    drain(app)
+    clock.advance(10)
+    after = counted.samples(Scope.FLEET)
+
+    told = {name: before[f"holdfast_upstream_rate_{name}"] for name in ("room", "short")}
+    assert told == {"room": {("notion",): 2}, "short": {("notion",): 0}}
+    assert before["holdfast_upstream_rate_limit_per_second"] == {("notion",): 3}
+    assert short["holdfast_upstream_rate_short"] == {("notion",): 1}
+    assert short["holdfast_upstream_rate_room"] == {("notion",): 0}
+    assert after["holdfast_upstream_rate_calls_total"] == {("notion",): 5}
+    assert after["holdfast_upstream_rate_short"] == {("notion",): 0}
 
 
 def test_messages_and_their_age_are_told(open_app, scrapes, clock):

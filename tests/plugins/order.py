@@ -23,6 +23,7 @@ HURTS_A_BROKER = (
     "tests/testing/test_rabbitmq_server.py",
 )
 LOADS_SDKS = (
+    "apps/collabiq/tests/extract/test_gemini.py",
     "apps/criticizer/tests/reviewers/test_models.py",
     "apps/criticizer/tests/reviewers/test_open.py",
     "apps/criticizer/tests/reviewers/test_parts.py",

@@ -1,6 +1,11 @@
 """Tests that take long run on one of their databases at a time."""
 
-from tests.plugins.turns import TAKES_TURNS, is_left_out, whose_turn_it_is_not
+from tests.plugins.turns import (
+    TAKES_TURNS,
+    is_left_out,
+    named_by_faults,
+    whose_turn_it_is_not,
+)
 
 TWINS = [
     f"tests/crash/test_kills.py::test_kill[{database}-point {n}]"
@@ -49,7 +54,14 @@ def test_of_a_file_for_two_engines_one_waits():
     assert len(whose_turn_it_is_not(names)) == 1
 
 
-def test_only_what_starts_processes_and_servers_takes_turns():
+def test_what_a_planted_fault_is_noticed_by_runs_on_both_databases():
+    assert (
+        "tests/store/test_conformance.py::TestStore::test_a_key_finds_the_job_of_its_own_owner"
+        in named_by_faults()
+    )
+
+
+def test_the_store_itself_takes_no_turns():
     assert TAKES_TURNS.match("apps/converter/tests/acceptance/test_page.py::test_drop")
     assert not TAKES_TURNS.match("tests/store/test_conformance.py::test_claim")
 

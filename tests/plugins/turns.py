@@ -6,39 +6,60 @@ same test on both databases, one is marked `slow`. Which one follows from its na
 half of them run on each. In `make test-slow`, and where no mark is asked for, both run. Files from
 strangers take such turns on the two engines of the converter's gateway.
 
+What the engine does on a store, and what a system does on the engine, takes such turns as well:
+that both databases do the same is what the conformance tests of the store are for, and those run
+on both every time. So do tests that a planted fault names: it may be one of a single database.
+
 What the store does through a pooler it does on PostgreSQL itself in every run: one in three of
 those tests is in `make test`.
 """
 
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterable
+from pathlib import Path
 from zlib import crc32
 
 import pytest
 
 TAKES_TURNS = re.compile(
-    r"tests/(?:alerts|api|bridges|cli|console|crash|lab|metrics|tracing)/"
-    r"|apps/\w+/tests/(?:acceptance|end_users|http|system)/"
-    r"|apps/converter/tests/gateway/test_hostile_files"
+    r"tests/(?:alerts|api|bridges|cli|console|crash|engine|lab|metrics|runtime|tracing)/|apps/"
 )
 SAMPLED = re.compile(r"tests/store/pgbouncer/test_conformance_through_pgbouncer")
 ONE_IN = 3
+FAULTS = Path(__file__).parents[2] / "mutants" / "faults"
 _EITHER = re.compile(r"(?<=[\[-])(?:sqlite|postgres|poppler|pdfminer)(?=[\]-])")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark before the marks are looked at."""
+    always = named_by_faults()
     found = [
         item
         for item in items
-        if TAKES_TURNS.match(item.nodeid) and item.get_closest_marker("slow") is None
+        if TAKES_TURNS.match(item.nodeid)
+        and not item.nodeid.startswith(always)
+        and item.get_closest_marker("slow") is None
     ]
     waiting = whose_turn_it_is_not([item.nodeid for item in found])
     for item in items:
         if item.nodeid in waiting or is_left_out(item.nodeid):
             item.add_marker(pytest.mark.slow)
+
+
+def named_by_faults() -> tuple[str, ...]:
+    """Return tests, files and folders by which planted faults are noticed."""
+    lists = [tomllib.loads(file.read_text("utf-8")) for file in sorted(FAULTS.glob("*.toml"))]
+    return tuple(
+        {
+            test.partition("[")[0]
+            for document in lists
+            for fault in document["fault"]
+            for test in fault["tests"]
+        }
+    )
 
 
 def whose_turn_it_is_not(names: Iterable[str]) -> set[str]:

@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 import socket
+import threading
 import time
 from pathlib import Path
 
@@ -41,6 +42,27 @@ def result_of(job, report: int):
 @pipeline.stage(runs="process")
 def call_upstream(job):
     job.answered(202)
+
+
+@pipeline.stage(runs="process")
+def ask_for_secrets(job):
+    return [len(job.secret(name)) for name in job.payload["names"]]
+
+
+@pipeline.stage(runs="process")
+def let_secret_slip(job):
+    raise ValueError(f"refused for {job.secret('KEY', fresh=True)}")
+
+
+@pipeline.stage(runs="process")
+def leave_a_question(job):
+    """Return while a thread still asks for a secret."""
+    asking = threading.Thread(target=job.secret, args=("SLOW",))
+    asking.start()
+    while asking.is_alive() and not Path(job.payload["asked"]).exists():
+        asking.join(0.01)
+    Path(job.payload["returning"]).write_text("now")
+    return 1
 
 
 @pipeline.stage(runs="process")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from holdfast import Breaker, Holdfast, JobState, Pipeline, Retry, Upstream, WorkerOptions
+from holdfast import Breaker, Holdfast, JobState, Pipeline, Rate, Retry, Upstream, WorkerOptions
 from holdfast.core.instant import SECOND_US, Instant
 from holdfast.core.job import Job
 from holdfast.core.plan import Route
@@ -230,3 +230,24 @@ def test_it_hands_back_what_it_is_told_to_stop_in_the_middle_of(bench: Bench):
 
     assert not caller.is_alive()
     assert bench.worker.ended
+
+
+def test_jobs_of_an_upstream_with_a_rate_wait_for_their_turn(database_url: str):
+    began: list[float] = []
+    rated = Pipeline("rated")
+
+    @rated.stage(calls=Upstream("notion", rate=Rate(10, per=1, burst=2)))
+    def call(job) -> None:
+        began.append(time.monotonic())
+
+    with Holdfast(database_url, pipelines=[rated]) as app:
+        worker: HiredWorker = app.hired_worker(OPTIONS)
+        worker.start()
+        told = [app.submit("rated").id for _ in range(8)]
+        ran = worker.run_due(Route("default", "rated", "call"), told, within_s=PATIENCE_S)
+        states = {app.job(job_id).state for job_id in told}
+        worker.request_stop()
+        worker.drain()
+
+    assert (ran, states) == (8, {JobState.COMPLETE})
+    assert began[-1] - began[0] >= 0.55

@@ -6,11 +6,14 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from holdfast.classify import ProviderError
+from holdfast.classify.verdicts import UNSENT
 from holdfast.core.event import Done, Failed, Interrupted, Snoozed, Suspended
 from holdfast.core.failure import MAX_MESSAGE_LENGTH, STAGE_TIMEOUT
 from holdfast.runtime.attempt import Fate
@@ -301,3 +304,84 @@ def test_what_became_a_secret_while_a_child_ran_is_taken_out_of_its_reply():
 
     assert secret not in event.failure.text
     assert secret not in later.reason
+
+
+class Desks:
+    """Secrets of a worker, some of which take long."""
+
+    def __init__(self, asked: Path | None = None) -> None:
+        self.asked = asked
+        self.may_answer = threading.Event()
+        self.questions = []
+
+    def get(self, pipeline, name, *, fresh):
+        self.questions.append((pipeline, name, fresh))
+        if name == "AWAY":
+            raise ProviderError(UNSENT, "the vault is away")
+        if name == "SLOW":
+            self.asked.touch()
+            assert self.may_answer.wait(PATIENCE_S)
+        return f"Hd6-of-the-parent-{len(name)}Xc"
+
+
+def asking(name, secrets, payload=None, **options):
+    made = attempt(name, payload, **options)
+    made.secrets = secrets
+    return made
+
+
+def test_a_child_gets_secrets_from_the_worker(lane, desk):
+    secrets = Desks()
+
+    [event] = run(lane, desk, asking("ask_for_secrets", secrets, {"names": ["KEY", "OTHER"]}))
+
+    assert event == Done("[21,21]")
+    assert secrets.questions == [("processes", "KEY", False), ("processes", "OTHER", False)]
+
+
+def test_what_a_child_was_given_is_in_no_failure_of_it(lane, desk):
+    [event] = run(lane, desk, asking("let_secret_slip", Desks()))
+
+    assert "refused for [redacted:known" in event.failure.message
+    assert "Hd6" not in str(event)
+
+
+def test_a_child_without_a_secret_fails_as_a_handler_of_the_worker_does(lane, desk):
+    away = asking("ask_for_secrets", Desks(), {"names": ["AWAY"]})
+    nobody = attempt("ask_for_secrets", {"names": ["KEY"]})
+
+    [first, second] = run(lane, desk, away, nobody)
+
+    assert (first.failure.error_class, first.failure.retryable) == ("NETWORK", True)
+    assert "the vault is away" in first.failure.message
+    assert "where a worker runs the stage" in second.failure.message
+
+
+def test_an_attempt_ends_in_time_while_nobody_answers(lane, desk, tmp_path):
+    secrets = Desks(tmp_path / "asked")
+    late = asking("ask_for_secrets", secrets, {"names": ["SLOW"]})
+    late.stage = replace(late.stage, timeout_us=300_000)
+
+    run(lane, desk, late)
+    secrets.may_answer.set()
+
+    assert late.fate is Fate.TIMED_OUT
+    [event] = run(lane, desk, asking("ask_for_secrets", Desks(), {"names": ["KEY"]}))
+    assert event == Done("[21]")
+
+
+def test_a_question_that_a_handler_left_behind_is_not_taken_for_the_next_attempt(
+    lane, desk, tmp_path
+):
+    secrets = Desks(tmp_path / "asked")
+    returning = tmp_path / "returning"
+    payload = {"asked": str(secrets.asked), "returning": str(returning)}
+    left = asking("leave_a_question", secrets, payload)
+    lane.start((left, attempt("report", {"n": 7})))
+    wait_for_text(returning)
+    secrets.may_answer.set()
+
+    [first, second] = [item.event for item in desk.wait_for(2)]
+
+    assert first == Done("1")
+    assert json.loads(second.result)["n"] == 7

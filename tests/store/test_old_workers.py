@@ -1,8 +1,12 @@
 """A worker of an earlier version goes on with its own statements while the schema moves on."""
 
+import json
+
 import psycopg
 import pytest
 
+from holdfast.core.rate import Bucket
+from holdfast.core.upstream import UpstreamState
 from holdfast.store import migrate as runner
 from holdfast.store.contract import Store
 from holdfast.store.postgres import migrations as postgres_migrations
@@ -167,13 +171,44 @@ def test_an_old_server_makes_and_reads_tokens_beside_one_that_knows_permissions(
     before, beside = ({"id": next_id()} for _ in range(2))
     by_hand(url, OLD_TOKEN % before)
     store: Store = open_store(url)
-    assert store.migrate() == ["0017_system_tables", "0018_token_permissions"]
+    assert store.migrate()[:2] == ["0017_system_tables", "0018_token_permissions"]
     by_hand(url, OLD_TOKEN % beside)
 
     assert [row.permissions for row in store.tokens.all()] == [(), ()]
     assert store.tokens.of_hash(before["id"]).name == "shop"
     assert len(by_hand(url, OLD_TOKENS)) == 2
     assert store.pending_migrations() == []
+
+
+BEFORE_THE_RATES = 18
+OLD_UPSTREAM = (
+    "insert into {upstream} (name, revision, body, updated_at)"
+    " values ('%(name)s', 1, '%(body)s', 1)"
+)
+OLD_MOVE = (
+    "update {upstream} set revision = revision + 1, body = '%(body)s' where name = '%(name)s'"
+)
+OLD_UPSTREAMS = "select name, revision, body from {upstream} order by name"
+
+
+def test_an_old_worker_moves_breakers_beside_one_that_keeps_to_a_rate(
+    empty_database_url: str, open_store
+) -> None:
+    url = migrated(empty_database_url, BEFORE_THE_RATES)
+    body = json.dumps(UpstreamState("gateway").to_document())
+    body = body.replace("{", "{{").replace("}", "}}")
+    by_hand(url, OLD_UPSTREAM % {"name": "before", "body": body})
+    store: Store = open_store(url)
+    store.migrate()
+    kept = [
+        store.upstreams.save_bucket(Bucket(name, begun=7), now=NOW) for name in ("before", "new")
+    ]
+    for name in ("before", "new"):
+        by_hand(url, OLD_MOVE % {"name": name, "body": body})
+
+    assert list(store.upstreams.buckets().values()) == kept
+    assert [each.revision for each in store.upstreams.all()] == [2, 2]
+    assert [name for name, *_ in by_hand(url, OLD_UPSTREAMS)] == ["before", "new"]
 
 
 @pytest.fixture

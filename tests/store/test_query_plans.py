@@ -1,6 +1,7 @@
 """The hot statements keep their index, however many jobs are finished or lie in the future."""
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ import psycopg
 import pytest
 
 from holdfast.core.event import Done, Failed, Interrupted, Suspended
-from holdfast.core.job import Job, JobState
+from holdfast.core.job import ACTIVE, Job, JobState
 from holdfast.core.lease import lease_of
 from holdfast.core.retention import Retention
 from holdfast.store.contract import JobFilter, Store
@@ -177,6 +178,10 @@ OPERATIONS: dict[str, tuple[Operation, tuple[str, str]]] = {
     "count queued": (
         lambda it: it.store.count(JobFilter((JobState.QUEUED,)), at_most=10),
         _index("job_due"),
+    ),
+    "count of one owner's": (
+        lambda it: it.store.count(JobFilter(tuple(ACTIVE), "letters", owner="ada"), at_most=10),
+        _index("job_owner_active"),
     ),
     "queues": (lambda it: it.store.queues(now=NOW), _index("job_due")),
     "find failed": (lambda it: _find(it, states=(JobState.FAILED,)), _index("job_failed")),
@@ -374,7 +379,9 @@ def reads(crowd: Crowd, operation: Callable[[], object]) -> dict[str, int]:
 def _statistics(crowd: Crowd) -> dict[str, int]:
     with crowd.store.transaction() as connection:
         connection.execute("select pg_stat_force_next_flush()")
+        stores = connection.info.backend_pid
     with psycopg.connect(crowd.url, autocommit=True) as connection:
+        _wait_for_other_sessions(connection, stores)
         (scans,) = connection.execute(
             "select seq_scan from pg_stat_user_tables where relid = 'holdfast.job'::regclass"
         ).fetchone()
@@ -387,3 +394,15 @@ def _statistics(crowd: Crowd) -> dict[str, int]:
         **{name: count for name, count, _ in indexes},
         **{f"entries of {name}": entries for name, _, entries in indexes},
     }
+
+
+def _wait_for_other_sessions(connection: psycopg.Connection, stores: int) -> None:
+    """What a session has read may be counted only as it ends, some time after it was closed."""
+    ends_at_s = time.monotonic() + 20.0
+    others = (
+        "select count(*) from pg_stat_activity where datname = current_database()"
+        " and backend_type = 'client backend' and pid not in (pg_backend_pid(), %s)"
+    )
+    while connection.execute(others, [stores]).fetchone() != (0,):
+        assert time.monotonic() < ends_at_s, "other sessions have not ended"
+        time.sleep(0.005)

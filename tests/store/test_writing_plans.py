@@ -79,4 +79,5 @@ def test_a_worker_reads_no_more_jobs_than_it_writes(crowd: Crowd, name: str) -> 
 
     entries = {index: count for index, count in read.items() if index.startswith("entries of ")}
     assert read["scans of the table"] == 0
-    assert max(entries.values()) <= 4 * FEW, entries
+    # A job has an entry for each of its versions until nobody can see the older ones.
+    assert max(entries.values()) <= 10 * FEW, entries

@@ -1,5 +1,9 @@
+import contextlib
+import gc
+import socket
 import threading
 import time
+import warnings
 
 import psycopg
 import pytest
@@ -312,3 +316,15 @@ def test_nothing_is_left_when_it_ends(postgres_url):
     assert set(threading.enumerate()) == threads
     with pytest.raises(psycopg.OperationalError, match="refused"):
         psycopg.connect(proxy.url)
+
+
+def test_a_client_that_arrives_as_it_ends_leaves_no_open_socket(postgres_url):
+    for _ in range(20):
+        with PostgresProxy(postgres_url) as proxy, contextlib.ExitStack() as clients:
+            for _ in range(5):
+                clients.enter_context(socket.create_connection(("127.0.0.1", proxy.port)))
+
+    with warnings.catch_warnings(record=True) as left:
+        warnings.simplefilter("always")
+        gc.collect()
+    assert [str(warning.message) for warning in left] == []

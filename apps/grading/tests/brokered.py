@@ -8,14 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import aio_pika
+from aio_pika.abc import AbstractChannel
+
 from apps.grading.tests.running import Embedded, running
 from grading.config import GradingConfig
 from grading.grader.side import GraderSide
 from grading.grader.tools import Tools
+from grading.messages.contract import REQUEST
 from grading.service import TABLES, grader_services
 from grading.system import Sides, parts_of, sides_of
 from holdfast import Holdfast, WorkerOptions
-from tests.bridges.broker import own
+from tests.bridges.broker import on_channel, own
 
 
 def broker_config(amqp_url: str, folder: Path, **given: Any) -> GradingConfig:
@@ -63,3 +67,21 @@ def grader_opened(
     with Holdfast(url, pipelines=grader.pipelines, tables=TABLES) as app:
         grader.bind(app)
         yield app, grader
+
+
+def publish(
+    amqp_url: str,
+    config: GradingConfig,
+    body: bytes,
+    *,
+    message_type: str = REQUEST,
+    **properties: Any,
+) -> None:
+    """Publish a message of somebody else's."""
+
+    async def send(channel: AbstractChannel) -> None:
+        exchange = await channel.get_exchange(config.exchange)
+        message = aio_pika.Message(body, type=message_type, **properties)
+        await exchange.publish(message, routing_key=message_type)
+
+    on_channel(amqp_url, send)

@@ -150,6 +150,20 @@ class ScriptedAssessor:
         return [token for _, token in self.calls]
 
 
+class Unavailable(Exception):
+    """What an SDK raises for a status."""
+
+    def __init__(self, status_code: int, *, retry_after: str | None = None) -> None:
+        super().__init__(f"HTTP {status_code}")
+        self.status_code = status_code
+        self.response = Answered(status_code, {"retry-after": retry_after} if retry_after else {})
+
+
+class Answered:
+    def __init__(self, status_code: int, headers: dict[str, str]) -> None:
+        self.status_code, self.headers = status_code, headers
+
+
 REFUSED = "refused"
 EVIDENCE = json.dumps({"levels": [{"criterion": "grammar", "level": 3}]})
 

@@ -25,7 +25,7 @@ from holdfast.liveness import queues_of, serves, standing
 from holdfast.spoken import span
 from holdfast.store.contract import Leases, WorkerRow
 from holdfast.upstreams import UpstreamView
-from holdfast.waiting import Reason, obstacle
+from holdfast.waiting import Reason, Waiting, obstacle
 
 BEHIND_US: Final = 600 * SECOND_US
 """Jobs that are due for longer than this are late, whoever serves them."""
@@ -42,7 +42,7 @@ def due_jobs(read: Read) -> Iterator[Attention]:
         reason = None if why is None else why.reason
         if why is not None and reason in (Reason.NO_WORKER, Reason.NO_HANDLER):
             yield _neglected(route, due, since, why.sentence, no_worker=reason is Reason.NO_WORKER)
-        elif reason in (None, Reason.WORKERS_BUSY) and read.now - since > BEHIND_US:
+        elif _is_behind(why) and read.now - since > BEHIND_US:
             says = "Workers that may take them have room." if why is None else why.sentence
             count, first, said = behind.get(route.queue, (0, since, says))
             behind[route.queue] = (count + due, min(first, since), said)
@@ -55,12 +55,19 @@ def due_jobs(read: Read) -> Iterator[Attention]:
             f"{jobs_of(count)} of queue {queue} {are(count)} due, the first for {late}. {says}",
             Mover.OPERATOR,
             "If that lasts, start more workers or give them more places; if they have room, look "
-            "at their logs.",
+            "at their logs. Where a rate holds them back, have it raised.",
             Action("Look at the queue", "/queues", "holdfast queues list"),
             "/queues",
             count,
             since,
         )
+
+
+def _is_behind(why: Waiting | None) -> bool:
+    """Return whether jobs go on, and only too slowly: nobody has to act for the first of them."""
+    if why is None or why.reason is Reason.WORKERS_BUSY:
+        return True
+    return why.reason is Reason.RATE and why.whose is Mover.NOBODY
 
 
 def _neglected(

@@ -12,6 +12,7 @@ from holdfast.cli.invocation import Invocation, pass_invocation
 from holdfast.cli.program import Command, Group
 from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
+from holdfast.systems import find
 
 RUNBOOK: Final = "docs/runbook.md"
 """Where the rules say the runbook is, unless told otherwise."""
@@ -22,11 +23,17 @@ def export() -> None:
     """Print files for other programs: a dashboard, alert rules, the API's description."""
 
 
+_system = click.option(
+    "--system", metavar="NAME", help="Those of an installed system instead of the engine's."
+)
+
+
 @export.command("grafana", cls=Command, example="holdfast export grafana > dashboard.json")
+@_system
 @pass_invocation
-def export_grafana(invocation: Invocation) -> None:
+def export_grafana(invocation: Invocation, *, system: str | None) -> None:
     """Print a dashboard for Grafana; it asks for its data source when it is imported."""
-    document = json.loads(_text("grafana.json"))
+    document = json.loads(_text("grafana.json", system))
     if invocation.as_json:
         invocation.output.document(document)
     else:
@@ -35,10 +42,11 @@ def export_grafana(invocation: Invocation) -> None:
 
 @export.command("alerts", cls=Command, example="holdfast export alerts > alerts.yml")
 @click.option("--runbook-url", metavar="URL", default=RUNBOOK, help="Where your runbook is.")
+@_system
 @pass_invocation
-def export_alerts(invocation: Invocation, *, runbook_url: str) -> None:
+def export_alerts(invocation: Invocation, *, runbook_url: str, system: str | None) -> None:
     """Print alert rules for Prometheus, each with its place in the runbook."""
-    rules = _text("alerts.yml").replace(f"{RUNBOOK}#", f"{runbook_url}#")
+    rules = _text("alerts.yml", system).replace(f"{RUNBOOK}#", f"{runbook_url}#")
     if invocation.as_json:
         invocation.output.document({"alerts": rules})
     else:
@@ -61,5 +69,12 @@ def export_openapi(invocation: Invocation) -> None:
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
 
 
-def _text(name: str) -> str:
-    return (resources.files("holdfast.ops") / name).read_text("utf-8")
+def _text(name: str, system: str | None) -> str:
+    """Return a file of the engine's, or of an installed system's."""
+    package = "holdfast.ops"
+    if system is not None:
+        (found,) = find([system])
+        if found.ops is None:
+            raise UsageError(f"system {system} brings neither alert rules nor a dashboard")
+        package = found.ops
+    return (resources.files(package) / name).read_text("utf-8")

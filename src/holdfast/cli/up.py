@@ -162,6 +162,9 @@ def engine_of(invocation: Invocation, built: Sequence[Built]) -> Holdfast:
     engine.erasers = (*engine.erasers, *erasers)
     engine.add_secrets((), names=[name for one in built for name in one.parts.secret_names])
     for one in built:
+        if one.parts.secrets is not None:
+            own = [pipeline.name for pipeline in one.parts.pipelines]
+            engine.job_secrets.use(one.parts.secrets, pipelines=own)
         if one.parts.bind is not None:
             one.parts.bind(engine)
     observe(built, engine)

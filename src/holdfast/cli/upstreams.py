@@ -12,11 +12,11 @@ from holdfast.cli.options import by_option, text
 from holdfast.cli.output import Cell, Column, Styled
 from holdfast.cli.program import Command, Group
 from holdfast.core.breaker import Admits
-from holdfast.core.instant import to_rfc3339
+from holdfast.core.instant import Instant, to_rfc3339
 from holdfast.core.upstream import FailedCall, Gate
 from holdfast.spoken import clock, span, when
 from holdfast.store.audit import AuditEntry
-from holdfast.upstreams import CallingStage, UpstreamView
+from holdfast.upstreams import CallingStage, RateView, UpstreamView
 from holdfast.waiting import holds
 
 _WORDS: Final = {
@@ -104,6 +104,8 @@ def show_upstream(invocation: Invocation, upstream: str) -> None:
             ("next call", when(view.until, now)),
             ("paused until", when(view.paused_until, now)),
             ("let through", None if share is None else f"{share:.0%}"),
+            ("rate", None if view.rate is None else str(view.rate.rate)),
+            ("room", None if view.rate is None else _room(view.rate, now)),
             ("held by", state.forced_by),
             ("because", state.forced_reason),
             ("failed trials", str(state.reopenings) if state.reopenings else None),
@@ -189,6 +191,9 @@ def _sentence(view: UpstreamView) -> str:
         left = span(view.paused_until - now)
         return f"{view.name} asked to be left alone for another {left}; its jobs are held."
     match view.gate:
+        case Gate.CLOSED if view.rate is not None:
+            short = "; jobs wait for room" if view.rate.is_short else ""
+            return f"{subject} is closed: calls go through, {view.rate.rate}{short}."
         case Gate.CLOSED:
             return f"{subject} is closed: calls go through."
         case Gate.OPEN if view.admission.admits is Admits.NOTHING and view.until is not None:
@@ -224,7 +229,18 @@ def _remark(view: UpstreamView) -> str:
     if view.gate is Gate.OPEN:
         failed = f", {_trials(state.reopenings)} failed" if state.reopenings else ""
         return f"{'waits for a trial' if view.until is None else 'cooling down'}{failed}"
+    if view.rate is not None:
+        short = ", and jobs wait for room" if view.rate.is_short else ""
+        return f"{view.rate.rate}{short}"
     return _recent(view) or ""
+
+
+def _room(rate: RateView, now: Instant) -> str:
+    """Return how many calls could begin, or when one may, and whether jobs wait for it."""
+    waits = "; jobs wait for it" if rate.is_short else ""
+    if rate.room_at is not None:
+        return f"none for {span(rate.room_at - now)}{waits}"
+    return f"for {rate.room} of {rate.rate.at_once}{waits}"
 
 
 def _trials(count: int) -> str:

@@ -264,7 +264,10 @@ def breaker_says(view: UpstreamView, held: int) -> str:
             share = view.share
             if share is not None and share < 1:
                 return f"Letting go: {round(share * 100)} % of the places."
-            return "Everything passes."
+            if view.rate is None:
+                return "Everything passes."
+            waiting = f"; {plural(held, 'job')} held" if held else ""
+            return f"{str(view.rate.rate).capitalize()}{waiting}."
 
 
 def ago(instant: Instant, now: Instant) -> str:

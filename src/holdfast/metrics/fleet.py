@@ -154,6 +154,12 @@ def _of_upstreams(read: Read) -> Iterator[Family]:
     yield counter(names.BREAKER_OPEN, [((view.name,), view.open_s) for view in views])
     paused = [((view.name,), (view.paused_until or 0) / SECOND_US) for view in views]
     yield gauge(names.RATE_LIMITED, paused)
+    rates = [(view.name, view.rate) for view in views if view.rate is not None]
+    yield counter(names.RATE_CALLS, [((name,), each.begun) for name, each in rates])
+    limits = [((name,), each.rate.calls / each.rate.per) for name, each in rates]
+    yield gauge(names.RATE_LIMIT, limits)
+    yield gauge(names.RATE_ROOM, [((name,), each.room) for name, each in rates])
+    yield gauge(names.RATE_SHORT, [((name,), int(each.is_short)) for name, each in rates])
 
 
 def _of_effects(read: Read) -> Iterator[Family]:

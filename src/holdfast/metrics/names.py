@@ -139,6 +139,27 @@ RATE_LIMITED: Final = _fleet(
     "upstream",
     "Until when the upstream asked to be left alone; 0 when it did not.",
 )
+RATE_CALLS: Final = _fleet(
+    "holdfast_upstream_rate_calls_total",
+    _C,
+    "upstream",
+    "Calls of an upstream with a rate that have begun, or may have.",
+)
+RATE_LIMIT: Final = _fleet(
+    "holdfast_upstream_rate_limit_per_second",
+    _G,
+    "upstream",
+    "How many calls a second the rate of an upstream allows the fleet.",
+)
+RATE_ROOM: Final = _fleet(
+    "holdfast_upstream_rate_room", _G, "upstream", "How many calls could begin at once now."
+)
+RATE_SHORT: Final = _fleet(
+    "holdfast_upstream_rate_short",
+    _G,
+    "upstream",
+    "1 while jobs wait because the rate of their upstream has no room.",
+)
 DELIVERIES: Final = _fleet(
     "holdfast_deliveries", _G, "state provider", "Deliveries in every state but sent."
 )

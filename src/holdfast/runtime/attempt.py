@@ -23,6 +23,7 @@ from holdfast.core.outbox import NewMessage, new_message
 from holdfast.core.plan import Plan, StagePlan
 from holdfast.errors import GiveUp, InvalidDocument, InvalidValue, UsageError
 from holdfast.runtime.clock import Clock, monotonic_s
+from holdfast.runtime.job_secrets import NO_SECRETS, JobSecrets
 from holdfast.runtime.stage import BoundStage
 from holdfast.runtime.watch import Permit, Ticket, Watch
 from holdfast.store.outbox import message_id
@@ -79,6 +80,7 @@ class Attempt:
         "place",
         "plan",
         "refusal",
+        "secrets",
         "stage",
         "ticket",
         "watch",
@@ -94,6 +96,7 @@ class Attempt:
         watch: Watch | None = None,
         permit: Permit | None = None,
         callback_key: Callable[[], bytes] | None = None,
+        secrets: JobSecrets = NO_SECRETS,
     ) -> None:
         stage = plan.stage(job.stage)
         if stage is None:
@@ -112,6 +115,7 @@ class Attempt:
         self.ended = False
         """Set by the lane when it reports the attempt, which it does once."""
         self.callback_key = callback_key
+        self.secrets = secrets
         self.watch = watch
         self.permit = permit
         """By which it may try an upstream whose breaker is half open."""
@@ -323,6 +327,14 @@ class JobContext:
         began_at = job.attempt_at or job.created_at
         expires_at = None if valid_for is None else later(began_at, int(valid_for * SECOND_US))
         return sign(Claim(job.id, job.run, job.stage, expires_at), key=attempt.callback_key())
+
+    def secret(self, name: str, *, fresh: bool = False) -> str:
+        """Return the value of a secret that is in force now; it is hidden everywhere from then on.
+
+        `fresh` has it asked for anew, for when an upstream refused the value. It may wait for the
+        network: in an `async def` handler call it with `asyncio.to_thread`.
+        """
+        return self._attempt.secrets.get(self._attempt.job.pipeline, name, fresh=fresh)
 
     def answered(self, http_status: int) -> None:
         """Note what the upstream answered: the history of an attempt that succeeds has it.

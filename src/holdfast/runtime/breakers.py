@@ -23,6 +23,7 @@ from holdfast.errors import UnavailableError, UsageError
 from holdfast.runtime.clock import Chance
 from holdfast.runtime.gate_moves import LOGGER, WORDS, log_move
 from holdfast.runtime.probe import Probing
+from holdfast.runtime.rates import Rates
 from holdfast.runtime.stage import BoundStage, UpstreamTerms
 from holdfast.runtime.watch import Permit, Watch
 from holdfast.store.audit import ENGINE, AuditEntry
@@ -38,6 +39,9 @@ SPARE_US: Final = 100_000
 every call would otherwise have its row written by every worker for each of them."""
 OLD_US: Final = 5 * SECOND_US // 2
 """What was read longer ago was not read in its turn: the store was away meanwhile."""
+UNBOUNDED: Final = 1_000_000
+"""As many attempts as the lanes take."""
+ANNOUNCED_US: Final = 2 * SECOND_US
 FLEET_US: Final = 5 * SECOND_US
 ALIVE_US: Final = 60 * SECOND_US
 
@@ -58,6 +62,8 @@ class Allowance(NamedTuple):
     """Whether each of them needs a permit."""
     and_the_rest: bool = False
     """Whether the others are claimed as well, to be told that nothing is let through."""
+    rated: bool = False
+    """Whether each of them needs a call of the upstream's rate."""
 
 
 class CallsUpstream(Protocol):
@@ -94,6 +100,14 @@ class Breakers:
         self._worker = worker
         self._chance = chance
         self._changed = changed
+        self.rates = Rates(
+            {name: watch.room for name, watch in self.watches.items() if watch.room is not None},
+            worker=worker,
+            fleet=self._count_fleet,
+            chance=chance,
+            in_use=self._slice_is_out,
+        )
+        self._is_quiet = True
         self._fleet = 1
         self._fleet_at = Instant(0)
         self._told_at = Instant(0)
@@ -131,9 +145,9 @@ class Breakers:
             self._probe(watch, now)
         if news:
             return later(now, SPARE_US)
-        busy = any(self._is_busy(watch, now) for watch in self.watches.values())
+        self._is_quiet = not any(self._is_busy(watch, now) for watch in self.watches.values())
         spread = 0.75 + self._chance.roll() / 2
-        return later(now, int((BUSY_US if busy else QUIET_US) * spread))
+        return later(now, int((QUIET_US if self._is_quiet else BUSY_US) * spread))
 
     def catch_up(self, now: Instant, *, store: Store) -> None:
         """Read the upstreams by `store` if that is overdue: nothing may be claimed before."""
@@ -157,6 +171,20 @@ class Breakers:
             allowance = self._allowance(watch, now, places)
             if allowance is not None:
                 found[name] = allowance
+        return found
+
+    def announced(self, now: Instant, *, places: int) -> dict[str, Allowance]:
+        """Return of how many jobs other workers are told that may be claimed.
+
+        Of an upstream with a rate it is what they may call soon: told of more jobs, they would
+        wait with them.
+        """
+        found = self.allowances(now, places=places)
+        for name, allowance in found.items():
+            terms = self.watches[name].terms
+            if terms.rate is not None and allowance.limit == UNBOUNDED:
+                soon = terms.rate.at_once + ANNOUNCED_US // terms.rate.interval_us
+                found[name] = allowance._replace(limit=soon)
         return found
 
     def ask_permits(self, name: str, wanted: int, *, store: Store, now: Instant) -> list[Permit]:
@@ -185,20 +213,26 @@ class Breakers:
         watch = self.watch_of(bound)
         if watch is None:
             return True
-        return watch.terms.concurrency is None and not watch.restricted(now)
+        terms = watch.terms
+        return terms.concurrency is None and terms.rate is None and not watch.restricted(now)
 
     def _allowance(self, watch: Watch, now: Instant, places: int) -> Allowance | None:
-        held = watch.held(now)
+        held, rated = watch.held(now), watch.room is not None
         if self._may_try(watch, now) and watch.terms.probe is None:
-            return Allowance(places, by_permit=True, and_the_rest=not held)
+            return Allowance(places, by_permit=True, and_the_rest=not held, rated=rated)
         if held:
             return Allowance(0)
         most = watch.terms.concurrency
         share = admission(watch.state, watch.terms.breaker, now).share
-        if share in {0.0, 1.0}:
+        if share == 0.0:
+            # They are claimed to be told so, and nothing is called.
             return None if most is None else Allowance(most)
+        if share == 1.0:
+            if most is None and not rated:
+                return None
+            return Allowance(UNBOUNDED if most is None else most, rated=rated)
         released = max(math.ceil(share * places), 1)
-        return Allowance(released if most is None else min(released, most))
+        return Allowance(released if most is None else min(released, most), rated=rated)
 
     @staticmethod
     def _may_try(watch: Watch, now: Instant) -> bool:
@@ -208,6 +242,7 @@ class Breakers:
         state = watch.state
         return (
             bool(state.samples)
+            or (watch.room is not None and watch.room.in_use)
             or state.gate is not Gate.CLOSED
             or admission(state, watch.terms.breaker, now).share < 1.0
         )
@@ -215,6 +250,8 @@ class Breakers:
     def _report(self, watch: Watch, now: Instant) -> None:
         """Write what this worker has seen; nothing at all while all is well."""
         self._report_rate_limit(watch, now)
+        if watch.room is not None:
+            self.rates.report(watch.terms.name, store=self._store, now=now)
         self._end_trials(watch, watch.take_trials(), now)
         if not watch.state.samples and not watch.has_failures():
             watch.put_aside(now)
@@ -223,7 +260,7 @@ class Breakers:
             self._worker,
             watch.state.generation,
             watch.take_runs(),
-            self._count_fleet(now),
+            self._count_fleet(now, self._store),
             watch.take_earlier(),
             watch.take_failures(),
         )
@@ -256,10 +293,20 @@ class Breakers:
         ended = probing.take(now)
         if ended is not None:
             self._end_trials(watch, [ended], now)
-        if probing.idle and self._may_try(watch, now):
+        if probing.idle and self._may_try(watch, now) and self._has_room(watch, now):
             permits = self.ask_permits(watch.terms.name, 1, store=self._store, now=now)
-            if permits:
+            if permits and (watch.room is None or watch.room.take(now)):
                 probing.start(permits[0])
+            else:
+                self.give_back(watch.terms.name, permits)
+                if watch.room is not None:
+                    watch.room.release(1)
+
+    def _has_room(self, watch: Watch, now: Instant) -> bool:
+        """Return whether a rate has room for a probe, which is a call as any other."""
+        if watch.room is None:
+            return True
+        return self.rates.reserve(watch.terms.name, 1, store=self._store, now=now) > 0
 
     def _move(
         self, watch: Watch, event: BreakerEvent, now: Instant, *, store: Store | None = None
@@ -283,9 +330,15 @@ class Breakers:
         )
         return None
 
-    def _count_fleet(self, now: Instant) -> int:
+    def _slice_is_out(self) -> None:
+        """Look more often, so that others soon know what is used of a slice."""
+        if self._is_quiet:
+            self._is_quiet = False
+            self.wake.set()
+
+    def _count_fleet(self, now: Instant, store: Store) -> int:
         if now - self._fleet_at >= FLEET_US:
-            workers = self._store.workers()
+            workers = store.workers()
             alive = [row for row in workers if now - row.seen_at < ALIVE_US]
             self._fleet = max(sum(row.state != "stopped" for row in alive), 1)
             self._fleet_at = now

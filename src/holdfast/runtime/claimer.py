@@ -16,10 +16,12 @@ from holdfast.core.job import MOST_URGENT, PRIORITIES, Job, WorkerId
 from holdfast.core.plan import Plan, Route
 from holdfast.errors import UnavailableError
 from holdfast.runtime import failpoint
+from holdfast.runtime.allowed_claims import BATCH, AllowedClaims
 from holdfast.runtime.attempt import Attempt
 from holdfast.runtime.breakers import Allowance, Breakers
 from holdfast.runtime.clock import Chance
 from holdfast.runtime.in_flight import InFlight
+from holdfast.runtime.job_secrets import NO_SECRETS, JobSecrets
 from holdfast.runtime.lanes.contract import Lane
 from holdfast.runtime.pace import NEVER, Pace
 from holdfast.runtime.plans import PlanCache
@@ -29,9 +31,6 @@ from holdfast.runtime.watch import Permit, Watch
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
-BATCH: Final = 500
-"""Enough that what every claim costs, waiting for its turn above all, is shared by many jobs; few
-enough that a lane gets its next jobs while it still has some."""
 AGAIN_US: Final = 20_000
 MOST_UNAPPLIED: Final = 1_000
 """How many attempts may have ended and wait to be applied before they count as if they still ran:
@@ -74,6 +73,7 @@ class Claimer:
         healthy: Callable[[], bool],
         breakers: Breakers,
         callback_key: Callable[[], bytes],
+        secrets: JobSecrets = NO_SECRETS,
         begun: Callable[[Iterable[Job]], None] = lambda _: None,
     ) -> None:
         self.wake = threading.Event()
@@ -91,13 +91,13 @@ class Claimer:
         self._healthy = healthy
         self._breakers = breakers
         self._callback_key = callback_key
+        self._secrets = secrets
         self._begun = begun
         self._pace = Pace()
         self._short_of_room = False
         self._refill_at: dict[LaneKind, int] = {}
         """At which load a lane that had no room is to be looked at again."""
-        self._passed_over: set[str] = set()
-        """Upstreams of which nothing more may be claimed at the moment."""
+        self._allowed = AllowedClaims(store, breakers, claim=self._claim)
         self._crowded: set[Route] = set()
         """Routes that have their share of a lane at the moment."""
         self._claim_in_doubt = False
@@ -128,7 +128,7 @@ class Claimer:
     def freed(self, count: int, *, requeued: bool) -> None:
         """Note that attempts were applied; there may be room now, or a job due again soon."""
         self._pace.note(count)
-        if requeued or self._short_of_room or self._passed_over or self._crowded:
+        if requeued or self._short_of_room or self._allowed.passed_over or self._crowded:
             self.wake.set()
 
     def tick(self, now: Instant) -> Instant:
@@ -150,7 +150,7 @@ class Claimer:
         self._catch_up(now)
         self._short_of_room = False
         self._refill_at.clear()
-        self._passed_over.clear()
+        self._allowed.begin()
         self._crowded.clear()
         more = False
         for kind, lane in self._lanes.items():
@@ -158,18 +158,24 @@ class Claimer:
             routes: Sequence[Route] = self._routes[kind]
             allowances = self._breakers.allowances(now, places=lane.limit)
             if allowances and room > 0:
-                room -= self._claim_allowed(kind, allowances, room, now)
+                room -= self._allowed.claim(
+                    lambda name, kind=kind: self._routes_to(kind, name),  # type: ignore[misc]
+                    allowances,
+                    room=room,
+                    now=now,
+                )
                 routes = [route for route in routes if self._is_free(route, allowances)]
             if room <= 0:
                 self._short_of_room = True
                 self._refill_at[kind] = self._pace.refill_at(places=lane.limit, now=now)
                 continue
             more = self._claim_shares(kind, routes, room, now) or more
-        if more:
+        look_at = self._allowed.look_at
+        if more or look_at <= now:
             return now
         if self._short_of_room:
-            return later(now, self._poll_us)
-        return self._next_turn(now)
+            return min(later(now, self._poll_us), look_at)
+        return min(self._next_turn(now), look_at)
 
     def _claim_shares(
         self, kind: LaneKind, routes: Sequence[Route], room: int, now: Instant
@@ -219,6 +225,7 @@ class Claimer:
                 watch=watch,
                 permit=permit,
                 callback_key=self._callback_key,
+                secrets=self._secrets,
             )
             self._in_flight.add(attempt)
             by_lane.setdefault(bound.lane, []).append(attempt)
@@ -230,40 +237,8 @@ class Claimer:
             self._begun(attempt.job for attempt in attempts)
             self._lanes[kind].start(attempts)
 
-    def _claim_allowed(
-        self, kind: LaneKind, allowances: Mapping[str, Allowance], room: int, now: Instant
-    ) -> int:
-        """Claim of each upstream that does not let everything through; return how many."""
-        taken = 0
-        for name, allowance in allowances.items():
-            routes = [route for route in self._routes[kind] if self._upstream_of(route) == name]
-            limit = min(allowance.limit, room - taken, BATCH)
-            if not routes:
-                continue
-            if allowance.by_permit:
-                taken += self._claim_trials(name, routes, limit, now)
-                self._passed_over.add(name)
-                continue
-            limit = min(limit, allowance.limit - self._breakers.watches[name].in_flight)
-            jobs = self._claim(routes, limit=limit, first=MOST_URGENT, now=now) if limit > 0 else ()
-            taken += len(jobs)
-            if len(jobs) == max(limit, 0):
-                self._passed_over.add(name)
-        return taken
-
-    def _claim_trials(
-        self, upstream: str, routes: Sequence[Route], limit: int, now: Instant
-    ) -> int:
-        """Claim a job for each trial call that this worker gets a permit for."""
-        due_at = self._store.next_due(routes)
-        if due_at is None or due_at > now or limit <= 0:
-            return 0
-        permits = self._breakers.ask_permits(upstream, limit, store=self._store, now=now)
-        if not permits:
-            return 0
-        jobs = self._claim(routes, limit=len(permits), first=MOST_URGENT, now=now, permits=permits)
-        self._breakers.give_back(upstream, permits[len(jobs) :])
-        return len(jobs)
+    def _routes_to(self, kind: LaneKind, upstream: str) -> list[Route]:
+        return [route for route in self._routes[kind] if self._upstream_of(route) == upstream]
 
     def _upstream_of(self, route: Route) -> str | None:
         upstream = self._handlers[route.pipeline, route.stage].upstream
@@ -391,13 +366,14 @@ class Claimer:
         """Return when to look again: at the next due time, and at every poll at the latest."""
         # Spread, so that a fleet that was woken together does not poll together.
         poll_at = later(now, int(self._poll_us * (0.75 + self._chance.roll() / 2)))
+        passed_over = self._allowed.passed_over
         due_at = self._store.next_due(
             [
                 route
                 for routes in self._routes.values()
                 for route in routes
                 if route not in self._crowded
-                and (not self._passed_over or self._upstream_of(route) not in self._passed_over)
+                and (not passed_over or self._upstream_of(route) not in passed_over)
             ]
         )
         if due_at is None:

@@ -22,7 +22,7 @@ from holdfast.core.delivery_event import (
 )
 from holdfast.core.delivery_lifecycle import Step, decide_delivery, next_step
 from holdfast.core.delivery_log import attempt_of
-from holdfast.core.event import Done, Event, Failed
+from holdfast.core.event import Done, Event, Failed, Held
 from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.runtime.breakers import Breakers
 from holdfast.runtime.clock import Chance, Clock
@@ -31,7 +31,7 @@ from holdfast.runtime.errand import Errands
 from holdfast.runtime.notices import Notices
 from holdfast.runtime.provider import BoundProvider, Providers
 from holdfast.runtime.told import tell
-from holdfast.runtime.watch import Permit, Ticket, Watch
+from holdfast.runtime.watch import RATE, Permit, Ticket, Watch
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.delivery")
@@ -149,6 +149,8 @@ class Courier:
         if watch is not None and permits:
             for permit in permits[len(claimed) :]:
                 watch.return_permit(permit)
+        if claimed and watch is not None and watch.room is not None and self._breakers is not None:
+            self._breakers.rates.reserve(watch.terms.name, len(claimed), store=self._store, now=now)
         for carried in self._begin(bound, claimed, permits, now):
             self._set_off(carried)
         return len(claimed) == room
@@ -176,7 +178,7 @@ class Courier:
                 entered = watch.enter(delivery.attempts + 1, permit, now)
                 if not isinstance(entered, Ticket):
                     watch.leave(None, None, now)
-                    pairs.append((delivery, HandedBack(None, later(now, HOLD_US))))
+                    pairs.append((delivery, HandedBack(None, _again_at(watch, entered, now))))
                     continue
                 tickets[delivery.id] = entered
             if step is Step.LOOK_UP:
@@ -267,8 +269,19 @@ class Courier:
         if allowance.by_permit:
             permits = self._breakers.ask_permits(name, room, store=self._store, now=now)
             return len(permits), permits
-        in_flight = self._breakers.watches[name].in_flight
-        return min(room, allowance.limit - in_flight), []
+        watch = self._breakers.watches[name]
+        room = min(room, allowance.limit - watch.in_flight)
+        if watch.room is not None:
+            # One without a call at hand: whether it is due decides whether a slice is asked for.
+            room = min(room, max(watch.room.free(now), int(not watch.room.is_waiting(now))))
+        return room, []
+
+
+def _again_at(watch: Watch, refused: Event, now: Instant) -> Instant:
+    """Return when a delivery is due again whose provider lets nothing through now."""
+    if watch.room is not None and isinstance(refused, Held) and refused.reason == RATE:
+        return max(watch.room.ask_at, now)
+    return later(now, HOLD_US)
 
 
 def _evidence(event: DeliveryEvent | None) -> Event | None:

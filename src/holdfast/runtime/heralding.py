@@ -32,7 +32,7 @@ class Heralding(Worker):
                 for queue in self._queues
                 for bound in self._handlers.values()
             },
-            allowances=lambda now, places: self.breakers.allowances(now, places=places),
+            allowances=lambda now, places: self.breakers.announced(now, places=places),
             chance=self._chance,
             poll_us=int(self._options.poll * SECOND_US),
             on_fatal=self.abort,

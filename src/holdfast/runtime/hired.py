@@ -61,7 +61,8 @@ class HiredWorker(Worker):
                     break
                 left = list(job_ids)
                 looked_at = self._clock.now()
-            self.claimer.wait_past(mark, min(LOOK_S, max(ends_at_s - monotonic_s(), 0.0)))
+            look_s = self.claimer.until_room_s(route, now=self._clock.now()) or LOOK_S
+            self.claimer.wait_past(mark, min(LOOK_S, look_s, max(ends_at_s - monotonic_s(), 0.0)))
         return ran
 
     def _wait_until_due(self, route: Route, job_ids: Sequence[JobId], looked_at: Instant) -> bool:

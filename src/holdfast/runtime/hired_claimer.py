@@ -8,11 +8,12 @@ from enum import Enum
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.ids import JobId
-from holdfast.core.instant import Instant, later
+from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.job import Job
 from holdfast.core.plan import Route
 from holdfast.runtime import failpoint
-from holdfast.runtime.claimer import BATCH, Claimer
+from holdfast.runtime.allowed_claims import BATCH
+from holdfast.runtime.claimer import Claimer
 from holdfast.runtime.watch import Permit
 
 
@@ -97,23 +98,51 @@ class HiredClaimer(Claimer):
             if upstream is None or allowance is None:
                 return self._lease(route, job_ids[:room], now)
             if allowance.by_permit:
-                tried = self._try(upstream, route, job_ids[:room], now)
+                tried = self._try(upstream, route, job_ids[:room], now, rated=allowance.rated)
                 if not allowance.and_the_rest:
                     return tried
                 return self._lease(route, job_ids[tried.asked : room], now, before=tried)
-            free = allowance.limit - self._breakers.watches[upstream].in_flight
             if allowance.limit <= 0:
                 return _NONE
-            return self._lease(route, job_ids[: min(room, free)], now) if free > 0 else NONE_YET
+            most = min(room, allowance.limit - self._breakers.watches[upstream].in_flight)
+            if most <= 0:
+                return NONE_YET
+            if allowance.rated:
+                return self._lease_rated(upstream, route, job_ids[:most], now)
+            return self._lease(route, job_ids[:most], now)
 
-    def _try(self, upstream: str, route: Route, job_ids: Sequence[JobId], now: Instant) -> Taken:
+    def until_room_s(self, route: Route, *, now: Instant) -> float:
+        """Return in how many seconds the rate of a route's upstream may have room; 0 without."""
+        watch = self._breakers.watch_of(self._handlers[route.pipeline, route.stage])
+        if watch is None or watch.room is None:
+            return 0.0
+        return max(watch.room.ask_at - now, 0) / SECOND_US
+
+    def _try(
+        self, upstream: str, route: Route, job_ids: Sequence[JobId], now: Instant, *, rated: bool
+    ) -> Taken:
         """Lease a job for each trial call that this worker gets a permit for."""
-        permits = self._breakers.ask_permits(upstream, len(job_ids), store=self._store, now=now)
-        if not permits:
-            return _NONE
-        leased = self._leased(route, job_ids[: len(permits)], now, permits)
+        rates, calls = self._breakers.rates, len(job_ids)
+        if rated:
+            calls = rates.reserve(upstream, calls, store=self._store, now=now)
+        permits = self._breakers.ask_permits(upstream, calls, store=self._store, now=now)
+        leased = self._leased(route, job_ids[: len(permits)], now, permits) if permits else []
         self._breakers.give_back(upstream, permits[len(leased) :])
+        if rated:
+            rates.release(upstream, calls - len(leased), store=self._store, now=now)
         return Taken(len(permits), Rest.LEFT, len(leased))
+
+    def _lease_rated(
+        self, upstream: str, route: Route, job_ids: Sequence[JobId], now: Instant
+    ) -> Taken:
+        """Lease as many jobs as there are calls for; the others wait for their turn."""
+        rates = self._breakers.rates
+        calls = rates.reserve(upstream, len(job_ids), store=self._store, now=now)
+        if not calls:
+            return NONE_YET
+        taken = self._lease(route, job_ids[:calls], now)
+        rates.release(upstream, calls - taken.leased, store=self._store, now=now)
+        return taken
 
     def _lease(
         self, route: Route, job_ids: Sequence[JobId], now: Instant, *, before: Taken = NONE_YET

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from holdfast.classify.table import Rule
 from holdfast.core.breaker_policy import Breaker
 from holdfast.core.plan import Plan
+from holdfast.core.rate_policy import Rate
 
 if TYPE_CHECKING:
     from holdfast.runtime.attempt import JobContext
@@ -38,6 +39,8 @@ class UpstreamTerms:
     """Retries may be at most this share of first attempts, apart from one a second."""
     concurrency: int | None = None
     """How many calls one worker may have under way."""
+    rate: Rate | None = None
+    """How many calls the whole fleet may begin in a while."""
 
 
 @dataclass(frozen=True, slots=True)

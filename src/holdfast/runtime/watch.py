@@ -25,6 +25,7 @@ from holdfast.core.instant import SECOND_US, Instant, later
 from holdfast.core.upstream import MAX_FAILED_CALLS, FailedCall, Gate, UpstreamState
 from holdfast.runtime import signals
 from holdfast.runtime.clock import Chance
+from holdfast.runtime.rate_room import RateRoom
 from holdfast.runtime.stage import UpstreamTerms
 
 SUMMED: Final = 2
@@ -33,6 +34,8 @@ STALE_US: Final = 30 * SECOND_US
 """For how long what was last read of an upstream is believed while the store cannot be reached."""
 RETRY_FLOOR_PER_S: Final = 1.0
 MOST_RETRIES_SAVED: Final = 10.0
+RATE: Final = "RATE"
+"""Why a job is handed back that was claimed, and began too late for its turn."""
 _FINE: Final = frozenset({Done, Suspended})
 _ticket: Final = tuple.__new__
 
@@ -70,7 +73,10 @@ class Watch:
         """Attempts that were handed to a lane and have not ended."""
         self.trials: list[TrialEnded] = []
         self.paused_until: Instant | None = None
+        self.room = None if terms.rate is None else RateRoom(terms.rate)
+        """The calls that it may begin; None without a rate."""
         self._budget = None if terms.retry_share is None else RetryBudget(terms.retry_share)
+        self._is_plain = self._budget is None and self.room is None
         self._chance = chance
         self._lock = threading.Lock()
         self._runs: list[list[int]] = []
@@ -125,18 +131,23 @@ class Watch:
     def enter(self, attempt: int, permit: Permit | None, now: Instant) -> Ticket | Event:
         """Let a call begin, or return what becomes of the attempt of that number instead."""
         state = self.state
-        if self._budget is None and self._admits_all(now):
+        if self._is_plain and self._admits_all(now):
             # Nearly all calls: made by its own name, a ticket takes twice as long.
             return _ticket(Ticket, (state.generation, None, now))
         admitted = self._admission(now)
         if admitted.admits is not Admits.ALL:
             on_trial = admitted.admits is Admits.TRIALS
             if on_trial and permit is not None and _is_valid(permit, state, now):
+                if self.room is not None and not self.room.take(now):
+                    self.return_permit(permit)
+                    return Held(self.terms.name, RATE)
                 return Ticket(state.generation, permit, now)
             return self._refuse(admitted, now)
         if self._budget is not None and not self._budget.allows(attempt, now):
             wait_us = int(SECOND_US * (0.5 + self._chance.roll()))
             return Held(self.terms.name, "RETRY_BUDGET", later(now, wait_us))
+        if self.room is not None and not self.room.take(now):
+            return Held(self.terms.name, RATE)
         return Ticket(state.generation, None, now)
 
     def leave(

@@ -30,6 +30,7 @@ from holdfast.runtime.dispatch import Dispatch
 from holdfast.runtime.ear import Ear
 from holdfast.runtime.in_flight import InFlight
 from holdfast.runtime.janitor import Chore, Janitor
+from holdfast.runtime.job_secrets import NO_SECRETS, JobSecrets
 from holdfast.runtime.keeper import FORGET_AFTER_US, Keeper
 from holdfast.runtime.lanes.contract import Lane
 from holdfast.runtime.lanes.loop_lane import LoopLane
@@ -73,6 +74,7 @@ class Worker:
         options: WorkerOptions,
         retention: Retention,
         callback_key: Callable[[], bytes],
+        secrets: JobSecrets = NO_SECRETS,
         dispatch: Dispatch | None = None,
         decisions: DecisionMessages = NONE_KNOWN,
         chores: Sequence[Chore] = (),
@@ -84,6 +86,7 @@ class Worker:
         self._chores = tuple(chores)
         self._counter = counter
         self._callback_key = callback_key
+        self._secrets = secrets
         self._dispatch = dispatch or Dispatch()
         self._decisions = decisions
         self._queues = tuple(queues)
@@ -151,6 +154,7 @@ class Worker:
             healthy=self._keeper.healthy,
             breakers=self.breakers,
             callback_key=self._callback_key,
+            secrets=self._secrets,
             begun=announcer.begun,
         )
         self._sweeper = self._make_sweeper(announcer)

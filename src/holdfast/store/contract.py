@@ -109,6 +109,14 @@ def is_active(wanted: JobFilter) -> bool:
     return len(wanted.states) == 1 and wanted.states[0] in ACTIVE and not narrower
 
 
+def counting(wanted: JobFilter) -> str:
+    """Return the name of the statement that counts what a filter asks for."""
+    narrower = wanted.key is not None or wanted.error_class is not None
+    if wanted.owner and wanted.states and ACTIVE.issuperset(wanted.states) and not narrower:
+        return "count_owned"
+    return "count_active" if is_active(wanted) else "count_found"
+
+
 class Position(NamedTuple):
     """How far a sweep has come: rows are swept in the order of instant, then id."""
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.core.instant import Instant
+from holdfast.core.rate import Bucket
 from holdfast.core.upstream import UpstreamState
 from holdfast.store.audit import AuditEntry, record
 from holdfast.store.sql import Sql, Steps
@@ -48,11 +49,10 @@ class UpstreamRows:
 
         Returns it with its new revision, or None when somebody else was first.
         """
-        body = json.dumps(upstream.to_document(), separators=(",", ":"))
         values = {
             "name": upstream.name,
             "revision": upstream.revision,
-            "body": body,
+            "body": _text(upstream.to_document()),
             "updated_at": now,
         }
 
@@ -67,7 +67,49 @@ class UpstreamRows:
         written = self._sql.transact(write)
         return upstream._replace(revision=upstream.revision + 1) if written else None
 
+    def bucket(self, name: str) -> Bucket:
+        """Return how much of its rate an upstream has left; one that was never called has all."""
+        rows = self._sql.rows("bucket", {"name": name})
+        return _bucket_from_row(rows[0]) if rows else Bucket(name)
+
+    def buckets(self) -> dict[str, Bucket]:
+        """Return the upstreams with a rate that were called, by name."""
+        found = [_bucket_from_row(row) for row in self._sql.rows("buckets", {})]
+        return {bucket.name: bucket for bucket in found}
+
+    def save_bucket(self, bucket: Bucket, *, now: Instant) -> Bucket | None:
+        """Write how much is left of a rate, as decided from its `revision`.
+
+        Returns it with its new revision, or None when somebody else was first.
+        """
+        values = {
+            "name": bucket.name,
+            "revision": bucket.revision,
+            "bucket": _text(bucket.to_document()),
+        }
+        new = {"body": _text(UpstreamState(bucket.name).to_document()), "updated_at": now}
+
+        def write(steps: Steps) -> bool:
+            if steps.count("bucket_update", values) == 1:
+                return True
+            if bucket.revision:
+                return False
+            inserted = {key: values[key] for key in ("name", "bucket")}
+            return steps.count("bucket_insert", {**inserted, **new}) == 1
+
+        written = self._sql.transact(write)
+        return bucket._replace(revision=bucket.revision + 1) if written else None
+
 
 def _from_row(row: tuple[Any, ...]) -> UpstreamState:
     name, revision, body = row
     return UpstreamState.from_document(name, revision, json.loads(body))
+
+
+def _bucket_from_row(row: tuple[Any, ...]) -> Bucket:
+    name, revision, body = row
+    return Bucket.from_document(name, revision, json.loads(body))
+
+
+def _text(document: dict[str, Any]) -> str:
+    return json.dumps(document, separators=(",", ":"))

@@ -85,7 +85,9 @@ def run_inline(
     try:
         is_over = _condition(app, until)
         for _ in range(most):
-            if is_over() or not (crew.turn() or (advance and jump(app, crew.upstreams()))):
+            if is_over() or not (
+                crew.turn() or (advance and jump(app, crew.upstreams(), crew.asks()))
+            ):
                 return happened
     finally:
         stop_watching()
@@ -153,6 +155,7 @@ class _Inline:
             healthy=lambda: True,
             breakers=self._breakers,
             callback_key=app.callback_tokens.key,
+            secrets=app.job_secrets,
             begun=app.announcer.begun,
         )
         settler = Settler(
@@ -189,6 +192,11 @@ class _Inline:
     def upstreams(self) -> Mapping[str, UpstreamState]:
         """Return how the upstreams stand, by their names."""
         return {name: watch.state for name, watch in self._breakers.watches.items()}
+
+    def asks(self) -> Mapping[str, Instant]:
+        """Return when the rates of upstreams may have room again, by their names."""
+        watches = self._breakers.watches.items()
+        return {name: watch.room.ask_at for name, watch in watches if watch.room is not None}
 
     def _look_at_upstreams(self) -> None:
         """Read how they stand and write how calls have ended; a probe is waited for."""

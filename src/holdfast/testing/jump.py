@@ -19,13 +19,18 @@ from holdfast.testing.clock import ManualClock
 _PAGE: Final = 1_000
 
 
-def jump(app: Holdfast, upstreams: Mapping[str, UpstreamState]) -> bool:
-    """Move the clock to the next instant at which something happens, if there is one."""
+def jump(
+    app: Holdfast, upstreams: Mapping[str, UpstreamState], asks: Mapping[str, Instant]
+) -> bool:
+    """Move the clock to the next instant at which something happens, if there is one.
+
+    `asks` is when upstreams with a rate may have room for another call.
+    """
     clock = app.clock
     if not isinstance(clock, ManualClock):
         return False
     now = clock.now()
-    coming = [turn for turn in _turns(app, upstreams) if now < turn < FAR_FUTURE]
+    coming = [turn for turn in _turns(app, upstreams, asks) if now < turn < FAR_FUTURE]
     if not coming:
         return False
     clock.set(min(coming))
@@ -37,7 +42,9 @@ def stages_of(app: Holdfast) -> list[BoundStage]:
     return [stage for pipeline in app.pipelines.values() for stage in pipeline.bound().stages]
 
 
-def _turns(app: Holdfast, upstreams: Mapping[str, UpstreamState]) -> Iterable[Instant]:
+def _turns(
+    app: Holdfast, upstreams: Mapping[str, UpstreamState], asks: Mapping[str, Instant]
+) -> Iterable[Instant]:
     """Yield the instants at which time alone changes what happens."""
     stages = {(stage.pipeline, stage.name): stage for stage in stages_of(app)}
     paused = {counts.queue for counts in app.queues() if counts.paused_at is not None}
@@ -53,6 +60,8 @@ def _turns(app: Holdfast, upstreams: Mapping[str, UpstreamState]) -> Iterable[In
         awaited.update(each.upstream.name for each in app.dispatch.providers if each.upstream)
     for name in awaited:
         yield from _turns_of_upstream(upstreams[name])
+        if name in asks:
+            yield asks[name]
 
 
 def _turns_of_job(job: Job, *, runs: bool) -> Iterable[Instant]:

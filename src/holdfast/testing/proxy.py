@@ -10,6 +10,7 @@ holds for those that are open and those to come, until `pass_through`.
 """
 
 import asyncio
+import socket
 import threading
 from collections.abc import Callable, Coroutine
 from types import TracebackType
@@ -46,14 +47,14 @@ class PostgresProxy:
         self._faults = Faults()
         self._faults.clear()
         self._tasks: dict[asyncio.Task[None], Link | None] = {}
-        self._listener: asyncio.Server | None = None
+        self._listener: socket.socket | None = None
         self._defect: Exception | None = None
         self._thread = threading.Thread(target=self._run_loop, name="postgres-proxy", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
         try:
-            self._call(self._listen)
+            self._do(self._listen)
         except BaseException:
             self._end_loop()
             raise
@@ -92,7 +93,7 @@ class PostgresProxy:
     def pass_through(self) -> None:
         """Takes every fault back: what was held flows, and new links are welcome."""
         self._do(self._faults.clear)
-        self._call(self._listen)
+        self._do(self._listen)
 
     def cut(self) -> None:
         """Closes the open links, towards both sides."""
@@ -171,22 +172,26 @@ class PostgresProxy:
 
         return self._call(act)
 
-    async def _listen(self) -> None:
+    def _listen(self) -> None:
+        # Not `asyncio.start_server`: closed between accepting a connection and handing it over,
+        # that of Python 3.11 leaves the connection open.
         if self._listener is None:
-            self._listener = await asyncio.start_server(self._accept, LOOPBACK, self._port)
+            self._listener = socket.create_server((LOOPBACK, self._port))
+            self._listener.settimeout(0)
+            self._loop.add_reader(self._listener, self._accept, self._listener)
 
     def _close_listener(self) -> None:
         if self._listener is not None:
+            self._loop.remove_reader(self._listener)
             self._listener.close()
             self._listener = None
 
     async def _close(self) -> None:
         self._close_listener()
         self._faults.clear()
-        tasks = list(self._tasks)
-        for task in tasks:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _links(self) -> list[Link]:
         return [link for link in self._tasks.values() if link is not None and link.is_open]
@@ -195,11 +200,27 @@ class PostgresProxy:
         for link in self._links():
             link.cut(reset=reset)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is None:  # asyncio runs this callback as a task
-            raise RuntimeError("no current task")
+    def _accept(self, listener: socket.socket) -> None:
+        try:
+            client, _ = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return  # it has gone again
+        task = self._loop.create_task(self._serve(client))
         self._tasks[task] = None
+
+        def ended(task: asyncio.Task[None]) -> None:
+            # Not in `_serve`: a task that is cancelled before its first step runs none of it.
+            client.close()
+            del self._tasks[task]
+
+        task.add_done_callback(ended)
+
+    async def _serve(self, client: socket.socket) -> None:
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("no current task")
+        client.settimeout(0)
+        reader, writer = await asyncio.open_connection(sock=client)
         try:
             await self._faults.flowing.wait()
             server_reader, server_writer = await self._connect()
@@ -216,8 +237,7 @@ class PostgresProxy:
         except Exception as error:  # noqa: BLE001 - raised at the end, in the thread that can tell
             self._defect = error
         finally:
-            writer.close()
-            del self._tasks[task]
+            writer.transport.abort()
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         target = conninfo_to_dict(self._server_url)

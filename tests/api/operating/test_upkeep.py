@@ -2,6 +2,7 @@
 
 import json
 
+from holdfast.core.rate import Bucket
 from holdfast.core.upstream import FailedCall, Gate, UpstreamState
 from holdfast.store.contract import WorkerRow
 from tests.api.operating.desk import NOBODY
@@ -21,6 +22,27 @@ def test_an_upstream_is_told_with_what_was_done_to_it(desk):
     assert [(entry["action"], entry["reason"]) for entry in report["actions"]] == [
         ("forced open", "they said so")
     ]
+
+
+def test_a_rate_is_told_with_what_is_left_of_it(desk):
+    rows, now = desk.app.store.upstreams, desk.app.clock.now()
+    without = desk("reader").get("/api/upstreams/gateway").json()
+    bucket = Bucket("notion", begun=7, calls=3, per_us=1_000_000, burst=3)
+    assert rows.save_bucket(bucket, now=now) is not None
+
+    report = desk("reader").get("/api/upstreams/notion").json()
+
+    assert without["rate"] is None
+    assert report["rate"] == {
+        "calls": 3,
+        "per_seconds": 1.0,
+        "burst": 3,
+        "room": 3,
+        "room_at": None,
+        "out": 0,
+        "begun": 7,
+        "short": False,
+    }
 
 
 def test_why_a_breaker_opened_is_told_newest_failure_first(desk):

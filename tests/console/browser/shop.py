@@ -113,11 +113,12 @@ class Shop:
         self._worker = self.app.worker(options=OPTIONS)
         self._worker.start()
 
-    def dead_credential(self, letters: int = 3) -> None:
-        """Have jobs die of a credential that is not taken; one of several has a bad payload."""
+    def dead_credential(self, letters: int = 3, *, bad: int = -1) -> None:
+        """Have jobs die of a credential that is not taken; the payload at `bad` is a bad one."""
         self.ledger = "denied"
         self.work()
-        payloads = [{"amount": n} for n in range(letters - 1)] + [{"amount": None}]
+        payloads: list[dict[str, int | None]] = [{"amount": n} for n in range(letters)]
+        payloads[bad] = {"amount": None}
         self.app.submit_many(
             "invoices", [Submit(payload=each, key=f"i-{n}") for n, each in enumerate(payloads)]
         )

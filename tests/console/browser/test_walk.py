@@ -163,6 +163,30 @@ def test_some_letters_are_replayed_verified_and_resolved_in_five_clicks(stage: S
     replayed(stage, look, 20)
 
 
+def test_where_the_canary_is_the_bad_letter_the_rest_is_one_click_away(stage: Shop, look):
+    stage.dead_credential(5, bad=0)
+    stage.ledger = "healthy"
+    page = look()
+    hand = Hand(page)
+    page.goto("/")
+
+    hand.click("link", "Replay…")
+    page.get_by_label("How do you know that the cause is gone?").fill("a new key was set")
+    hand.click("button", "Start the replay")
+    stopped = page.locator("#verdict")
+    expect(stopped).to_contain_text("It stopped: the canary failed: 1 job failed again.")
+    hand.click("button", "Replay the rest")
+    expect(page.locator("#verdict")).to_contain_text("Verified: 4 jobs", timeout=30_000)
+    hand.click("link", "Resolve verified…")
+    page.get_by_label("How did it end?").fill("the key had expired")
+    hand.click("button", "Resolve them")
+
+    expect(page.get_by_text("4 dead letters resolved.")).to_be_visible()
+    assert hand.clicks <= MAX_CLICKS
+    latest = stage.app.replays.latest()[0].replay
+    assert (latest.reason, latest.canary) == ("a new key was set", 1)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_five_hundred_letters_are_replayed_verified_and_resolved_in_five_clicks(stage: Shop, look):

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast import Breaker, DeliveryState
+from holdfast import Breaker, DeliveryState, Rate
 from holdfast.classify import ProviderError, Verdict
+from holdfast.core.instant import SECOND_US
 from holdfast.core.job import WorkerId
 from holdfast.core.upstream import Gate, UpstreamState
 from holdfast.pipeline import Upstream
@@ -148,3 +149,47 @@ def test_retries_beyond_the_budget_of_the_upstream_are_put_back_and_cost_nothing
     assert {each.attempts for each in put_back} == {1}
     assert {each.run_at for each in put_back} == {clock.now() + HOLD_US}
     assert breakers.watches["smtp"].in_flight == len(desk.waiting)
+
+
+class TestRates:
+    """A provider with a rate: sends and lookups are calls as any others."""
+
+    @pytest.fixture
+    def clerk(self) -> Clerk:
+        return Clerk(upstream=Upstream("smtp", rate=Rate(2, per=1, burst=2)))
+
+    def turn(self, desk: Desk) -> None:
+        for _ in range(3):
+            desk.tick()
+            desk.run()
+        settle(desk)
+
+    def test_no_more_is_sent_than_the_rate_allows_and_the_rest_follows(self, desk, clerk, clock):
+        deliver(desk.app, 7)
+        sent = []
+        for _ in range(50):
+            self.turn(desk)
+            sent.append(len(clerk.sent))
+            clock.advance(0.1)
+
+        assert sent[0] <= 2
+        assert all(count <= 2 + 2 * number * 0.1 for number, count in enumerate(sent))
+        assert sent[-1] == 7
+
+    def test_what_has_no_room_spends_no_attempt_and_is_due_when_there_is(self, desk, clerk, clock):
+        deliver(desk.app, 5)
+        self.turn(desk)
+        waiting = [
+            view.delivery
+            for view in desk.app.deliveries.find(limit=10)
+            if view.delivery.state is DeliveryState.INTENT
+        ]
+
+        assert len(waiting) >= 3
+        assert {delivery.attempts for delivery in waiting} == {0}
+        assert all(delivery.run_at <= clock.now() + SECOND_US for delivery in waiting)
+
+    def test_without_anything_to_send_no_calls_are_asked_for(self, desk):
+        self.turn(desk)
+
+        assert desk.app.store.upstreams.bucket("smtp").revision == 0

@@ -68,6 +68,8 @@ class StandInApi:
     paused: bool = False
     csrf_token: str | None = None
     """What somebody with a session has to send along."""
+    console: bool = False
+    """Whether whoever looks is let into the console."""
     keeps_removed: bool = False
     """Whether what was removed is listed still, without its files."""
     most_at_once: int = 0
@@ -145,7 +147,7 @@ class StandInApi:
         )
 
     async def _session(self, request: Request) -> Response:
-        return JSONResponse({"name": "ada", "csrf_token": self.csrf_token})
+        return JSONResponse({"name": "ada", "csrf_token": self.csrf_token, "console": self.console})
 
     def _refused(self, request: Request, what: str) -> Refusal | None:
         if request.headers.get("x-csrf-token") != self.csrf_token:

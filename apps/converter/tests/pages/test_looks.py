@@ -166,6 +166,19 @@ def test_nothing_moves_for_those_who_asked_for_that(api, look):
     assert page.evaluate("() => document.getAnimations().length") == 0
 
 
+def test_the_way_back_to_the_console_is_shown_to_those_whom_it_lets_in(api, look):
+    page = look()
+    expect(page.locator("#empty")).to_be_visible()
+    expect(page.locator("a#console")).to_be_hidden()
+
+    api.console = True
+    page.reload()
+
+    back = page.get_by_role("link", name="holdfast")
+    expect(back).to_be_visible()
+    assert back.evaluate("(link) => link.href") == f"{api.address}/"
+
+
 def test_without_scripts_a_file_can_still_be_sent(api, look):
     page = look(java_script_enabled=False)
     told = page.locator("noscript section")

@@ -68,6 +68,10 @@ class GradingConfig:
     audio_dir: Path = Path("audio")
     audio_max_bytes: int = 25 * MEBIBYTE
     audio_max_s: float = 600.0
+    audio_quota_bytes: int = 1024 * MEBIBYTE
+    """How much the recordings of one owner may take together; 0 for no limit."""
+    uploads_per_minute: int = 20
+    """How many recordings one owner may send in a minute; 0 for no limit."""
     audio_hosts: tuple[str, ...] = ()
     """Hosts of others from which recordings may be fetched."""
     public_url: str = f"http://127.0.0.1:{DEFAULT_PORT}"
@@ -132,6 +136,10 @@ class GradingConfig:
             audio_dir=Path(given.text("AUDIO_DIR", str(usual.audio_dir))),
             audio_max_bytes=given.size("AUDIO_MAX_BYTES", usual.audio_max_bytes),
             audio_max_s=given.number("AUDIO_MAX_SECONDS", usual.audio_max_s, least=1, most=DAY_S),
+            audio_quota_bytes=given.size("AUDIO_QUOTA_BYTES", usual.audio_quota_bytes),
+            uploads_per_minute=given.whole(
+                "UPLOADS_PER_MINUTE", usual.uploads_per_minute, most=_MOST
+            ),
             audio_hosts=_hosts(given),
             public_url=_public_url(given),
             submissions_per_minute=given.whole(

@@ -18,6 +18,7 @@ PIPELINES: Final = ("grade", "grade-speaking")
 SOURCES: Final = (*PIPELINES, REQUEST, DLQ)
 WAITING: Final = (LetterState.OPEN, LetterState.TRIAGED, LetterState.REMEDIATED)
 MAX_LISTED: Final = 100
+RETRIED: Final = "retried: the submission is graded again"
 DISCARDED: Final = "discarded: the submission is not graded again"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -78,11 +79,16 @@ class DeadRequests:
         return _request_of(self._letter(letter_id))
 
     def retry(self, letter_id: str, *, by: str) -> DeadRequest:
-        """Start the submission of a request over: its letter is closed as the grader goes on."""
-        found = self.get(letter_id)
+        """Start the submission of a request over.
+
+        The letter of a job is closed as the grader goes on, that of a message here.
+        """
+        found, letter = self.get(letter_id), self._letter(letter_id).letter
         if found.submission_id is None:
             raise WrongState("the message does not say which submission it is about")
         self._retry(found.submission_id, by=by)
+        if letter.pipeline not in PIPELINES and letter.state in WAITING:
+            self._app.dead.resolve(letter_id, note=RETRIED, by=by, unreplayed=True)
         return found
 
     def discard(self, letter_id: str, *, by: str) -> DeadRequest:

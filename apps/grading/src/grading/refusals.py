@@ -104,6 +104,31 @@ class QuotaReached(Refused):
         )
 
 
+class TooManyUploads(Refused):
+    """The owner has sent as many recordings as one may in a minute."""
+
+    def __init__(self, limit: int, *, retry_after_s: float) -> None:
+        super().__init__(
+            "RATE_LIMITED",
+            f"{limit} recordings a minute are the limit; try again in {retry_after_s:.0f} s",
+            status=429,
+            retry_after_s=retry_after_s,
+        )
+
+
+class RecordingsFull(Refused):
+    """The owner's recordings take as much as they may."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(
+            "QUOTA_REACHED",
+            f"your recordings take {limit_bytes} bytes together, and that is the limit; "
+            "each is removed 90 days after it was sent",
+            status=429,
+            retry_after_s=3_600.0,
+        )
+
+
 class NotYours(Refused):
     """There is no such thing, or it is another owner's: the same words for both."""
 

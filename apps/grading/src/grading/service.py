@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
@@ -163,16 +162,3 @@ class Together:
             with self._lock:
                 self._codes[name] = code
             self._ended.set()
-
-
-def run(environment: Mapping[str, str]) -> int:
-    """Run a grader until a signal, by the variables of the environment; return the exit code."""
-    config = GradingConfig.from_environment(environment)
-    app, grader = grader_app(config, database_url=environment.get("DATABASE_URL"))
-    with app:
-        return Together(grader_services(app, grader)).run()
-
-
-if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO)
-    raise SystemExit(run(os.environ))

@@ -171,6 +171,7 @@ SYSTEM: Final = System(
     summary="Grades essays and recordings, and loses none.",
     build=build,
     read_settings=GradingConfig.from_environment,
+    ops="grading.ops",
     stand_ins=[
         StandIn(upstream=LLM, variable="LLM_BASE_URL", answer=_LLM, faults=_LLM.faults),
         StandIn(

@@ -27,7 +27,7 @@ def deployed(
     postgres_url: str, amqp_url: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Deployed]:
     runner = getattr(request, "param", "celery")
-    config = broker_config(amqp_url, tmp_path, runner=runner)
+    config = broker_config(amqp_url, tmp_path, runner=runner, lease_s=3.0)
     model = Model()
     with ExitStack() as opened:
         url = opened.enter_context(model.serving())
@@ -96,3 +96,38 @@ def test_a_grading_service_killed_in_a_call_is_replaced_and_there_is_one_result(
 
     assert view.status == "COMPLETED"
     assert model.stand_in.ledger()["charges"] == 1
+
+
+def slow(point: str) -> object:
+    return pytest.param("worker", point, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(
+    ("deployed", "point"),
+    [
+        # The answer is in the journal, and the stage is not done.
+        ("worker", "run.after=kill"),
+        # The stage is done, and nobody has gone on.
+        slow("apply.after=kill"),
+        # The broker has a callback, and the outbox does not know.
+        slow("publish.after=kill:3"),
+        # The request has had its effect, and the broker does not know.
+        slow("settle.before=kill"),
+    ],
+    indirect=["deployed"],
+)
+def test_a_grader_killed_after_the_answer_is_replaced_and_the_model_not_called_again(
+    deployed: Deployed, point: str
+):
+    main, fleet, model = deployed
+    first = fleet.service(HOLDFAST_FAILPOINTS=point)
+    submission_id = main.submit()
+    wait_for(lambda: not first.is_alive, limit_s=LIMIT_S, what="the grader is killed")
+    fleet.service()
+    view = main.ended(submission_id, limit_s=LIMIT_S)
+    history = [each.event for each in main.app.history(submission_id)]
+    ledger = model.stand_in.ledger()
+
+    assert view.status == "COMPLETED"
+    assert history.count("completed") == 1
+    assert (ledger["calls"], ledger["charges"]) == (1, 1)

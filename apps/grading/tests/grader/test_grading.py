@@ -1,35 +1,28 @@
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from typing import Any
 
+import psycopg
 import pytest
 
+from apps.grading.tests.running import wait_for
 from apps.grading.tests.sides import (
     REFUSED,
     Pair,
     ScriptedAssessor,
+    Unavailable,
     made_pair,
     message,
     scripted_tools,
 )
+from grading.calls import RawAnswer
+from grading.grader.rows import RequestRow, read_request
 from grading.messages.contract import REQUEST
-from holdfast import JobFilter
+from holdfast import GiveUp, JobFilter
 from holdfast.testing import ManualClock, run_inline
 
 MakePair = Callable[..., Pair]
-
-
-class Unavailable(Exception):
-    """What an SDK raises for a status."""
-
-    def __init__(self, status_code: int, *, retry_after: str | None = None) -> None:
-        super().__init__(f"HTTP {status_code}")
-        self.status_code = status_code
-        self.response = Answered(status_code, {"retry-after": retry_after} if retry_after else {})
-
-
-class Answered:
-    def __init__(self, status_code: int, headers: dict[str, str]) -> None:
-        self.status_code, self.headers = status_code, headers
 
 
 @pytest.fixture
@@ -247,6 +240,56 @@ def test_a_retry_after_a_timeout_gets_the_result_of_the_run_under_way(
     assert (waiting.status, waiting.attempt) == ("PROCESSING", 2)
     assert pair.view(submission_id).status == "COMPLETED"
     assert len(assessor.calls) == 1
+
+
+class FailsWhileLocked(ScriptedAssessor):
+    """Refuses its first call for good, and keeps the job locked, so that nothing is written yet."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self.lock = psycopg.connect(url)
+
+    def assess(self, *given: Any, **named: Any) -> RawAnswer:
+        if not self.calls:
+            self.script.append(Unavailable(401))
+            self.lock.execute("select 1 from holdfast.job where pipeline = 'grade' for update")
+        return super().assess(*given, **named)
+
+
+def test_a_retry_that_comes_while_the_failure_before_it_is_written_is_graded_once_more(
+    postgres_url: str, clock: ManualClock
+):
+    assessor = FailsWhileLocked(postgres_url)
+    with assessor.lock, made_pair(postgres_url, scripted_tools(assessor), clock=clock) as pair:
+        submission_id = pair.main.submit().view.submission_id
+        run_inline(pair.app)
+        pair.carry()
+        pair.app.pause_queue("grading", by="test")
+        clock.advance(1_201)
+        pair.run()
+        pair.main.submissions.retry(submission_id, by="operator")
+        run_inline(pair.app)
+        request = pair.main.request_of(submission_id)
+
+        def stored() -> RequestRow:
+            with pair.app.transaction() as tx:
+                return read_request(tx, request["requestId"])
+
+        pair.app.resume_queue("grading")
+        with ThreadPoolExecutor() as threads:
+            failing = threads.submit(run_inline, pair.app)
+            wait_for(lambda: stored().answering)
+            taking = threads.submit(pair.grader.intake.handle, message(REQUEST, request))
+            wait_for(lambda: stored().callback_token == request["callbackToken"])
+            assessor.lock.rollback()
+            failing.result(20)
+            taking.result(20)
+        with pytest.raises(GiveUp, match="of an earlier attempt"):
+            pair.run()
+        pair.run()
+
+        assert pair.view(submission_id).status == "COMPLETED"
+        assert len(assessor.calls) == 2
 
 
 def test_a_lost_callback_is_published_again_when_the_request_comes_again(

@@ -97,6 +97,33 @@ def test_a_recording_is_kept_read_in_parts_and_handed_in(visit, main, wav):
     assert refusal(foreign) == (400, "AUDIO_REFUSED")
 
 
+@pytest.mark.parametrize("settings", [{"uploads_per_minute": 2}])
+def test_too_many_uploads_in_a_minute_are_refused(visit, clock, wav):
+    ada = visit()
+    codes = [send(ada, wav).status_code for _ in range(2)]
+    refused = send(ada, wav)
+    other = send(visit(), wav)
+    clock.advance(61)
+
+    assert codes == [201, 200]
+    assert refusal(refused) == (429, "RATE_LIMITED")
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    assert refused.headers["connection"] == "close"
+    assert other.status_code == 201
+    assert send(ada, wav).status_code == 200
+
+
+@pytest.mark.parametrize("settings", [{"audio_quota_bytes": 100_000}])
+def test_recordings_of_an_owner_have_a_limit_together(visit, tmp_path, wav):
+    ada = visit()
+    second = write_wav(tmp_path / "b.wav", tone(2, hz=500)).read_bytes()
+    sent = [send(ada, each) for each in (wav, second, wav)]
+
+    assert [answer.status_code for answer in sent] == [201, 201, 429]
+    assert refusal(sent[2]) == (429, "QUOTA_REACHED")
+    assert send(visit(), wav).status_code == 201
+
+
 def test_a_grader_reads_by_the_link_of_its_request_until_it_ends(visit, main, wav, clock):
     ada, grader = visit(), visit()
     url = send(ada, wav).json()["audioUrl"]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from apps.grading.tests.pages.grading_stand_in import letter as stand_in
-from apps.grading.tests.sides import Pair, ScriptedAssessor, made_pair, scripted_tools
+from apps.grading.tests.sides import Pair, ScriptedAssessor, made_pair, message, scripted_tools
+from grading.messages.contract import DLQ
 from holdfast import GiveUp
 from holdfast.testing import ManualClock
 
@@ -58,6 +59,23 @@ def test_a_dead_request_is_listed_graded_again_and_gone(visit, pair, dead):
     assert operator.get("/api/grading/dlq").json()["items"] == []
     again = operator.post(f"/api/grading/dlq/{letter['id']}/retry")
     assert refusal(again) == (409, "wrong_state")
+
+
+def test_the_letter_of_a_message_is_closed_when_its_submission_is_graded_again(visit, pair, dead):
+    operator = visit("operator")
+    [letter] = operator.get("/api/grading/dlq").json()["items"]
+    operator.post(f"/api/grading/dlq/{letter['id']}/discard")
+    record = {"requestId": None, "submissionId": dead, "failureReason": "WORKER_LOST"}
+    pair.app.handle_dead_letters(queue=DLQ)(message(DLQ, record))
+    [moved] = operator.get("/api/grading/dlq").json()["items"]
+
+    retried = operator.post(f"/api/grading/dlq/{moved['id']}/retry")
+    pair.run()
+
+    assert (moved["submissionId"], moved["failureReason"]) == (dead, "WORKER_LOST")
+    assert retried.status_code == 200
+    assert pair.view(dead).status == "COMPLETED"
+    assert operator.get("/api/grading/dlq").json()["items"] == []
 
 
 def test_a_discarded_one_is_closed_and_its_submission_stays_failed(visit, pair, dead):

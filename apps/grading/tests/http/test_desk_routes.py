@@ -49,6 +49,7 @@ def test_a_teacher_claims_grades_and_the_learner_sees_the_final_result(visit, ma
     seen = learner.get(f"/api/submissions/{submission}").json()
     assert (seen["status"], seen["result"]["gradingMode"]) == ("COMPLETED", "hybrid")
     assert seen["result"]["overallScore"] == 6.0
+    assert seen["result"]["reviewComment"] == "Fine"
     assert [each["overallScore"] for each in seen["versions"]] == [6.5]
     assert teacher.get("/api/admin/submissions/pending-review").json()["items"] == []
 

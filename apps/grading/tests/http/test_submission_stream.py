@@ -72,7 +72,7 @@ FAILED = replace(
                 "status": "COMPLETED",
                 "score": 6.5,
                 "band": "B2",
-                "resultUrl": "/root/api/submissions/sub-1",
+                "resultUrl": "/base/api/submissions/sub-1",
             },
         ),
         (
@@ -83,7 +83,7 @@ FAILED = replace(
     ],
 )
 def test_every_state_has_its_event(view, name, data):
-    event = event_of(view, root="/root")
+    event = event_of(view, root="/base")
 
     assert (event.name, event.data) == (name, {"submissionId": "sub-1", **data})
 

@@ -72,6 +72,8 @@ def test_a_review_is_final_once(main: Main):
 
     assert (view.status, view.result["gradingMode"]) == ("COMPLETED", "hybrid")
     assert view.result["overallScore"] == 7.0
+    assert view.document()["result"]["reviewComment"] == "fine"
+    assert view.result["criteriaScores"] == RESULT["criteriaScores"]
     assert [each["overallScore"] for each in view.versions] == [6.5]
     assert main.submissions.progress_of("lan")["writing"] == {
         "count": 1,
@@ -117,3 +119,23 @@ def test_close_grades_are_mixed_and_others_replaced(
     merged = merge(RESULT, HumanScores(human, band, {}))
 
     assert (merged.mode, merged.overall, merged.audit) == (mode, final, mode == "human")
+
+
+def test_where_the_teachers_score_counts_alone_nothing_of_the_graders_seems_to_count(main: Main):
+    request = main.requested()
+    machine = RESULT | {
+        "confidenceScore": 40,
+        "caps": ["off_topic"],
+        "feedback": {"strengths": ["a"], "weaknesses": ["b"], "suggestions": ["c"]},
+    }
+    main.take(completed(request, result=machine))
+    grade = HumanGrade(overall_score=8.5, band="C1", criteria_scores={"grammar": 9.0})
+    view = main.submissions.review(request["submissionId"], grade, by="ann")
+    [version] = view.versions
+
+    assert (view.result["gradingMode"], view.result["overallScore"]) == ("human", 8.5)
+    assert view.result["criteriaScores"] == {"grammar": 9.0}
+    assert view.result["caps"] == []
+    assert view.result["feedback"] == {"strengths": [], "weaknesses": [], "suggestions": []}
+    assert version["criteriaScores"] == RESULT["criteriaScores"]
+    assert version["feedback"]["weaknesses"] == ["b"]

@@ -222,7 +222,7 @@ class StandInApi:
         """Send an event to whoever listens to a stream: `all`, or the id of a submission."""
         self.until(lambda: bool(self._streams.get(stream)))
         text = f"id: {name}\nevent: {name}\ndata: {json.dumps(data or {})}\n\n"
-        for each in self._streams[stream]:
+        for each in tuple(self._streams[stream]):
             self._loop.call_soon_threadsafe(each.put_nowait, text)
 
     def until(self, holds: Callable[[], bool]) -> None:

@@ -206,6 +206,28 @@ def test_a_result_shows_scores_reasons_and_the_marked_places(api, look):
     expect(page.locator("#note-2")).to_contain_text("The subject is singular.")
 
 
+def test_places_are_marked_right_after_characters_that_browsers_count_twice(api, look):
+    text = "\U0001f600\U0001f1fb\U0001f1f3 People thinks so."
+    place = {"offset": text.index("thinks"), "length": len("thinks")}
+    note = place | {"message": "The subject is plural.", "suggestion": "think"}
+    api.add("COMPLETED", answer={"text": text}, result=result(annotations=[note]))
+    page = look("#submission=sub-1")
+
+    expect(page.locator("mark")).to_have_text(["thinks"])
+    expect(page.locator("#answer .text")).to_contain_text("\U0001f600\U0001f1fb\U0001f1f3 People")
+
+
+def test_a_teachers_score_that_counts_alone_stands_alone_with_what_the_teacher_writes(api, look):
+    nothing = {"strengths": [], "weaknesses": [], "suggestions": []}
+    alone = {"gradingMode": "human", "criteriaScores": {}, "feedback": nothing}
+    api.add("COMPLETED", result=result(**alone, reviewComment="Well done. Read more."))
+    page = look("#submission=sub-1")
+
+    expect(page.locator(".result .comment")).to_contain_text("Your teacher writes")
+    expect(page.locator(".result .comment p")).to_have_text("Well done. Read more.")
+    expect(page.locator(".result .criteria")).to_have_count(0)
+
+
 def test_a_teachers_result_is_not_said_to_be_unsure(api, look):
     api.add("COMPLETED", result=result(gradingMode="human", caps=["no_speech"]))
     page = look("#submission=sub-1")

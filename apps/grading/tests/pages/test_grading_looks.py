@@ -120,3 +120,16 @@ def test_the_page_fits_and_can_be_read(api, look, kind):
     assert (outline["main"], outline["unnamed"], outline["language"]) == (1, 0, "en")
     assert wide == []
     assert poor == []
+
+
+def test_the_way_back_to_the_console_is_shown_to_those_whom_it_lets_in(api, look):
+    page = look()
+    back = page.get_by_role("link", name="holdfast")
+    expect(back).to_be_visible()
+    assert back.evaluate("(link) => link.href") == f"{api.address}/"
+
+    api.session["console"] = False
+    page.reload()
+
+    expect(page.get_by_label("Your answer")).to_be_visible()
+    expect(page.locator("a#console")).to_be_hidden()

@@ -3,9 +3,11 @@ from pathlib import Path
 
 import aio_pika
 
-from apps.grading.tests.brokered import broker_config, grader_running, main_running
+from apps.grading.tests.brokered import broker_config, grader_running, main_running, publish
 from apps.grading.tests.running import wait_for
-from apps.grading.tests.sides import ScriptedAssessor, scripted_tools
+from apps.grading.tests.sides import ScriptedAssessor, completed, scripted_tools
+from grading.config import GradingConfig
+from grading.messages.contract import CALLBACK
 from grading.messages.validation import read_request
 from holdfast import JobFilter
 from tests.bridges.broker import drained, on_channel
@@ -29,15 +31,6 @@ def test_both_sides_share_nothing_but_the_broker(sqlite_url: str, tmp_path: Path
     assert len(assessor.calls) == 1
     assert operations["broker"] == {"connected": True}
     assert operations["grader"]["lastSeenAt"] is not None
-
-
-def publish(amqp_url: str, config, body: bytes, **properties) -> None:
-    async def send(channel) -> None:
-        exchange = await channel.get_exchange(config.exchange)
-        message = aio_pika.Message(body, type="grading.request", **properties)
-        await exchange.publish(message, routing_key="grading.request")
-
-    on_channel(amqp_url, send)
 
 
 def test_poison_becomes_records_and_does_not_loop(sqlite_url: str, tmp_path: Path, amqp_url: str):
@@ -94,3 +87,41 @@ def test_a_request_on_the_wire_has_the_properties_of_the_contract(
     assert sent.timestamp is not None
     assert sent.correlation_id == body["callbackToken"]
     assert read_request(body).attempt == 1
+
+
+def test_a_forged_callback_is_a_dead_letter_with_its_reason_and_others_go_on(
+    sqlite_url: str, tmp_path: Path, amqp_url: str
+):
+    config = broker_config(amqp_url, tmp_path)
+    dead = f"{config.queue_prefix}grading.callback.dead"
+    found = []
+    with main_running(sqlite_url, config) as main:
+        wait_for(lambda: _has_queue(amqp_url, dead), what="the queues")
+        first, second = main.submit(owner="o1"), main.submit(owner="o2")
+        requests = _requests(amqp_url, config, 2)
+        forged = completed(requests[first], callbackToken=requests[second]["callbackToken"])
+        for body in (forged, completed(requests[second])):
+            publish(amqp_url, config, json.dumps(body).encode(), message_type=CALLBACK)
+        view = main.ended(second)
+        wait_for(lambda: found.extend(drained(amqp_url, dead)) or found, what="the dead letter")
+        untouched = main.submissions.get(first, owner=None).status
+    [letter] = found
+
+    assert view.status == "COMPLETED"
+    assert untouched == "PENDING"
+    assert json.loads(letter.body) == forged
+    assert "CALLBACK_REFUSED" in str(letter.headers)
+
+
+def _requests(amqp_url: str, config: GradingConfig, count: int) -> dict[str, dict]:
+    """Return the requests that main has published, by submission."""
+    found: dict[str, dict] = {}
+
+    def read() -> bool:
+        for each in drained(amqp_url, f"{config.queue_prefix}grading.request"):
+            body = json.loads(each.body)
+            found[body["submissionId"]] = body
+        return len(found) == count
+
+    wait_for(read, what="the requests")
+    return found

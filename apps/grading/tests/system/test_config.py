@@ -1,6 +1,7 @@
 import pytest
 
 from grading.config import GradingConfig
+from grading.relaying import relay_options
 from grading.states import Skill
 from grading.system import SYSTEM
 from holdfast.errors import InvalidSetting
@@ -19,6 +20,7 @@ def test_the_defaults_are_those_of_the_document():
     assert (config.retry, config.breaker) == (CAPPED, THREE_TRIALS)
     assert (config.audio_max_bytes, config.audio_max_s) == (26_214_400, 600)
     assert (config.submissions_per_minute, config.quota_active) == (10, 20)
+    assert (config.uploads_per_minute, config.audio_quota_bytes) == (20, 1_073_741_824)
     assert (config.review_below, config.walk_ins, config.is_embedded) == (0, True, True)
 
 
@@ -90,3 +92,11 @@ def test_with_a_broker_main_is_alone_and_without_one_both_sides_are_here():
     ]
     assert sorted(both.services) == ["relay"]
     assert set(alone.message_types) == {"grading.request", "grading.callback", "grading.dlq"}
+
+
+def test_relays_take_as_many_and_as_often_as_is_set():
+    usual = relay_options(read())
+    other = relay_options(read(OUTBOX_BATCH_SIZE="7", OUTBOX_POLL_INTERVAL_MS="250"))
+
+    assert (usual.batch_size, usual.poll_interval, usual.stale_threshold) == (50, 5.0, 60.0)
+    assert (other.batch_size, other.poll_interval) == (7, 0.25)

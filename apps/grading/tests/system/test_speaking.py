@@ -1,3 +1,4 @@
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,3 +71,31 @@ def test_a_recording_that_is_too_long_to_be_graded_fails_for_good(sqlite_url: st
     assert (view.status, view.failure_reason) == ("FAILED", "AUDIO_DECODE_ERROR")
     assert view.attempts_made == 1
     assert letters == 1
+
+
+def test_nothing_of_a_graded_recording_stays_but_what_was_sent(sqlite_url: str, tmp_path: Path):
+    recording = write_wav(tmp_path / "a.wav", tone(2))
+    work = tmp_path / "audio" / "work"
+    abandoned, under_way = work / "abandoned", work / "under-way"
+    for folder in (abandoned, under_way):
+        folder.mkdir(parents=True)
+    long_ago_s = 1_000_000_000
+    os.utime(abandoned, (long_ago_s, long_ago_s))
+    with embedded(sqlite_url, tmp_path, options={"lease": 30.0}) as grading:
+        view = grading.ended(spoken(grading, recording))
+
+    assert view.status == "COMPLETED"
+    assert list(work.iterdir()) == [under_way]
+
+
+def test_a_recording_that_has_changed_on_disk_is_not_graded(sqlite_url: str, tmp_path: Path):
+    recording = write_wav(tmp_path / "a.wav", tone(2))
+    with embedded(sqlite_url, tmp_path, options={"lease": 30.0}) as grading:
+        grading.faults.mode = "down"
+        submission_id = spoken(grading, recording)
+        [kept] = (tmp_path / "audio").glob("??/*")
+        write_wav(kept, tone(3))
+        grading.faults.mode = "healthy"
+        view = grading.ended(submission_id)
+
+    assert (view.failure_reason, view.attempts_made) == ("AUDIO_UNAVAILABLE", 1)

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 from apps.grading.tests.recordings import tone, write_wav
@@ -6,7 +7,7 @@ from grading.config import GradingConfig
 from grading.grader.opening import open_audio
 from grading.grader.side import GraderSide
 from grading.main.side import MainSide
-from grading.main.upkeep import AUDIO_RETENTION, Upkeep
+from grading.main.upkeep import ABANDONED, AUDIO_RETENTION, Upkeep
 from grading.system import Sides, parts_of
 from holdfast import Holdfast, JobFilter
 from holdfast.bridges.loopback import LoopbackFaults
@@ -65,3 +66,23 @@ def test_recordings_go_after_ninety_days_and_a_shared_file_with_its_last_owner(
     assert removed == 1
     assert shared is not None
     assert files.path_of(stored.sha256) is None
+
+
+def test_what_broken_uploads_left_is_removed_after_a_day(
+    database_url: str, clock: ManualClock, tmp_path: Path
+):
+    config = GradingConfig(audio_dir=tmp_path / "audio")
+    with made_pair(database_url, scripted_tools(), clock=clock, audio_dir=config.audio_dir) as pair:
+        files = open_audio(config)
+        with files.receive():
+            [left] = (config.audio_dir / "incoming").iterdir()
+            now_s = clock.now() / 1_000_000
+            os.utime(left, (now_s, now_s))
+            upkeep = Upkeep(pair.app, files)
+            upkeep.remove_recordings()
+            kept = left.exists()
+            clock.advance(ABANDONED.total_seconds() + 1)
+            upkeep.remove_recordings()
+
+            assert kept
+            assert not left.exists()

@@ -22,6 +22,24 @@ class FailedCall(BaseModel):
     """The job that made it; null for a probe."""
 
 
+class Rate(BaseModel):
+    """How many calls of an upstream the fleet may begin, and how much of that is left."""
+
+    calls: int
+    per_seconds: float
+    burst: int
+    room: int
+    """How many calls could begin at once now."""
+    room_at: Moment | None
+    """When there is room for another; null while there is."""
+    out: int
+    """How many calls workers were given and have not begun."""
+    begun: int
+    """How many calls have begun, or may have, since the rate was first used."""
+    short: bool
+    """Whether jobs wait for room."""
+
+
 class Upstream(BaseModel):
     """How an upstream stands."""
 
@@ -48,6 +66,8 @@ class Upstream(BaseModel):
     recently_failed: int
     open_seconds: float
     """For how long its breaker was open in all."""
+    rate: Rate | None
+    """Null where there is no rate."""
 
 
 class Upstreams(BaseModel):

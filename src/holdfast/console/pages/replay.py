@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from starlette.responses import Response
 
+from holdfast.api.replay_runner import background_of
 from holdfast.console import charts, words
 from holdfast.console.ask import REASON, Ask, Done, Field
 from holdfast.console.filters import parts_of, progress_words
@@ -15,7 +17,7 @@ from holdfast.console.visit import Visit
 from holdfast.core.dead_letter import Standing
 from holdfast.core.instant import SECOND_US
 from holdfast.core.replay import Item, ItemState, ReplayState
-from holdfast.errors import HoldfastError, UnknownLetter
+from holdfast.errors import HoldfastError, UnknownLetter, UsageError
 from holdfast.letter_view import LetterView
 from holdfast.replay_view import ReplayView
 
@@ -40,6 +42,7 @@ def add_to(console: Console) -> None:
     console.page("/replays/{replay_id}", LOOK, lambda visit: replay_page(console, visit))
     console.action("/replays/{replay_id}/cancel", ACT, CancelReplay(console))
     console.action("/replays/{replay_id}/resolve", ACT, ResolveVerified(console))
+    console.action("/replays/{replay_id}/rest", ACT, ReplayRest(console))
 
 
 def replays(console: Console, visit: Visit) -> Response:
@@ -64,6 +67,7 @@ def replay_page(console: Console, visit: Visit) -> Response:
     items = seen.replayed(engine.replays.items(replay.id, after=after, limit=PAGE + 1))
     headline, tone = _headline(view)
     shown = items[:PAGE]
+    rest = engine.replays.rest_of(replay.id, owner=visit.owner) if visit.operator else None
     return console.render(
         visit,
         "replay.html",
@@ -77,7 +81,10 @@ def replay_page(console: Console, visit: Visit) -> Response:
         picture=charts.share(parts_of(view.counts), label=progress_words(view.counts)),
         rate=f"{SECOND_US / replay.every_us:g} a second" if replay.every_us else "no limit",
         failures=_failures(console, visit, view),
-        rest=engine.replays.rest_of(replay.id, owner=visit.owner) if visit.operator else None,
+        rest=rest,
+        rest_at_once=rest is not None
+        and bool(replay.reason)
+        and _all_repeatable(console, visit, rest),
         items=shown,
         next_href=visit.href(after=str(shown[-1].position)) if len(items) > PAGE else None,
         verified=view.ended and _any_verified(console, view),
@@ -153,6 +160,51 @@ class ResolveVerified(NamedTuple):
         return Done(f"/replays/{view.id}", "letters-resolved", resolved)
 
 
+class ReplayRest(NamedTuple):
+    """Replay what a replay that ended has not sent, on the same terms."""
+
+    console: Console
+
+    def ask(self, visit: Visit) -> Ask:
+        """Ask with the number of letters that were not sent."""
+        view, rest = self._rest(visit)
+        return Ask(
+            title=f"Replay the rest of {view.replay.name}?",
+            sentences=["It goes on as before, with a canary first where there was one."],
+            touches=f"This sends {words.plural(view.counts.pending, 'dead letter')}.",
+            verb="Replay the rest",
+            back=f"/replays/{view.id}",
+            fields=[replace(REASON, value=view.replay.reason or "")],
+            blocked=rest is None,
+        )
+
+    def do(self, visit: Visit) -> Done:
+        """Start a replay of the same group; its letters were triaged for the first one."""
+        view, rest = self._rest(visit)
+        if rest is None:
+            raise UsageError("all letters of this replay were sent; there is no rest to replay")
+        replay = view.replay
+        further = self.console.engine.replays.start(
+            replay.name,
+            rest,
+            by=visit.who.name,
+            reason=visit.reason(),
+            canary=replay.canary,
+            rate=SECOND_US / replay.every_us if replay.every_us else None,
+            stop_after=replay.stop_after or None,
+            from_start=replay.from_start,
+            hand_over=True,
+            owner=visit.owner,
+        )
+        background_of(visit.request.app).look()
+        return Done(f"/replays/{further.id}", "replay-started")
+
+    def _rest(self, visit: Visit) -> tuple[ReplayView, str | None]:
+        replays = self.console.engine.replays
+        view = replays.show(visit.part("replay_id"), owner=visit.owner)
+        return view, replays.rest_of(view.id, owner=visit.owner)
+
+
 class Failure(NamedTuple):
     """A letter that failed again, and of what."""
 
@@ -173,6 +225,14 @@ def _failures(console: Console, visit: Visit, view: ReplayView) -> list[Failure]
             continue
         found.append(Failure(item.position, seen.letter(letter)))
     return found
+
+
+def _all_repeatable(console: Console, visit: Visit, fingerprint: str) -> bool:
+    """Return whether no letter of a group needs somebody's word that it may be repeated."""
+    replays, owner = console.engine.replays, visit.owner
+    safe = replays.preview(fingerprint, readied=True, owner=owner)
+    confirmed = replays.preview(fingerprint, readied=True, confirm_idempotent=True, owner=owner)
+    return safe.ready == confirmed.ready
 
 
 def _headline(view: ReplayView) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from holdfast.core.decision import Kind
 from holdfast.core.instant import SECOND_US
 from holdfast.core.upstream import Gate
 from holdfast.spoken import span
-from holdfast.upstreams import UpstreamView
+from holdfast.upstreams import RateView, UpstreamView
 from holdfast.waiting import holds
 
 _CALLS: Final = (charts.Series("fine", "good"), charts.Series("failed", "bad"))
@@ -83,6 +83,7 @@ def upstream_page(console: Console, visit: Visit) -> Response:
         here=f"{visit.base}/upstreams/{quote(view.name, safe='')}",
         can_probe=can_probe(view),
         policy=[] if view.breaker is None else _policy(view, view.breaker),
+        rate=[] if view.rate is None else _rate(view.rate),
         calls=_calls(console, view),
         actions=report.actions,
     )
@@ -188,6 +189,19 @@ def _line(view: UpstreamView, held: int) -> UpstreamLine:
         words.breaker_says(view, held),
         charts.circuit(gate, trickle=easing),
     )
+
+
+def _rate(rate: RateView) -> list[tuple[str, str]]:
+    if rate.room_at is None:
+        left = f"for {words.plural(rate.room, 'call')}"
+    else:
+        left = f"none for {span(rate.room_at - rate.read_at)}"
+    return [
+        ("Rate", str(rate.rate)),
+        ("Room", f"{left}; jobs wait for it" if rate.is_short else left),
+        ("Given to workers", words.plural(rate.out, "call")),
+        ("Calls so far", str(rate.begun)),
+    ]
 
 
 def _policy(view: UpstreamView, breaker: Breaker) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """The child side of the process lane: `main(channel, lifeline)` in an interpreter of its own.
 
-Requests and replies are JSON in frames over one socket. When the parent is gone the lifeline
+Requests and replies are JSON in frames over one socket; in between a handler may ask for secrets.
+When the parent is gone the lifeline
 pipe closes, and the child ends, whatever its handler is doing.
 """
 
@@ -30,6 +31,7 @@ from holdfast.core.outbox import NewMessage
 from holdfast.core.plan import Plan
 from holdfast.runtime.attempt import Attempt, JobContext
 from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.job_secrets import SecretsOfParent
 from holdfast.runtime.outcome import event_of
 from holdfast.runtime.stage import BoundStage
 from holdfast.secrecy import OF_THIS_PROCESS, keep_secret, redacted
@@ -152,7 +154,7 @@ def _key_of(text: str | None) -> Callable[[], bytes] | None:
     return lambda: key
 
 
-def _run(request: dict[str, Any]) -> dict[str, Any]:
+def _run(request: dict[str, Any], secrets: SecretsOfParent) -> dict[str, Any]:
     now = Instant(request["now"])
     keep_secret(request["secrets"], names=request["secret_names"])
     try:
@@ -166,6 +168,7 @@ def _run(request: dict[str, Any]) -> dict[str, Any]:
         bound=bound,
         checkpoints=request["checkpoints"],
         callback_key=_key_of(request["callback_key"]),
+        secrets=secrets,
     )
     if request["time_left_s"] is not None:
         attempt.ends_at_s = monotonic_s() + request["time_left_s"]
@@ -205,4 +208,7 @@ def main(channel: int, lifeline: int) -> None:
             request = json.loads(connection.recv_bytes())
         except EOFError:
             return
-        connection.send_bytes(json.dumps(_run(request)).encode())
+        secrets = SecretsOfParent(connection)
+        reply = json.dumps(_run(request, secrets)).encode()
+        secrets.end()
+        connection.send_bytes(reply)

@@ -21,6 +21,7 @@ from holdfast.core.instant import Instant
 from holdfast.runtime import failpoint
 from holdfast.runtime.attempt import Attempt, Fate, Report
 from holdfast.runtime.clock import Clock, monotonic_s
+from holdfast.runtime.job_secrets import answer, asks_for_secret
 from holdfast.runtime.lanes.child import GROUP_SIGNALS, event_from, request_of
 from holdfast.runtime.outcome import RemoteOutcome
 from holdfast.runtime.spans import attempt_span
@@ -160,15 +161,23 @@ class ProcessLane:
     def _ask(self, child: _Child, attempt: Attempt, now: Instant) -> RemoteOutcome:
         failpoint.reach("run.before")
         child.connection.send_bytes(request_of(attempt, now=now))
+        while asks_for_secret(frame := self._frame_from(child, attempt)):
+            # Beside it: an attempt ends in time also when nobody answers.
+            given = (frame, child.connection, attempt.secrets)
+            threading.Thread(target=answer, args=given, kwargs={"now": now}, daemon=True).start()
+        outcome = RemoteOutcome(event_from(frame))
+        failpoint.reach("run.after")
+        return outcome
+
+    def _frame_from(self, child: _Child, attempt: Attempt) -> bytes:
+        """Return the next frame of a child, unless the attempt has to end before."""
         while not child.connection.poll(POLL_S):
             if attempt.ends_at_s is not None and attempt.ends_at_s <= monotonic_s():
                 self.stop(attempt, Fate.TIMED_OUT)
             if attempt.fate is not None:
                 child.kill()
                 raise KilledChild(f"the attempt was {attempt.fate.value}")
-        outcome = RemoteOutcome(event_from(child.connection.recv_bytes()))
-        failpoint.reach("run.after")
-        return outcome
+        return child.connection.recv_bytes()
 
     def _end(self, attempt: Attempt, value: Any, error: BaseException | None) -> None:  # noqa: ANN401
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import select
+import threading
 from collections.abc import Callable
 from typing import Final
 
@@ -30,6 +31,9 @@ class PostgresListener:
         self._connection: BoundedConnection | None = None
         self._pooled = False
         self._closing, self._close_now = os.pipe()
+        self._lock = threading.Lock()
+        self._waiting = False
+        self._close_requested = False
         self._released = False
 
     def wait(self, timeout_s: float) -> bool:
@@ -39,8 +43,19 @@ class PostgresListener:
         announcement. A query follows every silence, because a listening connection that died
         without a word would otherwise be silent for ever.
         """
-        if self._released:
-            return False
+        with self._lock:
+            if self._released:
+                return False
+            self._waiting = True
+        try:
+            return self._wait(timeout_s)
+        finally:
+            with self._lock:
+                self._waiting = False
+                if self._close_requested:
+                    self._release()
+
+    def _wait(self, timeout_s: float) -> bool:
         try:
             connection = self._connection
             if (connection is None or connection.closed) and not self._pooled:
@@ -48,10 +63,7 @@ class PostgresListener:
                 return True
             sources = [] if connection is None else [connection.fileno()]
             readable, _, _ = select.select([*sources, self._closing], [], [], timeout_s)
-            if self._closing in readable:
-                self._release()
-                return False
-            if connection is None:
+            if self._closing in readable or connection is None:
                 return False
             if not readable:
                 connection.execute("select 1")
@@ -61,9 +73,15 @@ class PostgresListener:
             raise StoreUnavailable("the listening connection", reason=str(error)) from error
 
     def close(self) -> None:
-        """Stop listening: a `wait` under way returns at once, and gives everything back."""
-        if not self._released:
-            os.write(self._close_now, b".")
+        """Stop listening and give everything back; a `wait` under way does so as it returns."""
+        with self._lock:
+            if self._released:
+                return
+            self._close_requested = True
+            if self._waiting:
+                os.write(self._close_now, b".")
+            else:
+                self._release()
 
     def _listen(self) -> None:
         self._connection = self._connect()

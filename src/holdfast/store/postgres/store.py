@@ -33,6 +33,7 @@ from holdfast.store.contract import (
     Twin,
     Violation,
     WorkerRow,
+    counting,
     is_active,
     since_id,
 )
@@ -321,9 +322,8 @@ class PostgresStore(Parts):
         return [job_from_row(row) for row in rows]
 
     def count(self, wanted: JobFilter, *, at_most: int) -> int:
-        statement = "count_active" if is_active(wanted) else "count_found"
         values = {**_filter(wanted), "limit": at_most}
-        rows = self._run(lambda own: fetch(own, statement, values, prepare=False))
+        rows = self._run(lambda own: fetch(own, counting(wanted), values, prepare=False))
         return cast("int", rows[0][0])
 
     def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:

@@ -32,6 +32,7 @@ from holdfast.store.contract import (
     Twin,
     Violation,
     WorkerRow,
+    counting,
     is_active,
 )
 from holdfast.store.migrate import Migration
@@ -281,8 +282,8 @@ class SqliteStore(Parts):
 
     def count(self, wanted: JobFilter, *, at_most: int) -> int:
         """Return how many jobs match; no more than `at_most` are counted."""
-        statement = "count_active" if is_active(wanted) else "count_found"
-        return int(self._found(statement, {**filter_values(wanted), "limit": at_most})[0][0])
+        values = {**filter_values(wanted), "limit": at_most}
+        return int(self._found(counting(wanted), values)[0][0])
 
     def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:
         """Return the checkpoints of those jobs' current runs."""

@@ -25,6 +25,7 @@ from holdfast.testing.conformance.purging import PurgeConformance
 from holdfast.testing.conformance.purging_deliveries import DeliveryPurgeConformance
 from holdfast.testing.conformance.purging_records import RecordPurgeConformance
 from holdfast.testing.conformance.racing import RaceConformance
+from holdfast.testing.conformance.rates import RateConformance
 from holdfast.testing.conformance.reading import ReadConformance
 from holdfast.testing.conformance.recording import RecordConformance
 from holdfast.testing.conformance.renewing import RenewConformance
@@ -60,6 +61,7 @@ class StoreConformance(
     RaceConformance,
     ReplayConformance,
     UpstreamConformance,
+    RateConformance,
     TailConformance,
     DeliveryConformance,
     DeliveryPurgeConformance,

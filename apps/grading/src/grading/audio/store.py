@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from grading.audio.decoding import read_audio
-from grading.audio.errors import AudioDecodeError, AudioTooLarge, NotAudio
+from grading.audio.errors import AudioDecodeError, AudioTooLarge, AudioUnavailable, NotAudio
 from grading.audio.records import MAX_SECONDS, MEBIBYTE, DecodeLimits, StoredAudio
 from grading.audio.sniff import container_of
 
@@ -71,6 +71,17 @@ class AudioStore:
             return None
         path = self._path(sha256)
         return path if path.is_file() else None
+
+    def checked_path_of(self, sha256: str) -> Path | None:
+        """Return where a recording is; raise `AudioUnavailable` where its content has changed."""
+        path = self.path_of(sha256)
+        if path is None:
+            return None
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != sha256:
+            raise AudioUnavailable("The recording is not the one that was handed in any more.")
+        return path
 
     def media_type_of(self, sha256: str) -> str | None:
         """Return the media type of a recording by its first bytes, None where it is not kept."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from dataclasses import replace
-from typing import IO
+from typing import IO, Final
 
 import click
 
@@ -27,6 +28,9 @@ from grading.service import Together, grader_app, grader_services
 from holdfast import Received
 from holdfast.errors import TopologyMismatch, UnavailableError, UsageError
 from holdfast.logs import configure
+
+_MISSING: Final = re.compile(r"NOT_FOUND - no (?P<kind>queue|exchange) '(?P<name>[^']*)'")
+"""What a broker answers whoever looks for something that is not there."""
 
 
 @click.command()
@@ -100,9 +104,14 @@ def topology_flaw(wanted: Topology) -> str | None:
         return str(error)
     finally:
         transport.close()
-    if trouble is not None:
+    if trouble is None:
+        return None
+    missing = _MISSING.search(trouble.error)
+    if missing is None:
         raise UnavailableError(f"the broker cannot be used: {trouble.error}")
-    return None
+    return (
+        f"the {missing['kind']} {missing['name']!r} is not there; declare it, or have it declared"
+    )
 
 
 @click.group()

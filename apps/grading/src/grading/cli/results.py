@@ -34,13 +34,16 @@ def print_result(result: Mapping[str, Any]) -> None:
     Console().print(bars)
     if result.get("caps"):
         line(f"capped: {', '.join(result['caps'])}", style="yellow")
+    if result.get("reviewComment"):
+        line(f"  {'teacher':<10}  {result['reviewComment']}")
     for heading, label in _FEEDBACK.items():
         for text in result.get("feedback", {}).get(heading, []):
             line(f"  {label:<10}  {text}")
     if result.get("transcript"):
         line(f"  transcript  {result['transcript']}")
-    line(
-        f"graded by {result['grader']}, confidence {result['confidenceScore']}, "
-        f"{result.get('wordCount', 0)} words",
-        style="dim",
-    )
+    by = {
+        "hybrid": f"{result['grader']} and a teacher",
+        "human": "a teacher",
+    }.get(result.get("gradingMode", "auto"))
+    sure = f"{result['grader']}, confidence {result['confidenceScore']}"
+    line(f"graded by {by or sure}, {result.get('wordCount', 0)} words", style="dim")

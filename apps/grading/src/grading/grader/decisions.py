@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from grading.grader.journal import COST_LIMIT
-from grading.grader.rows import RequestRow, read_request
+from grading.grader.rows import RequestRow, begin_answering, read_request
 from grading.messages.contract import CALLBACK, DLQ
 from grading.messages.outgoing import (
     circuit_callback,
@@ -23,7 +23,8 @@ from grading.states import CIRCUIT_OPEN, FailureReason, Step
 from grading.tables.times import from_us
 from holdfast import Decided, Holdfast, Message
 
-_RETRYING: Final = "a call failed ({error_class}); the next attempt follows"
+_RETRYING: Final = "a call failed and is tried again"
+"""Learners read it."""
 _ENDS: Final = {"failed", "refused", "cancelled", "expired"}
 
 
@@ -49,7 +50,7 @@ class Decisions:
         reason = reason_of(decided)
         line = _line_of(decided)
         messages = []
-        row = self._request(decided)
+        row = self._request(decided, ends=True)
         # One that has passed even the grace has timed out at main long ago.
         if row is not None and decided.kind != "expired":
             callback = error_callback(
@@ -79,13 +80,12 @@ class Decisions:
         row = self._request(decided)
         if row is None:
             return []
-        error_class = decided.failure.error_class if decided.failure else "UNKNOWN"
         callback = progress_callback(
             row.addressee,
             event=event_id(decided.job_id, decided.revision, "retrying"),
             step=Step.RETRYING,
             progress=0.0,
-            message=_RETRYING.format(error_class=error_class),
+            message=_RETRYING,
             at=decided.at,
         )
         return [Message(CALLBACK, callback, row.submission_id)]
@@ -128,11 +128,12 @@ class Decisions:
             for line in lines
         )
 
-    def _request(self, decided: Decided) -> RequestRow | None:
+    def _request(self, decided: Decided, *, ends: bool = False) -> RequestRow | None:
         if decided.key is None:
             return None
+        read = begin_answering if ends else read_request
         with self._app().transaction() as tx:
-            return read_request(tx, decided.key)
+            return read(tx, decided.key)
 
 
 def reason_of(decided: Decided) -> FailureReason:
@@ -150,10 +151,15 @@ def reason_of(decided: Decided) -> FailureReason:
 
 
 def _line_of(decided: Decided) -> str:
-    """Return why, in a line that holds nothing of an answer: providers may repeat what they got."""
+    """Return why, in a line that holds nothing of an answer.
+
+    Providers may repeat what they got, and so may exceptions that nobody foresaw.
+    """
     failure = decided.failure
     if failure is None:
         return f"it was {decided.kind}"
     if failure.http_status is not None:
         return f"{failure.error_class}: the provider answered with HTTP {failure.http_status}"
-    return f"{failure.error_class}: {failure.message}"
+    if failure.error_class in set(FailureReason):
+        return f"{failure.error_class}: {failure.message}"
+    return f"{failure.error_class}: the stage {decided.stage} failed; its dead letter says more"

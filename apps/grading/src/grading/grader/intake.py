@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Annotated, Any, Final
@@ -32,7 +33,7 @@ from grading.messages.validation import DoesNotFit
 from grading.messages.validation import read_request as read_message
 from grading.states import FailureReason, Skill, Step
 from grading.tables.times import from_us
-from holdfast import Holdfast, JobState, Pipeline, Received, Transaction
+from holdfast import Holdfast, JobState, JobView, Pipeline, Received, Transaction
 from holdfast.errors import UnknownJob, WrongState
 
 LOGGER: Final = logging.getLogger("grading.intake")
@@ -41,6 +42,9 @@ BY: Final = "grading.request"
 INTAKE: Final = "intake"
 """The stage that dead-letter records name for what never became a job."""
 TAKEN: Final = "the grader has taken the request"
+_SETTLES_S: Final = 5.0
+"""An end is written within this time; else the run goes on, and serves the newest attempt."""
+_POLL_S: Final = 0.05
 _ACTIVE: Final = (JobState.QUEUED, JobState.PROCESSING, JobState.WAITING)
 
 
@@ -71,11 +75,15 @@ class Intake:
         if now > request.deadlineAt + timedelta(seconds=self._late_grace_s):
             self._refuse(received, FailureReason.TIMEOUT, "it came after its deadline and grace")
             return
-        row = self._take(received, request)
-        self._retry_failed(received, request, row)
+        row, is_new = self._take(received, request)
+        if not is_new:
+            self._see_to(received, request, row)
 
-    def _take(self, received: Received, request: GradingRequest) -> RequestRow:
-        """Make the job of a request, or note the newest right to answer it; one commit."""
+    def _take(self, received: Received, request: GradingRequest) -> tuple[RequestRow, bool]:
+        """Make the job of a request, or note the newest right to answer it; one commit.
+
+        Return the request, and whether the job is new.
+        """
         app = self._app()
         pipeline = self._pipelines[request.skill]
         deadline = request.deadlineAt + timedelta(seconds=self._late_grace_s)
@@ -94,12 +102,10 @@ class Intake:
             row = store_request(
                 tx, request, job_id=handle.id, is_new=handle.created, is_served=is_served
             )
-            if row.answering:
-                self._publish_result(tx, received, row)
-            else:
+            if not row.answering:
                 self._publish_taken(tx, received, row)
         self._log(received, request, created=handle.created)
-        return row
+        return row, handle.created
 
     def _runs(self, request_id: str) -> bool:
         """Return whether a request was taken before and its job has not ended."""
@@ -119,48 +125,60 @@ class Intake:
         )
         self._publish(tx, CALLBACK, callback, event=event, aggregate_id=row.submission_id)
 
-    def _publish_result(self, tx: Transaction, received: Received, row: RequestRow) -> None:
-        """Publish the stored result for a right to answer that came after the result was sent."""
-        app = self._app()
+    def _see_to(self, received: Received, request: GradingRequest, row: RequestRow) -> None:
+        """Answer a request that was known by how its job has ended, or have it graded again."""
         try:
-            job = app.job(row.job_id)
-        except UnknownJob:
-            return
-        result = app.results(job.id).get("score")
-        if result is None:
-            return
-        event = event_id(received.id, "completed", token_mark(row.callback_token))
-        callback = completed_callback(
-            row.addressee,
-            event=event,
-            result=result["result"],
-            attempts_made=result["attemptsMade"],
-            at=tx.now,
-        )
-        self._publish(tx, CALLBACK, callback, event=event, aggregate_id=row.submission_id)
-
-    def _retry_failed(self, received: Received, request: GradingRequest, row: RequestRow) -> None:
-        """Have a request graded again that has failed, where a later attempt of main wants it.
-
-        The attempt is noted last: after a crash the message comes again and finds it to be done.
-        """
-        app = self._app()
-        try:
-            job = app.job(row.job_id)
+            job = self._settled(row)
         except UnknownJob:
             self._refuse(received, FailureReason.INTERNAL, "it was graded and removed before")
             return
         if job.state is JobState.CANCELLED:
             self._refuse(received, FailureReason.CANCELLED, "the grader's job was cancelled")
+        elif job.state is JobState.COMPLETE and row.answering:
+            self._publish_result(received, row)
         elif job.state is JobState.FAILED and request.attempt > row.served_attempt:
-            with app.transaction() as tx:
-                end_answering(tx, row.request_id)
-            try:
-                app.retry(job.id, by=BY, reason=f"attempt {request.attempt}")
-            except WrongState:
-                LOGGER.info("request %s runs again already", request.requestId)
-            with app.transaction() as tx:
-                note_served(tx, row.request_id, attempt=request.attempt)
+            self._retry_failed(request, row)
+
+    def _publish_result(self, received: Received, row: RequestRow) -> None:
+        """Publish the stored result for a right to answer that came after the result was sent."""
+        result = self._app().results(row.job_id)["score"]
+        event = event_id(received.id, "completed", token_mark(row.callback_token))
+        with self._app().transaction() as tx:
+            callback = completed_callback(
+                row.addressee,
+                event=event,
+                result=result["result"],
+                attempts_made=result["attemptsMade"],
+                at=tx.now,
+            )
+            self._publish(tx, CALLBACK, callback, event=event, aggregate_id=row.submission_id)
+
+    def _retry_failed(self, request: GradingRequest, row: RequestRow) -> None:
+        """Have a request graded again that has failed, as a later attempt of main wants it.
+
+        The attempt is noted last: after a crash the message comes again and finds it to be done.
+        """
+        app = self._app()
+        with app.transaction() as tx:
+            end_answering(tx, row.request_id)
+        try:
+            app.retry(row.job_id, by=BY, reason=f"attempt {request.attempt}")
+        except WrongState:
+            LOGGER.info("request %s runs again already", request.requestId)
+        with app.transaction() as tx:
+            note_served(tx, row.request_id, attempt=request.attempt)
+
+    def _settled(self, row: RequestRow) -> JobView:
+        """Return the job of a request; one whose end is being written is waited for.
+
+        That end goes to the right to answer that was there before this one.
+        """
+        app, until_s = self._app(), time.monotonic() + _SETTLES_S
+        job = app.job(row.job_id)
+        while row.answering and job.state in _ACTIVE and time.monotonic() < until_s:
+            time.sleep(_POLL_S)
+            job = app.job(row.job_id)
+        return job
 
     def _refuse(self, received: Received, reason: FailureReason, why: str) -> None:
         """Publish the record of a request that is not taken, and tell main where that is known."""

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from grading.calls import RawAnswer
 from grading.tables.times import day_start, to_us
-from holdfast import Holdfast, JobContext
+from holdfast import Holdfast, JobContext, Transaction
 
 COST_LIMIT: Final = "COST_LIMIT"
 """Why a stage puts a request off: its calls may cost no more today."""
@@ -30,13 +30,12 @@ class Journal:
     def __init__(self, app: Callable[[], Holdfast]) -> None:
         self._app = app
 
-    def read(self, job: JobContext) -> Known:
+    def read(self, tx: Transaction, job: JobContext) -> Known:
         """Return what is known of the calls of this stage."""
-        with self._app().transaction() as tx:
-            rows = tx.rows(
-                "select * from grading.answer where call = :call order by number",
-                {"call": job.idempotency_token},
-            )
+        rows = tx.rows(
+            "select * from grading.answer where call = :call order by number",
+            {"call": job.idempotency_token},
+        )
         return Known(
             sum(bool(row["spent"]) for row in rows),
             {
@@ -46,15 +45,23 @@ class Journal:
             },
         )
 
-    def call(self, job: JobContext, *, number: int, make: Callable[[str], RawAnswer]) -> RawAnswer:
+    def call(
+        self,
+        job: JobContext,
+        *,
+        number: int,
+        make: Callable[[str], RawAnswer],
+        also: Callable[[Transaction], None] = lambda _tx: None,
+    ) -> RawAnswer:
         """Make a call and keep its answer; that it is made is written first.
 
-        `make` gets the token of the call, which is the same for every attempt at it. A call that
+        `make` gets the token of the call, which is the same for every attempt at it. `also` writes
+        more in the transaction that says that the call is made. A call that
         was answered with an error is forgotten. One of which nothing is known stays: it may have
         been charged.
         """
         token = job.idempotency_token if number == 0 else f"{job.idempotency_token}:{number}"
-        self._begin(job, token, number)
+        self._begin(job, token, number, also)
         try:
             raw = make(token)
         except Exception as error:
@@ -64,8 +71,11 @@ class Journal:
         self._end(token, raw)
         return raw
 
-    def _begin(self, job: JobContext, token: str, number: int) -> None:
+    def _begin(
+        self, job: JobContext, token: str, number: int, also: Callable[[Transaction], None]
+    ) -> None:
         with self._app().transaction() as tx:
+            also(tx)
             tx.execute(
                 "insert into grading.answer (token, call, job_id, number, spent, called_at_us, usd)"
                 " values (:token, :call, :job_id, :number, 0, :now_us, 0)"
@@ -110,13 +120,12 @@ class Journal:
                 {"call": job.idempotency_token},
             )
 
-    def usage_of(self, job_id: str) -> dict[str, Any]:
+    def usage_of(self, tx: Transaction, job_id: str) -> dict[str, Any]:
         """Return what all calls of a job took, those included whose answers did not fit."""
-        with self._app().transaction() as tx:
-            rows = tx.rows(
-                "select usage from grading.answer where job_id = :job_id and usage is not null",
-                {"job_id": job_id},
-            )
+        rows = tx.rows(
+            "select usage from grading.answer where job_id = :job_id and usage is not null",
+            {"job_id": job_id},
+        )
         used = [json.loads(row["usage"]) for row in rows]
         return {
             "usd": round(sum(float(each.get("usd", 0.0)) for each in used), 8),

@@ -18,6 +18,7 @@ from grading.audio import (
 from grading.audio.records import Decoded
 from grading.config import GradingConfig
 from grading.grader.tools import SpeechTools, TextTools, Tools
+from grading.grader.work_files import WorkFiles
 from grading.llm import LLM_RULES, evidence_of, open_assessor
 from grading.scoring.score import score_speaking, score_writing
 from grading.speech import STT_RULES, open_transcriber
@@ -68,10 +69,10 @@ def _speech(config: GradingConfig) -> SpeechTools:
     return SpeechTools(
         transcriber=open_transcriber(config.stt),
         fetch=fetched,
-        stored=files.path_of,
+        stored=files.checked_path_of,
         decode=partial(_decoded, limits=limits),
         facts=speech_facts,
-        work_dir=config.audio_dir / "work",
+        work=WorkFiles(config.audio_dir / "work"),
         rules=STT_RULES,
         fetch_rules=AUDIO_RULES,
         timeout_s=config.stt.timeout_s,

@@ -17,6 +17,7 @@ from grading.grader.tools import Tools
 from grading.llm.config import MAX_RUNS
 from grading.states import Skill
 from holdfast import Holdfast, JobContext, Pipeline, Rule, Upstream, Verdict
+from holdfast.classify import classify
 
 WRITING: Final = "grade"
 SPEAKING: Final = "grade-speaking"
@@ -36,6 +37,27 @@ def _verdict(failure: Any, _now: Any) -> Verdict:  # noqa: ANN401 - as rules are
 FAILURE_RULES: Final = (Rule(GradingFailure, _verdict),)
 
 
+def _discreet(error: BaseException, now: Any) -> Verdict:  # noqa: ANN401 - as rules are called
+    """Return what an exception means anyway, without its words: they may hold some of an answer."""
+    failure = classify(error, now=now)
+    words = getattr(error, "strerror", None)
+    name = type(error).__name__
+    return Verdict(
+        failure.error_class,
+        retryable=failure.retryable,
+        category=failure.category,
+        severity=failure.severity,
+        outcome_known=failure.outcome_known,
+        message=f"{name}: {words}" if isinstance(words, str) else name,
+        retry_after_us=failure.retry_after_us,
+        blames_upstream=failure.blames_upstream,
+    )
+
+
+OTHER_RULES: Final = (Rule(Exception, _discreet),)
+"""They come last: failures that are not foreseen are logged and stored as well."""
+
+
 class Grading(NamedTuple):
     """The pipelines of a grader by skill, and what their stages do."""
 
@@ -51,7 +73,7 @@ def grading_pipelines(app: Callable[[], Holdfast], tools: Tools, config: Grading
         LLM,
         timeout=_CALLS * tools.text.timeout_s + MARGIN_S,
         retry=config.retry,
-        rules=(*FAILURE_RULES, *tools.text.rules),
+        rules=(*FAILURE_RULES, *tools.text.rules, *OTHER_RULES),
         breaker=config.breaker,
     )
     writing = _pipeline(WRITING, config, decisions)
@@ -84,13 +106,12 @@ def _add_speech(pipeline: Pipeline, stages: Stages, tools: Tools, config: Gradin
         STT,
         timeout=timeout_s + MARGIN_S,
         retry=config.retry,
-        rules=(*FAILURE_RULES, *(() if speech is None else speech.rules)),
+        rules=(*FAILURE_RULES, *(() if speech is None else speech.rules), *OTHER_RULES),
         breaker=config.breaker,
     )
     decode_timeout_s = 240.0 if speech is None else speech.decode_timeout_s
-    pipeline.stage(name="decode", timeout=decode_timeout_s, rules=(*fetch_rules, *FAILURE_RULES))(
-        _stage(stages.decode)
-    )
+    rules = (*fetch_rules, *FAILURE_RULES, *OTHER_RULES)
+    pipeline.stage(name="decode", timeout=decode_timeout_s, rules=rules)(_stage(stages.decode))
     pipeline.stage(name="transcribe", calls=stt)(_stage(stages.transcribe))
 
 
@@ -103,8 +124,7 @@ def _add_assessments(pipeline: Pipeline, stages: Stages, llm: Upstream, *, runs:
 
 
 def _add_end(pipeline: Pipeline, stages: Stages) -> None:
-    pipeline.stage(name="score", rules=FAILURE_RULES)(_stage(stages.score))
-    pipeline.stage(name="tell", rules=FAILURE_RULES)(_stage(stages.publish_result))
+    pipeline.stage(name="score", rules=(*FAILURE_RULES, *OTHER_RULES))(_stage(stages.score))
 
 
 def _stage(work: Callable[[JobContext], dict[str, Any]]) -> Callable[[JobContext], dict[str, Any]]:

@@ -22,7 +22,7 @@ class RequestRow(NamedTuple):
     callback_token: str
     trace_id: str | None
     answering: bool
-    """Whether its result is being published: a newer right to answer came too late for that."""
+    """Whether its end is being published: a newer right to answer came too late for that."""
 
     @property
     def addressee(self) -> Addressee:
@@ -54,7 +54,8 @@ def store_request(
         " then excluded.callback_token else known.callback_token end,"
         " attempt = case when excluded.attempt >= known.attempt"
         " then excluded.attempt else known.attempt end,"
-        " served_attempt = case when :is_served = 1 and excluded.attempt > known.served_attempt"
+        " served_attempt = case when :is_served = 1 and known.answering = 0"
+        " and excluded.attempt > known.served_attempt"
         " then excluded.attempt else known.served_attempt end,"
         " job_id = excluded.job_id,"
         " answering = case when :is_new = 1 then 0 else known.answering end"
@@ -77,7 +78,7 @@ def store_request(
 
 
 def begin_answering(tx: Transaction, request_id: str) -> RequestRow | None:
-    """Return whom the result goes to; from here on newer rights are answered by the intake."""
+    """Return whom the end of a job goes to; from here on the intake sees to newer rights."""
     row = tx.row(
         "update grading.request set answering = 1 where request_id = :id returning *",
         {"id": request_id},

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from grading.audio.records import Decoded
 from grading.calls import RawAnswer
 from grading.failures import GradingFailure
-from grading.grader.journal import COST_LIMIT, MAX_CALLS, Journal
+from grading.grader.journal import COST_LIMIT, MAX_CALLS, Journal, Known
 from grading.grader.rows import begin_answering, read_request
 from grading.grader.tools import SpeechTools, TextTools, Tools
+from grading.grader.work_files import KEPT_S
 from grading.llm import AnswerRefused, AssessTask, MalformedAnswer
 from grading.messages.contract import CALLBACK, GradingRequest
 from grading.messages.outgoing import (
@@ -22,12 +23,12 @@ from grading.messages.outgoing import (
     token_mark,
 )
 from grading.questions import minimum_words
-from grading.result import Cost
+from grading.result import Cost, Result
 from grading.scoring.evidence import Evidence
 from grading.speech import MalformedTranscript, Segment, SpeechFacts, Transcript
 from grading.states import FailureReason, Skill, Step
 from grading.tables.times import day_start, from_us
-from holdfast import Holdfast, JobContext, RetryLater
+from holdfast import Holdfast, JobContext, RetryLater, Transaction
 
 ASSESS: Final = "assess_"
 SHARES: Final = {
@@ -64,28 +65,28 @@ class Stages:
 
     def decode(self, job: JobContext) -> dict[str, Any]:
         """Fetch the recording and decode it, and say that it is transcribed next."""
-        decoded = self._decoded(_request(job))
+        now_s = from_us(self._app().clock.now()).timestamp()
+        self._speech.work.remove_abandoned(now_s - KEPT_S)
+        decoded = self._decoded(job)
         self._say(job, Step.TRANSCRIBING)
         return decoded.to_document()
 
-    def _decoded(self, request: GradingRequest) -> Decoded:
+    def _decoded(self, job: JobContext) -> Decoded:
         """Return the decoded recording; whichever machine runs the stage makes its own file."""
-        tools, payload = self._speech, request.speaking
+        tools, payload = self._speech, _request(job).speaking
+        folder = tools.work.folder_of(job.id)
         source = tools.stored(payload.audioSha256)
         if source is None:
-            source = tools.work_dir / "fetched" / payload.audioSha256
+            source = folder / "fetched"
             if not source.exists():
-                source.parent.mkdir(parents=True, exist_ok=True)
                 tools.fetch(payload.audioUrl, payload.audioSha256, source)
-        folder = tools.work_dir / "decoded" / payload.audioSha256
-        folder.mkdir(parents=True, exist_ok=True)
         return tools.decode(source, folder)
 
     def transcribe(self, job: JobContext) -> dict[str, Any]:
         """Have the recording transcribed by one call, and measure how it was spoken."""
         decoded = Decoded.from_document(job.results["decode"])
         if not Path(decoded.path).exists():
-            decoded = self._decoded(_request(job))
+            decoded = self._decoded(job)
         tools = self._speech
         if decoded.is_silent:
             transcript = Transcript("", [], tools.transcriber.name)
@@ -120,7 +121,8 @@ class Stages:
         """Return the answer to the only call of a stage; a paid one is made once."""
         if not is_paid:
             return make(job.idempotency_token)
-        known = self.journal.read(job)
+        with self._app().transaction() as tx:
+            known = self.journal.read(tx, job)
         found = known.answers.get(known.first)
         if found is not None:
             return found
@@ -131,9 +133,10 @@ class Stages:
         """Have the answer assessed by one call, with at most two repairs."""
         request = _request(job)
         task = self._task(job, request)
-        if is_first and request.skill is Skill.WRITING and self._text.is_paid:
-            self._say_now(job, Step.ANALYZING)
-        evidence = None if not task.text.strip() else self._evidence(job, task)
+        tells_begin = is_first and request.skill is Skill.WRITING and job.attempt == 1
+        evidence = None
+        if task.text.strip():
+            evidence = self._evidence(job, task, begins=Step.ANALYZING if tells_begin else None)
         if is_last:
             self._say(job, Step.SCORING)
         document = None if evidence is None else evidence.model_dump(mode="json")
@@ -158,16 +161,23 @@ class Stages:
             keywords=tuple(map(str, hints)) if isinstance(hints, list) else (),
         )
 
-    def _evidence(self, job: JobContext, task: AssessTask) -> Evidence:
-        """Return what was found; every answer that was paid for is looked at before another."""
+    def _evidence(self, job: JobContext, task: AssessTask, *, begins: Step | None) -> Evidence:
+        """Return what was found; every answer that was paid for is looked at before another.
+
+        `begins` is the step that the first paid call is said to begin.
+        """
         tools = self._text
-        known = self.journal.read(job) if tools.is_paid else None
-        number = 0 if known is None else known.first
-        why: str | None = None
+        known = Known(0, {})
+        if tools.is_paid:
+            with self._app().transaction() as tx:
+                known = self.journal.read(tx, job)
+        number, why = known.first, None
         for _ in range(MAX_CALLS):
-            raw = None if known is None else known.answers.get(number)
+            raw = known.answers.get(number)
             if raw is None:
-                raw = self._assessed(job, task._replace(repair=why), number=number)
+                repaired = task._replace(repair=why)
+                raw = self._assessed(job, repaired, number=number, begins=begins)
+                begins = None
             try:
                 return tools.evidence_of(raw)
             except MalformedAnswer as error:
@@ -186,7 +196,9 @@ class Stages:
         if is_paid:
             self.journal.give_up(job)
 
-    def _assessed(self, job: JobContext, task: AssessTask, *, number: int) -> RawAnswer:
+    def _assessed(
+        self, job: JobContext, task: AssessTask, *, number: int, begins: Step | None
+    ) -> RawAnswer:
         tools = self._text
 
         def make(token: str) -> RawAnswer:
@@ -194,10 +206,14 @@ class Stages:
                 task, token=token, timeout_s=tools.timeout_s, headers=job.trace_headers
             )
 
+        def notice(tx: Transaction) -> None:
+            if begins is not None:
+                self._say_now(tx, job, begins)
+
         if not tools.is_paid:
             return make(job.idempotency_token)
         self._check_cost()
-        return self.journal.call(job, number=number, make=make)
+        return self.journal.call(job, number=number, make=make, also=notice)
 
     def _check_cost(self) -> None:
         """Put the request off while the paid calls of this day have cost as much as they may."""
@@ -209,7 +225,31 @@ class Stages:
         raise RetryLater(after=min(left_s, COST_PAUSE_S), reason=COST_LIMIT)
 
     def score(self, job: JobContext) -> dict[str, Any]:
-        """Compute the result from the evidence."""
+        """Compute the result from the evidence, and publish it in the commit that ends the job.
+
+        It goes to the newest right to answer; see to it that the intake knows before that is read.
+        """
+        with self._app().transaction() as tx:
+            row = begin_answering(tx, job.key or "")
+            usage = self.journal.usage_of(tx, job.id)
+            now = tx.now
+        if row is None:
+            raise GradingFailure(FailureReason.INTERNAL, "the request is not known any more")
+        result = self._scored(job, cost=Cost.model_validate(usage), now=now)
+        document = result.model_dump(mode="json")
+        callback = completed_callback(
+            row.addressee,
+            event=event_id(job.idempotency_token, token_mark(row.callback_token)),
+            result=document,
+            attempts_made=job.attempt,
+            at=now,
+        )
+        job.publish(CALLBACK, callback, aggregate_id=row.submission_id)
+        if "decode" in job.results:
+            self._speech.work.remove(job.id)
+        return {"result": document, "attemptsMade": job.attempt}
+
+    def _scored(self, job: JobContext, *, cost: Cost, now: datetime) -> Result:
         request = _request(job)
         task = self._task(job, request)
         found = [value for name, value in job.results.items() if name.startswith(ASSESS)]
@@ -217,76 +257,51 @@ class Stages:
             Evidence.model_validate(each["evidence"]) for each in found if each["evidence"]
         ]
         grader = found[-1]["grader"] if found else self._text.assessor.name
-        common: dict[str, Any] = {
-            "grader": grader,
-            "graded_at": from_us(self._app().clock.now()),
-            "cost": Cost.model_validate(self.journal.usage_of(job.id)),
-        }
+        common: dict[str, Any] = {"grader": grader, "graded_at": now, "cost": cost}
         if request.skill is Skill.WRITING:
-            result = self._text.score_writing(evidences, text=task.text, question=task, **common)
-        else:
-            heard = job.results["transcribe"]
-            segments = [Segment(*segment) for segment in heard["segments"]]
-            result = self._text.score_speaking(
-                evidences,
-                transcript=Transcript(heard["text"], segments, heard["provider"]),
-                speech=SpeechFacts.from_document(heard["facts"]),
-                audio_flags=job.results["decode"]["flags"],
-                task=task,
-                **common,
-            )
-        return {"result": result.model_dump(mode="json"), "attemptsMade": job.attempt}
-
-    def publish_result(self, job: JobContext) -> dict[str, Any]:
-        """Publish the result to the newest right to answer, in the commit that ends the job."""
-        app = self._app()
-        with app.transaction() as tx:
-            row = begin_answering(tx, job.key or "")
-            now = tx.now
-        if row is None:
-            raise GradingFailure(FailureReason.INTERNAL, "the request is not known any more")
-        stored: Mapping[str, Any] = job.results["score"]
-        callback = completed_callback(
-            row.addressee,
-            event=event_id(job.idempotency_token, token_mark(row.callback_token)),
-            result=stored["result"],
-            attempts_made=stored["attemptsMade"],
-            at=now,
+            return self._text.score_writing(evidences, text=task.text, question=task, **common)
+        heard = job.results["transcribe"]
+        segments = [Segment(*segment) for segment in heard["segments"]]
+        return self._text.score_speaking(
+            evidences,
+            transcript=Transcript(heard["text"], segments, heard["provider"]),
+            speech=SpeechFacts.from_document(heard["facts"]),
+            audio_flags=job.results["decode"]["flags"],
+            task=task,
+            **common,
         )
-        job.publish(CALLBACK, callback, aggregate_id=row.submission_id)
-        return {"attempt": row.attempt}
 
     def _say(self, job: JobContext, step: Step) -> None:
         """Publish which step is next, in the commit that ends this stage."""
-        callback, submission_id = self._progress(job, step)
-        if callback is not None:
-            job.publish(CALLBACK, callback, aggregate_id=submission_id)
+        with self._app().transaction() as tx:
+            notice = self._notice(tx, job, step)
+        if notice is not None:
+            job.publish(CALLBACK, notice, aggregate_id=notice["submissionId"])
 
-    def _say_now(self, job: JobContext, step: Step) -> None:
-        """Publish which step has begun, once for all attempts at it."""
-        if job.attempt > 1:
-            return
-        callback, submission_id = self._progress(job, step)
-        if callback is not None:
+    def _say_now(self, tx: Transaction, job: JobContext, step: Step) -> None:
+        """Publish which step has begun."""
+        notice = self._notice(tx, job, step)
+        if notice is not None:
             self._app().publish(
-                CALLBACK, callback, aggregate_id=submission_id, message_id=callback["eventId"]
+                CALLBACK,
+                notice,
+                aggregate_id=notice["submissionId"],
+                message_id=notice["eventId"],
+                connection=tx.connection,
             )
 
-    def _progress(self, job: JobContext, step: Step) -> tuple[dict[str, Any] | None, str]:
-        with self._app().transaction() as tx:
-            row = read_request(tx, job.key or "")
-            now = tx.now
+    def _notice(self, tx: Transaction, job: JobContext, step: Step) -> dict[str, Any] | None:
+        row = read_request(tx, job.key or "")
         if row is None:
-            return None, ""
-        callback = progress_callback(
+            return None
+        return progress_callback(
             row.addressee,
             event=event_id(job.idempotency_token, step.value, token_mark(row.callback_token)),
             step=step,
             progress=SHARES[step],
             message=_WORDS[step],
-            at=now,
+            at=tx.now,
         )
-        return callback, row.submission_id
 
 
 def _request(job: JobContext) -> GradingRequest:

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from grading.audio.records import Decoded
 from grading.calls import RawAnswer
+from grading.grader.work_files import WorkFiles
 from grading.llm import Assessor, AssessTask
 from grading.result import Cost, Result
 from grading.scoring.evidence import Evidence
@@ -76,11 +77,11 @@ class SpeechTools:
     fetch: Callable[[str, str, Path], None]
     """Fetches from a URL the bytes of a SHA-256 into a file."""
     stored: Callable[[str], Path | None]
-    """Returns the file of a SHA-256 where this machine has it already."""
+    """Returns the file of a SHA-256 where this machine has it already; raises where it changed."""
     decode: Callable[[Path, Path], Decoded]
     """Decodes a file into a folder."""
     facts: Callable[[Decoded, Transcript], SpeechFacts]
-    work_dir: Path
+    work: WorkFiles
     rules: Sequence[Rule] = ()
     fetch_rules: Sequence[Rule] = ()
     timeout_s: float = 120.0

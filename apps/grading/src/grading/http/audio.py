@@ -41,6 +41,7 @@ _REFUSED: Final[Responses] = {
     200: {"description": "The same recording of yours is there.", "model": AudioDocument},
     400: {"description": "`NOT_AUDIO` by its content, or `VALIDATION_ERROR`."},
     413: {"description": "`AUDIO_TOO_LARGE`."},
+    429: {"description": "`RATE_LIMITED` or `QUOTA_REACHED`, with `Retry-After`."},
 }
 _BYTES: Final[Responses] = {
     200: {
@@ -88,6 +89,7 @@ def _add_upload(routes: APIRouter, served: Served) -> None:
         return JSONResponse(document, 201 if is_new else 200)
 
     def _keep(form: FileForm, owner: str) -> tuple[StoredAudio, str, bool]:
+        served.recordings.check_upload(owner)
         try:
             kept = served.files.keep(form.chunks())
         except AudioTooLarge as error:

@@ -77,6 +77,7 @@ class ReviewSent(_Sent):
     criteria_scores: dict[str, Finite] | None = None
     feedback: FeedbackSent | None = None
     review_comment: str | None = None
+    """The learner reads it."""
 
     def human(self) -> HumanGrade:
         """Return the grade."""
@@ -98,6 +99,8 @@ class ResultDocument(_Shown):
     band: Literal["B1", "B2", "C1"] | None
     criteria_scores: dict[str, float]
     feedback: Feedback
+    review_comment: str | None = None
+    """What the teacher who reviewed it writes to the learner."""
     confidence_score: int
     grading_mode: Literal["auto", "hybrid", "human"]
 

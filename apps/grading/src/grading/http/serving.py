@@ -29,6 +29,9 @@ class AudioFiles(Protocol):
 class Recordings(Protocol):
     """Whose recordings there are."""
 
+    def check_upload(self, owner: str) -> None:
+        """Raise a `Refused` where an owner may not send a recording now."""
+
     def add(self, stored: StoredAudio, *, owner: str) -> tuple[str, bool]:
         """Note a recording of an owner's; return its id, and whether it is new."""
 

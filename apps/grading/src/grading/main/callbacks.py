@@ -27,6 +27,7 @@ from holdfast import (
     JobView,
     Progress,
     Received,
+    Transaction,
 )
 from holdfast.errors import TokenRefused, UnknownJob
 
@@ -160,6 +161,10 @@ class Callbacks:
     ) -> Standing:
         """Answer the waiting job with a result or with why there is none."""
         answer = self._answer_of(callback)
+        if job.state is JobState.WAITING:
+            # Written first: whoever sees the end finds it there.
+            with self._app.transaction() as tx:
+                _note_attempts(tx, callback, run=run, at=received_at)
         try:
             receipt = self._app.receive_answer(
                 callback.callbackToken,
@@ -206,17 +211,9 @@ class Callbacks:
         nothing.
         """
         job = receipt.job
-        attempts = _attempts_made(callback)
         with self._app.transaction() as tx:
-            if attempts is not None and receipt.standing is not AnswerStanding.IGNORED:
-                rows.note_attempts_made(
-                    tx,
-                    job.id,
-                    run=run,
-                    event_id=str(callback.eventId),
-                    at_us=to_us(at),
-                    attempts=attempts,
-                )
+            if receipt.standing is not AnswerStanding.IGNORED:
+                _note_attempts(tx, callback, run=run, at=at)
             stored = job.result if job.state is JobState.COMPLETE else None
             if stored is None or stored["eventId"] != str(callback.eventId):
                 return
@@ -252,6 +249,21 @@ def _event_of(callback: GradingCallback, *, run: int, at: datetime) -> ProgressE
         raise AssertionError("the contract gives a notice an error or progress")
     return ProgressEvent(
         run, event_id, at_us, progress.step, progress.progress, progress.message[:_MAX_NOTE]
+    )
+
+
+def _note_attempts(tx: Transaction, callback: GradingCallback, *, run: int, at: datetime) -> None:
+    """Keep how many attempts a failure took; a result says it itself."""
+    attempts = _attempts_made(callback)
+    if attempts is None or callback.status != "error":
+        return
+    rows.note_attempts_made(
+        tx,
+        callback.submissionId,
+        run=run,
+        event_id=str(callback.eventId),
+        at_us=to_us(at),
+        attempts=attempts,
     )
 
 

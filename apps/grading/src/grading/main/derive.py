@@ -23,7 +23,7 @@ _LINES: Final = {
     FailureReason.CONTENT_POLICY: "The grading service refuses this text.",
     FailureReason.MAX_RETRIES: "The grading service failed several times in a row.",
     FailureReason.WORKER_LOST: "The grader was lost several times in a row.",
-    FailureReason.CANCELLED: "It was cancelled.",
+    FailureReason.CANCELLED: "It was withdrawn.",
     FailureReason.INTERNAL: "Something went wrong here.",
 }
 
@@ -85,7 +85,7 @@ def view_of(
         message=None if has_ended or known is None else known.progress.message,
         failure_reason=reason,
         last_error=None if reason is None else line_of(reason),
-        attempts_made=known.attempts_made if known and has_ended else None,
+        attempts_made=_attempts_made(stored or late, known) if has_ended else None,
         created_at=job.created_at,
         deadline_at=job.created_at if deadline_us is None else from_us(deadline_us),
         completed_at=job.finished_at if status is Status.COMPLETED else None,
@@ -97,6 +97,13 @@ def view_of(
         progress_event_id=known.progress.event_id if known else None,
         revision=job.job.revision,
     )
+
+
+def _attempts_made(answer: dict[str, Any] | None, known: ProgressRow | None) -> int | None:
+    """Return how many attempts it took: a result says so itself, of a failure it is noted."""
+    if answer is not None:
+        return answer.get("attemptsMade")
+    return None if known is None else known.attempts_made
 
 
 def _current(job: JobView, progress: ProgressRow | None) -> ProgressRow | None:

@@ -26,12 +26,12 @@ class _Line(Protocol):
 
 _PLAIN: Final = {
     "queued": ("created", "It was handed in."),
-    "suspended": ("requested", "The request for grading was stored for the broker."),
+    "suspended": ("requested", "It is on its way to the grader."),
     "completed": ("completed", "The result is there."),
     "expired": ("timed_out", "The deadline has passed without a result."),
     "late": ("late", "A result came after the deadline; it is kept and changes nothing."),
     "revived": ("retried", "An operator has it graded again."),
-    "cancelled": ("cancelled", "It was cancelled."),
+    "cancelled": ("cancelled", "It was withdrawn."),
 }
 _STEPS: Final = {
     Step.QUEUED: ("taken", "The grader has taken it."),
@@ -39,7 +39,7 @@ _STEPS: Final = {
     Step.ANALYZING: ("analyzing", "The answer is assessed."),
     Step.SCORING: ("scoring", "The scores are computed."),
     Step.RETRYING: ("retrying", "A call failed and is tried again."),
-    Step.CIRCUIT_OPEN: ("circuit_open", "The grading service is not called for a while."),
+    Step.CIRCUIT_OPEN: ("circuit_open", "The grading service is away; it goes on by itself."),
 }
 
 

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from grading.audio.links import AUDIO_PATH, OwnLinks, SignedLinks
 from grading.audio.records import StoredAudio
-from grading.main.rows import secret_of
-from grading.refusals import NotYours
+from grading.main.rows import secret_of, take_rate
+from grading.refusals import NotYours, RecordingsFull, TooManyUploads
 from grading.tables.times import to_us
 from holdfast import Holdfast
 
@@ -22,8 +22,12 @@ _SECRET_BYTES: Final = 32
 class Recordings:
     """Keeps which recordings there are, and signs links to them."""
 
-    def __init__(self, app: Holdfast, *, public_url: str) -> None:
+    def __init__(
+        self, app: Holdfast, *, public_url: str, per_minute: int = 0, quota_bytes: int = 0
+    ) -> None:
         self._app = app
+        self._per_minute = per_minute
+        self._quota_bytes = quota_bytes
         self._public_url = public_url
         self.own = OwnLinks(public_url)
         """Which links lead to this server."""
@@ -37,6 +41,20 @@ class Recordings:
             key = bytes.fromhex(secret_of(self._app, _KEY_NAME, fresh=fresh))
             self._links = SignedLinks(key, self._public_url)
         return self._links
+
+    def check_upload(self, owner: str) -> None:
+        """Count an upload of an owner, or raise why they may not send one now."""
+        with self._app.transaction() as tx:
+            wait_s = take_rate(tx, owner, limit=self._per_minute, table="upload_rate")
+            row = tx.row(
+                "select sum(bytes) as used from grading.audio where owner = :owner",
+                {"owner": owner},
+            )
+        if wait_s is not None:
+            raise TooManyUploads(self._per_minute, retry_after_s=wait_s)
+        used = 0 if row is None else int(row["used"] or 0)
+        if self._quota_bytes and used >= self._quota_bytes:
+            raise RecordingsFull(self._quota_bytes)
 
     def add(self, stored: StoredAudio, *, owner: str) -> tuple[str, bool]:
         """Keep that an owner has sent a recording; return its id, and whether it is new."""

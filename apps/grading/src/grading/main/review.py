@@ -11,6 +11,7 @@ MAX_DIFFERENCE: Final = 0.5
 MAX_BAND_STEPS: Final = 1
 MACHINE_WEIGHT: Final = 0.4
 HUMAN_WEIGHT: Final = 0.6
+NO_FEEDBACK: Final[dict[str, Any]] = {"strengths": [], "weaknesses": [], "suggestions": []}
 PRIORITIES: Final = ("Critical", "High", "Medium")
 _BANDS: Final = (None, "B1", "B2", "C1")
 
@@ -44,14 +45,14 @@ def merge(machine: dict[str, Any], human: HumanScores) -> Merged:
     """Return the final scores of a result.
 
     Where both are close, 40 % of the grader's and 60 % of the teacher's count. Otherwise the
-    teacher's count alone, and the result is to be audited.
+    teacher's count alone, also of the criteria, and the result is to be audited.
     """
     machine_overall = float(machine["overallScore"])
     given: dict[str, float] = dict(machine["criteriaScores"])
     steps = abs(_BANDS.index(machine["band"]) - _BANDS.index(human.band))
     close = abs(machine_overall - human.overall) <= MAX_DIFFERENCE and steps <= MAX_BAND_STEPS
     if not close:
-        return Merged(human.overall, human.band, given | human.criteria, "human", audit=True)
+        return Merged(human.overall, human.band, dict(human.criteria), "human", audit=True)
     overall = _mixed(machine_overall, human.overall)
     criteria = {
         name: _mixed(score, human.criteria[name]) if name in human.criteria else score
@@ -66,14 +67,28 @@ def _mixed(machine: float, human: float) -> float:
 
 
 def final_result(
-    machine: dict[str, Any], merged: Merged, *, feedback: dict[str, Any] | None, at: datetime
+    machine: dict[str, Any],
+    merged: Merged,
+    *,
+    feedback: dict[str, Any] | None,
+    comment: str | None,
+    at: datetime,
 ) -> dict[str, Any]:
-    """Return the result that replaces the grader's."""
+    """Return the result that replaces the grader's.
+
+    Where the teacher's scores count alone, the grader's reasons for its own are left out.
+    """
+    alone = merged.mode == "human"
+    usual = NO_FEEDBACK if alone else machine.get("feedback")
+    basis: dict[str, str] = machine.get("basis") or {}
     return machine | {
         "overallScore": merged.overall,
         "band": merged.band,
         "criteriaScores": merged.criteria,
-        "feedback": machine.get("feedback") if feedback is None else feedback,
+        "feedback": usual if feedback is None else feedback,
+        "reviewComment": comment,
+        "caps": [] if alone else machine.get("caps", []),
+        "basis": {} if alone else basis,
         "gradingMode": merged.mode,
         "auditFlag": merged.audit,
         "reviewRequired": False,

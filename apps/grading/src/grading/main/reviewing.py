@@ -101,7 +101,9 @@ class Reviewing:
         scores = _checked_scores(human, machine)
         merged = merge(machine, scores)
         with self._app.transaction() as tx:
-            final = final_result(machine, merged, feedback=human.feedback, at=tx.now)
+            final = final_result(
+                machine, merged, feedback=human.feedback, comment=human.comment, at=tx.now
+            )
             stored = {
                 "overallScore": human.overall_score,
                 "band": human.band,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from grading.main.progress import Progress, ProgressEvent, after
 from grading.states import Skill, Step
@@ -105,15 +105,18 @@ def _progress_of(row: dict[str, Any]) -> ProgressRow:
     return ProgressRow(progress, row["attempts_made"])
 
 
-def take_rate(tx: Transaction, owner: str, *, limit: int) -> float | None:
-    """Count a submission of an owner; return how many seconds to wait when the minute is full.
+def take_rate(
+    tx: Transaction, owner: str, *, limit: int, table: Literal["rate", "upload_rate"] = "rate"
+) -> float | None:
+    """Count a submission or an upload; return how many seconds to wait when the minute is full.
 
     The owner's row is locked until the transaction ends, so that two at once are counted both.
     """
     now_us = to_us(tx.now)
     since_us = now_us - int(RATE_WINDOW_S * 1_000_000)
     row = tx.row(
-        "insert into grading.rate as known (owner, since_us, used) values (:owner, :now_us, 1)"
+        f"insert into grading.{table} as known (owner, since_us, used)"  # noqa: S608 - names above
+        " values (:owner, :now_us, 1)"
         " on conflict (owner) do update set"
         " used = case when known.since_us <= :since_us then 1 else known.used + 1 end,"
         " since_us = case when known.since_us <= :since_us then :now_us else known.since_us end"

@@ -40,8 +40,14 @@ class MainSide:
         self._app = app
         self._added = AddedQuestions(app)
         self.questions = self._added.registry()
-        self._recordings = Recordings(app, public_url=self.config.public_url)
-        self._callbacks = Callbacks(app, review_below=self.config.review_below)
+        config = self.config
+        self._recordings = Recordings(
+            app,
+            public_url=config.public_url,
+            per_minute=config.uploads_per_minute,
+            quota_bytes=config.audio_quota_bytes,
+        )
+        self._callbacks = Callbacks(app, review_below=config.review_below)
 
     @property
     def app(self) -> Holdfast:

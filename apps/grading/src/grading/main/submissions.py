@@ -117,9 +117,10 @@ class Submissions(Reviewing):
         deadline_s = config.sla_s(checked.question.skill)
         if key is not None and self._app.of_key(SUBMISSION, request_id, owner=owner):
             return self._known(payload, owner=owner, request_id=request_id)
+        self._check_quota(owner)
         try:
             with self._app.transaction() as tx:
-                self._check_limits(tx, owner)
+                self._check_rate(tx, owner)
                 handle = self._app.submit(
                     self._pipeline,
                     payload,
@@ -145,18 +146,22 @@ class Submissions(Reviewing):
             raise Conflict("the submission of this Idempotency-Key was removed")
         return Made(self.get(handle.id, owner=owner), handle.created)
 
-    def _check_limits(self, tx: Transaction, owner: str) -> None:
+    def _check_rate(self, tx: Transaction, owner: str) -> None:
         """Count a submission of an owner, or raise why they may not make one now."""
         limit = self._config.submissions_per_minute
         wait_s = rows.take_rate(tx, owner, limit=limit)
         if wait_s is not None:
             raise RateLimited(limit, retry_after_s=wait_s)
+
+    def _check_quota(self, owner: str) -> None:
+        """Raise `QuotaReached` where an owner has as many under way as one may.
+
+        It needs a connection, and comes before the transaction that has one: many at once would
+        wait for each other. So those of one instant may exceed it, as far as their rate allows.
+        """
         quota = self._config.quota_active
-        active = sum(
-            self._app.count(JobFilter((state,), SUBMISSION, owner=owner), at_most=quota)
-            for state in _ACTIVE
-        )
-        if active >= quota:
+        active = JobFilter(_ACTIVE, SUBMISSION, owner=owner)
+        if self._app.count(active, at_most=quota) >= quota:
             raise QuotaReached(quota)
 
     def get(self, submission_id: str, *, owner: str | None) -> SubmissionView:
@@ -196,6 +201,8 @@ class Submissions(Reviewing):
     def retry(self, submission_id: str, *, by: str) -> SubmissionView:
         """Start a failed submission over, with a new deadline of the same length."""
         job = self._job(submission_id, owner=None)
+        if job.state is JobState.CANCELLED:
+            raise WrongState("it was withdrawn, and that is final; hand the answer in again")
         try:
             self._app.retry(job.id, by=by, from_start=True)
         except EngineWrongState as error:

@@ -15,6 +15,8 @@ from holdfast import Holdfast, Owned, Transaction
 
 RETENTION_S: Final = 400 * 86_400.0
 AUDIO_RETENTION: Final = timedelta(days=90)
+ABANDONED: Final = timedelta(days=1)
+"""An upload takes no longer than that."""
 BATCH: Final = 500
 _OF_JOBS: Final = {
     "progress": "submission_id",
@@ -61,8 +63,9 @@ class Upkeep:
             return _delete(tx, table, column, gone)
 
     def remove_recordings(self) -> int:
-        """Remove recordings that were sent long ago, and files that nobody has."""
+        """Remove recordings that were sent long ago, and what uploads left that broke off."""
         with self._app.transaction() as tx:
+            self._files.remove_abandoned((tx.now - ABANDONED).timestamp())
             before_us = to_us(tx.now - AUDIO_RETENTION)
             rows = tx.rows(
                 "select audio_id, sha256 from grading.audio where created_at_us < :before_us"
@@ -93,7 +96,11 @@ def erase(app: Holdfast, files: AudioStore, owned: Owned, *, dry_run: bool) -> M
         )
         gone["audio"] += len(rows) if dry_run else _remove_audio(tx, files, rows)
         if not dry_run:
-            tx.execute("delete from grading.rate where owner = :owner", {"owner": owned.owner})
+            for table in ("rate", "upload_rate"):
+                tx.execute(
+                    f"delete from grading.{table} where owner = :owner",  # noqa: S608 - names above
+                    {"owner": owned.owner},
+                )
     graded = app.erase(
         grader_owner(user_id_of(owned.owner)), by=SUBMISSION, cancel=True, dry_run=dry_run
     )

@@ -119,8 +119,8 @@ def circuit_callback(
     return _callback(to, event, "error", at) | {
         "error": {
             "code": CIRCUIT_OPEN,
-            "type": "circuit",
-            "message": f"{upstream} is not called for a while; the request is tried again then",
+            "type": upstream[:64],
+            "message": "the grading service is away; this goes on by itself",
             "retryable": True,
             "retryAfterSeconds": round(max(retry_after_s, 0.0), 3),
         }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Final, TypeVar
 
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema_rs import Draft202012Validator
+from jsonschema_rs import ValidationError as Flaw
 from pydantic import BaseModel, ValidationError
 
 from grading.messages.contract import CALLBACK, REQUEST, GradingCallback, GradingRequest
@@ -32,15 +33,14 @@ def read_callback(payload: object) -> GradingCallback:
 
 
 @cache
-def _validator(message_type: str) -> Any:  # noqa: ANN401 - the library has no types
+def _validator(message_type: str) -> Draft202012Validator:
     return Draft202012Validator(schema_of(message_type))
 
 
 def _read(message_type: str, model: type[_Model], payload: object) -> _Model:
-    flaws = _validator(message_type).iter_errors(payload)
-    lines = _lines(dict.fromkeys(item for flaw in flaws for item in _places(flaw)))
-    if lines:
-        raise DoesNotFit(lines)
+    validator = _validator(message_type)
+    if not validator.is_valid(payload):
+        raise DoesNotFit(_lines(dict.fromkeys(map(_place, validator.iter_errors(payload)))))
     try:
         return model.model_validate(payload)
     except ValidationError as error:
@@ -48,17 +48,13 @@ def _read(message_type: str, model: type[_Model], payload: object) -> _Model:
         raise DoesNotFit(_lines((flaw["loc"], flaw["msg"]) for flaw in found)) from error
 
 
-def _places(flaw: Any) -> Iterator[tuple[tuple[Any, ...], str]]:  # noqa: ANN401 - as above
-    """Yield where a flaw is and which rule is broken; of missing fields, each field."""
-    path = tuple(flaw.absolute_path)
-    if flaw.validator == "required" and isinstance(flaw.instance, Mapping):
-        for name in flaw.validator_value:
-            if name not in flaw.instance:
-                yield (*path, name), "is missing"
-        return
-    bound = flaw.validator_value
+def _place(flaw: Flaw) -> tuple[tuple[Any, ...], str]:
+    """Return where a flaw is and which rule is broken."""
+    path, rule, bound = tuple(flaw.instance_path), flaw.kind.name, flaw.kind.value
+    if rule == "required":
+        return (*path, bound), "is missing"
     shown = f" {bound}" if isinstance(bound, str | int | float) else ""
-    yield path, f"breaks the rule {flaw.validator}{shown}"
+    return path, f"breaks the rule {rule}{shown}"
 
 
 def _lines(flaws: Iterable[tuple[Iterable[Any], str]]) -> str:

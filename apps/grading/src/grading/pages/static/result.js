@@ -16,9 +16,15 @@ export function resultOf(result) {
     // What limits the grader's score does not limit a teacher's.
     ...(result.gradingMode === "human" ? [] : result.caps).map((each) => noticeOf(capOf(each), "warn")),
     ...(result.audioFlags ?? []).map((each) => noticeOf(audioFlagOf(each), "warn")),
+    result.reviewComment ? commentOf(result.reviewComment) : null,
     feedbackOf(result.feedback),
     made("p", { className: "muted small", text: basisOf(result) }),
   );
+}
+
+function commentOf(text) {
+  return made("div", { className: "comment" },
+    made("h3", { text: "Your teacher writes" }), made("p", { text }));
 }
 
 function scoreDial({ overallScore, band }) {
@@ -29,6 +35,8 @@ function scoreDial({ overallScore, band }) {
 }
 
 export function criteriaOf({ criteriaScores, basis = {} }) {
+  // A teacher whose score counts alone may give no more than that.
+  if (Object.keys(criteriaScores).length === 0) return null;
   return made("dl", { className: "criteria" },
     ...Object.entries(criteriaScores).map(([name, score]) =>
       made("div", {},

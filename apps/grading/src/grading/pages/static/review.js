@@ -163,7 +163,7 @@ class Case {
       made("h2", { text: "Your grade" }),
       made("div", { className: "fields" }, overall, ...Object.keys(result.criteriaScores).map((each) => score(each, criterionOf(each)))),
       made("div", { className: "fields" }, lines("strengths", "What went well"), lines("weaknesses", "What to work on"), lines("suggestions", "Try this next"),
-        made("label", { className: "field wide" }, "Comment, for the record", made("textarea", { name: "comment", rows: 2, maxLength: 4000 }))),
+        made("label", { className: "field wide" }, "Comment to the learner", made("textarea", { name: "comment", rows: 2, maxLength: 4000 }))),
       preview,
       made("div", { className: "actions" }, made("button", { className: "main", text: "Save the grade" })));
     this.preview = () => {

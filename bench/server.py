@@ -1,4 +1,4 @@
-"""The converter as people run it, `holdfast up`, in a process of its own."""
+"""A system as people run it, `holdfast up`, in a process of its own."""
 
 import json
 import os
@@ -21,7 +21,7 @@ END_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A converter that is up."""
+    """A server that is up."""
 
     address: str
     pid: int
@@ -35,13 +35,13 @@ class Server:
 
 
 @contextmanager
-def converter(
-    url: str, variables: Mapping[str, str], *, within: Path | None = None
+def up(
+    system: str, url: str, variables: Mapping[str, str], *, within: Path | None = None
 ) -> Iterator[Server]:
-    """Run server and worker on a database, with folders of their own within another."""
+    """Run server and worker of a system on a database, in a folder of their own within another."""
     with tempfile.TemporaryDirectory(dir=within) as folder, tempfile.TemporaryFile("w+") as errors:
         child = subprocess.Popen(
-            [sys.executable, "-m", "holdfast", "--json", "up", "--systems", "converter"],
+            [sys.executable, "-m", "holdfast", "--json", "up", "--systems", system],
             cwd=folder,
             env={
                 **os.environ,
@@ -50,6 +50,7 @@ def converter(
                 "HOLDFAST_API_TOKEN": TOKEN,
                 "UPLOADS_DIR": str(Path(folder) / "uploads"),
                 "RESULTS_DIR": str(Path(folder) / "results"),
+                "AUDIO_DIR": str(Path(folder) / "audio"),
                 **variables,
             },
             stdout=subprocess.PIPE,
@@ -76,5 +77,5 @@ def _address(child: subprocess.Popen[str], errors) -> str:
             return json.loads(line)["address"]
         if not line and child.poll() is not None:
             errors.seek(0)
-            raise Failed(f"the converter did not start: {errors.read()[-300:]}")
-    raise Failed("the converter did not say where it is")
+            raise Failed(f"it did not start: {errors.read()[-300:]}")
+    raise Failed("it did not say where it is")

@@ -1,0 +1,1 @@
+"""Mails about collaborations become rows of a Notion database, each of them once."""

@@ -1,0 +1,71 @@
+"""What an error means to whoever typed a command: an exit code and one line."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+from collabiq.cli.output import CommandFailed, ExitCode
+from collabiq.extract import AnswerInvalid
+from collabiq.gmail.errors import GmailFailure, InvalidCredentials
+from collabiq.mail import MailTooLarge, NotAMail
+from collabiq.notion.errors import MissingColumn, NotionFailure
+from collabiq.notion.schema import InvalidFieldMap
+from collabiq.secrets import InfisicalFailure, MissingSecrets
+from holdfast.errors import (
+    HoldfastError,
+    InvalidSetting,
+    UnknownJob,
+    UnknownLetter,
+    UsageError,
+)
+
+_CODES: Final[tuple[tuple[type[Exception], ExitCode], ...]] = (
+    (InvalidSetting, ExitCode.CONFIGURATION),
+    (InvalidCredentials, ExitCode.CONFIGURATION),
+    (MissingSecrets, ExitCode.CONFIGURATION),
+    (InvalidFieldMap, ExitCode.CONFIGURATION),
+    (MissingColumn, ExitCode.CONFIGURATION),
+    (GmailFailure, ExitCode.API),
+    (NotionFailure, ExitCode.API),
+    (InfisicalFailure, ExitCode.API),
+    (AnswerInvalid, ExitCode.API),
+    (NotAMail, ExitCode.VALIDATION),
+    (MailTooLarge, ExitCode.VALIDATION),
+    (UnknownJob, ExitCode.ERROR),
+    (UnknownLetter, ExitCode.ERROR),
+    (UsageError, ExitCode.VALIDATION),
+    (HoldfastError, ExitCode.ERROR),
+)
+_HTTP_ERRORS: Final = (
+    ("google.genai.errors", "APIError"),
+    ("httpx", "HTTPError"),
+    ("requests", "RequestException"),
+)
+
+
+def failure_of(error: Exception) -> CommandFailed | None:
+    """Return how a command ends by an error; None for one that is a mistake of ours."""
+    if isinstance(error, CommandFailed):
+        return error
+    for kind, code in _CODES:
+        if isinstance(error, kind):
+            return CommandFailed(code, str(error))
+    if _is_of_an_sdk(error):
+        status: Any = getattr(error, "code", None)
+        words = f" ({status})" if isinstance(status, int) else ""
+        # Its message may repeat what was sent.
+        return CommandFailed(ExitCode.API, f"the API did not answer{words}: {type(error).__name__}")
+    if isinstance(error, OSError):
+        why = error.strerror or type(error).__name__
+        return CommandFailed(ExitCode.ERROR, f"a file or connection failed: {why}")
+    return None
+
+
+def _is_of_an_sdk(error: Exception) -> bool:
+    """Return whether an SDK raised it; one that was not imported has not."""
+    for module, name in _HTTP_ERRORS:
+        kind = getattr(sys.modules.get(module), name, None)
+        if kind is not None and isinstance(error, kind):
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""Files for those who run grading: a dashboard for Grafana, and rules for Prometheus."""

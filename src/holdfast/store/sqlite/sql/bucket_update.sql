@@ -1,0 +1,4 @@
+-- bucket_update: write how much of its rate is left, unless somebody else did since it was read.
+update holdfast_upstream
+   set bucket_revision = bucket_revision + 1, bucket = :bucket
+ where name = :name and bucket_revision = :revision
