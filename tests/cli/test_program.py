@@ -10,10 +10,13 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from holdfast.cli.exit_codes import ExitCode
 from holdfast.cli.main import program
+from holdfast.cli.program import Program
 from holdfast.cli.setting_option import SettingOption
+from holdfast.errors import UsageError
 from tests.cli.conftest import Command, error_of
 
 
@@ -291,3 +294,20 @@ def test_a_shell_completes_commands_and_options(typed: str, offered: str):
     )
 
     assert done.stdout.split() == [f"plain,{offered}"]
+
+
+def test_a_command_that_fails_while_it_cleans_up_after_ctrl_c_was_interrupted():
+    @click.group(cls=Program)
+    def root() -> None:
+        pass
+
+    @root.command
+    def waits() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise UsageError("this thread is inside the store's own transaction")
+
+    result = CliRunner().invoke(root, ["waits"])
+
+    assert (result.exit_code, result.stderr) == (ExitCode.INTERRUPTED, "")

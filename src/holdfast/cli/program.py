@@ -155,6 +155,8 @@ class Program(Group):
             complain(error, exit_code=ExitCode.USAGE, as_json="--json" in arguments)
             sys.exit(ExitCode.USAGE)
         except Exception as error:
+            if _was_interrupted(error):
+                sys.exit(ExitCode.INTERRUPTED)
             if os.environ.get("HOLDFAST_DEBUG"):
                 sys.excepthook = show_traceback
                 raise
@@ -162,3 +164,14 @@ class Program(Group):
             complain(error, exit_code=code, as_json="--json" in arguments)
             sys.exit(code)
         sys.exit(status if isinstance(status, int) else ExitCode.OK)
+
+
+def _was_interrupted(error: BaseException) -> bool:
+    """Return whether `error` came from cleaning up after Ctrl-C.
+
+    An interrupt can hit the very line that gives a lock back, and what is closed then complains.
+    """
+    cause = error.__context__
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__context__
+    return cause is not None
