@@ -26,12 +26,12 @@ def a_record(**changes):
         "timestamp": WHEN,
         "severity": Severity.ERROR,
         "category": Category.TRANSIENT,
-        "message": "Gmail API timeout during email fetch",
+        "message": "the mailbox did not answer",
         "error_type": "socket.timeout",
         "stack_trace": "Traceback (most recent call last):\n  File…",
         "context": {
-            "email_id": "19a3f3f856f0b4d4",
-            "operation": "gmail_fetch",
+            "job_id": "19a3f3f856f0b4d4",
+            "operation": "fetch",
             "user": "jlim@example.com",
         },
         "retry_count": 2,
@@ -48,12 +48,12 @@ def test_a_record_as_json():
         "timestamp": "2025-11-06T10:15:22.123000+00:00",
         "severity": "ERROR",
         "category": "TRANSIENT",
-        "message": "Gmail API timeout during email fetch",
+        "message": "the mailbox did not answer",
         "error_type": "socket.timeout",
         "stack_trace": "Traceback (most recent call last):\n  File…",
         "context": {
-            "email_id": "19a3f3f856f0b4d4",
-            "operation": "gmail_fetch",
+            "job_id": "19a3f3f856f0b4d4",
+            "operation": "fetch",
             "user": "jlim@example.com",
         },
         "http_status": None,
@@ -108,9 +108,9 @@ def test_what_is_no_record_is_not_read():
         ("error_type", ""),
         ("stack_trace", 7),
         ("context", {}),
-        ("context", {"email_id": "1"}),
-        ("context", {"operation": "gmail_fetch"}),
-        ("context", ["email_id", "operation"]),
+        ("context", {"job_id": "1"}),
+        ("context", {"operation": "fetch"}),
+        ("context", ["job_id", "operation"]),
         ("http_status", "503"),
         ("http_status", -1),
         ("retry_count", -1),
@@ -161,7 +161,7 @@ def test_texts_are_made_safe_and_cut():
     record = a_record(
         message="a\0b" + "x" * 10_000,
         stack_trace="s" * 100_000,
-        context={"email_id": "1", "operation": "x" * 100_000},
+        context={"job_id": "1", "operation": "x" * 100_000},
     )
 
     assert record.message.startswith("a\\x00b")
@@ -180,7 +180,7 @@ def test_secrets_are_taken_out_before_anything_is_cut():
             error_type=f"shop.{secret}",
             stack_trace="x" * (14_000 + before) + secret + " tail" * 100,
             context={
-                "email_id": secret,
+                "job_id": secret,
                 "operation": "x" * (2_000 + before) + secret + " tail" * 100,
                 "api_key": "hunter2",
                 "inner": [{secret: secret}],
@@ -203,7 +203,7 @@ def test_the_record_of_a_failure():
     record = ErrorRecord.of_failure(
         failure,
         at=1_762_424_122_123_000,
-        context={"email_id": "1", "operation": "gmail_fetch"},
+        context={"job_id": "1", "operation": "fetch"},
         retry_count=1,
     )
 
@@ -247,7 +247,7 @@ def test_nothing_but_records_is_left_behind(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "email_id",
+    "job_id",
     [
         "../../etc/passwd",
         "..",
@@ -263,8 +263,8 @@ def test_nothing_but_records_is_left_behind(tmp_path):
         None,
     ],
 )
-def test_no_subject_leads_out_of_the_folder(tmp_path, email_id):
-    context = {"email_id": email_id, "operation": "gmail_fetch"}
+def test_no_subject_leads_out_of_the_folder(tmp_path, job_id):
+    context = {"job_id": job_id, "operation": "fetch"}
 
     path = ErrorLog(tmp_path).write(a_record(context=context))
 
@@ -278,7 +278,7 @@ def test_no_subject_leads_out_of_the_folder(tmp_path, email_id):
 def test_two_subjects_never_share_a_name(first, second):
     log = ErrorLog("data")
     names = [
-        log.path_of(a_record(context={"email_id": subject, "operation": "o"})).name
+        log.path_of(a_record(context={"job_id": subject, "operation": "o"})).name
         for subject in (first, second)
     ]
 
@@ -296,20 +296,20 @@ class Mute:
     ids=lambda value: type(value).__name__,
 )
 def test_a_value_that_json_lacks_does_not_cost_the_record(tmp_path, value):
-    context = {"email_id": "1", "operation": "gmail_fetch", "odd": value}
+    context = {"job_id": "1", "operation": "fetch", "odd": value}
 
     path = ErrorLog(tmp_path).write(a_record(context=context))
 
     (text,) = path.read_text().split("\n")[:-1]
     line = json.loads(text, parse_constant=pytest.fail)
     assert line["message"] == a_record().message
-    assert line["context"]["operation"] == "gmail_fetch"
+    assert line["context"]["operation"] == "fetch"
 
 
 def test_a_circle_does_not_cost_the_record(tmp_path):
     circle = []
     circle.append(circle)
-    context = {"email_id": "1", "operation": "gmail_fetch", "odd": circle}
+    context = {"job_id": "1", "operation": "fetch", "odd": circle}
 
     path = ErrorLog(tmp_path).write(a_record(context=context))
 
@@ -343,7 +343,7 @@ def test_what_cannot_be_redacted_is_not_written(tmp_path):
     assert "hunter2" not in path.read_text()
     assert "jlim" not in path.read_text()
     assert (line["severity"], line["error_type"]) == ("ERROR", "socket.timeout")
-    assert set(line["context"]) == {"email_id", "operation", "user"}
+    assert set(line["context"]) == {"job_id", "operation", "user"}
 
 
 def test_a_disk_that_fills_up_leaves_no_half_line(tmp_path):
@@ -370,7 +370,7 @@ for number in range(50):
     ErrorLog(sys.argv[1]).write(ErrorRecord(
         timestamp="2025-11-06T10:15:22Z", severity="ERROR", category="TRANSIENT",
         message=sys.argv[2] * 1_000, error_type="E", retry_count=number,
-        context={"email_id": "1", "operation": "o"},
+        context={"job_id": "1", "operation": "o"},
     ))
 """
 

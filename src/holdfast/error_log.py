@@ -15,11 +15,11 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import InitVar, dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, Self, TypeAlias
 
 from holdfast.core.failure import (
     MAX_MESSAGE_LENGTH,
@@ -36,12 +36,12 @@ from holdfast.printable import json_text, safe_name, text_of
 from holdfast.runtime.announce import Applied
 from holdfast.secrecy import private, redacted_value, safe_text
 
-REQUIRED_CONTEXT: Final = ("email_id", "operation")
-"""What the context of a record has to name, unless the caller says otherwise."""
+__all__ = ["REQUIRED_CONTEXT", "Category", "Describe", "ErrorLog", "ErrorRecord", "Severity"]
+
 JOB_ID: Final = "job_id"
 OPERATION: Final = "operation"
-SUBJECTS: Final = (REQUIRED_CONTEXT[0], JOB_ID)
-"""What names a record's file, the first of these that its context has."""
+REQUIRED_CONTEXT: Final = (JOB_ID, OPERATION)
+"""What the context of a record has to name, unless the caller says otherwise."""
 MAX_CONTEXT_VALUE_LENGTH: Final = 4_000
 MAX_SUBJECT_LENGTH: Final = 80
 
@@ -53,13 +53,16 @@ Describe: TypeAlias = Callable[[Job], Mapping[str, Any]]
 """Says what else the context of a job's records names."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ErrorRecord:
     """One logged error, with what is needed to understand it later.
 
     `timestamp` may be given as ISO 8601 text; without a zone it is in UTC. `context` must have the
-    keys in `required_context`. Secrets are taken out of its texts before they are cut.
+    keys in `required_context`, which are those of the class unless it is given. Secrets are taken
+    out of its texts before they are cut.
     """
+
+    REQUIRED: ClassVar[tuple[str, ...]] = REQUIRED_CONTEXT
 
     timestamp: datetime
     severity: Severity
@@ -71,11 +74,11 @@ class ErrorRecord:
     http_status: int | None = None
     retry_count: int = 0
     """How often it had been tried again before."""
-    required_context: InitVar[tuple[str, ...]] = REQUIRED_CONTEXT
+    required_context: InitVar[tuple[str, ...] | None] = None
     has_secrets: InitVar[bool] = True
     """False for texts of a failure, which has lost its secrets already."""
 
-    def __post_init__(self, required_context: tuple[str, ...], has_secrets: bool) -> None:
+    def __post_init__(self, required_context: tuple[str, ...] | None, has_secrets: bool) -> None:
         put = object.__setattr__
         safe = safe_text if has_secrets else clean_text
         put(self, "timestamp", _moment(self.timestamp))
@@ -86,7 +89,8 @@ class ErrorRecord:
         if self.stack_trace is not None:
             trace = _text("stack_trace", self.stack_trace)
             put(self, "stack_trace", safe(trace, MAX_STACK_LENGTH))
-        put(self, "context", _context(self.context, required_context))
+        required = self.REQUIRED if required_context is None else required_context
+        put(self, "context", _context(self.context, required))
         _check_number("http_status", self.http_status, optional=True)
         _check_number("retry_count", self.retry_count, optional=False)
 
@@ -98,8 +102,8 @@ class ErrorRecord:
         at: Instant,
         context: Mapping[str, Any],
         retry_count: int = 0,
-        required_context: tuple[str, ...] = REQUIRED_CONTEXT,
-    ) -> ErrorRecord:
+        required_context: tuple[str, ...] | None = None,
+    ) -> Self:
         """The record of a failed attempt."""
         return cls(
             timestamp=to_datetime(at),
@@ -134,10 +138,12 @@ class ErrorRecord:
         cls,
         document: Mapping[str, Any],
         *,
-        required_context: tuple[str, ...] = REQUIRED_CONTEXT,
-    ) -> ErrorRecord:
+        required_context: tuple[str, ...] | None = None,
+    ) -> Self:
         """The record that `to_json` wrote; fields that are not known are ignored."""
-        known = {name: document[name] for name in cls.__slots__ if name in document}
+        known = {
+            field.name: document[field.name] for field in fields(cls) if field.name in document
+        }
         try:
             return cls(**known, required_context=required_context)
         except (TypeError, InvalidValue) as error:
@@ -149,9 +155,10 @@ class ErrorRecord:
 class ErrorLog:
     """Writes records below `root`, each as one line.
 
-    `subject` is what of a record's context names its file, `email_id` or else `job_id` unless it is
-    given. `context` says what else the context of a job's records names. `redact`, if given, gets
-    every record, its secrets gone already, and gives back what is written of it.
+    `subject` is what of a record's context names its file: `job_id` unless it is given, and where a
+    context has no such name. `context` says what else the context of a job's records names.
+    `redact`, if given, gets every record, its secrets gone already, and gives back what is written
+    of it.
     """
 
     def __init__(
@@ -164,7 +171,7 @@ class ErrorLog:
     ) -> None:
         self.root = Path(root) / "logs"
         """The folder with a folder for each severity."""
-        self._subjects = SUBJECTS if subject is None else (subject,)
+        self._subjects = (JOB_ID,) if subject is None else (subject, JOB_ID)
         self._describe, self._redact = context, redact
 
     def record_of(self, applied: Applied) -> ErrorRecord | None:
@@ -188,7 +195,7 @@ class ErrorLog:
             at=entry.at,
             context=context | self._described(job),
             retry_count=max(entry.attempt - 1, 0),
-            required_context=(JOB_ID, OPERATION),
+            required_context=REQUIRED_CONTEXT,
         )
 
     def keep(self, applied: Applied) -> None:

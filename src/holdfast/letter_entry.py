@@ -1,4 +1,4 @@
-"""Between dead letters and the entries in which other systems keep theirs.
+"""Between dead letters and the entries of their files.
 
 What an entry has no place for travels in its error details, under `holdfast`. A letter that is
 made of an entry keeps all of it, so that it is written as it was read.
@@ -7,14 +7,16 @@ made of an entry keeps all of it, so that it is written as it was read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID, uuid5
 
 from holdfast.core.dead_letter import FILE, MESSAGE, DeadLetter, LetterState, is_dismissed
 from holdfast.core.document import Limits, decode, encode
+from holdfast.core.document import fingerprint as fingerprint_of_document
 from holdfast.core.failure import (
     MAX_MESSAGE_LENGTH,
     MAX_STACK_LENGTH,
@@ -27,12 +29,13 @@ from holdfast.core.fingerprint import fingerprint
 from holdfast.core.instant import FAR_FUTURE, Instant, from_datetime, to_datetime
 from holdfast.core.job import Job, JobState
 from holdfast.core.json_flaws import MAX_DEPTH
-from holdfast.dlq_entry import DLQEntry, DLQStatus, dlq_id_of
 from holdfast.errors import InvalidValue, UsageError, checked_error_class
+from holdfast.letter_form import PLAIN_FORM, EntryStatus, LetterEntry, LetterForm
 from holdfast.secrecy import private, private_value, safe_text
 
 OURS: Final = "holdfast"
 """The name in an entry's error details under which holdfast's own facts stand."""
+DIGEST: Final = "payload_sha256"
 PLAIN: Final = "holdfast_payload"
 """The name under which a payload stands that is no object, or an empty one."""
 LIMITS: Final = Limits(max_bytes=64 * 1024 * 1024, max_depth=MAX_DEPTH)
@@ -47,12 +50,30 @@ _Kind = TypeVar("_Kind", bound=StrEnum)
 _NAME_LENGTH: Final = 255
 
 
-def letter_id_of(dlq_id: str) -> str:
+class Described(NamedTuple):
+    """What an application says of a dead letter of its own, for the file of it."""
+
+    subject: str
+    operation_type: str
+    payload: Any
+    """What can be corrected, and is what a replay sends."""
+
+
+Describe: TypeAlias = Callable[[DeadLetter, Job], Described]
+
+
+def described(letter: DeadLetter, job: Job) -> Described:
+    """Return what there is to say of any letter: its key, its stage, the payload of its job."""
+    subject = job.key if job.key is not None and job.key.strip() else job.id
+    return Described(subject, letter.stage, decode(job.payload))
+
+
+def letter_id_of(entry_id: str) -> str:
     """The id of the letter that is made of an entry: always the same for the same entry."""
-    return str(uuid5(_NAMESPACE, dlq_id))
+    return str(uuid5(_NAMESPACE, entry_id))
 
 
-def job_id_of(entry: DLQEntry) -> str | None:
+def job_id_of(entry: LetterEntry) -> str | None:
     """The id of the job that an entry was written of, if it was one of holdfast's."""
     try:
         return str(UUID(str(_ours(entry)["job_id"])))
@@ -60,53 +81,65 @@ def job_id_of(entry: DLQEntry) -> str | None:
         return None
 
 
-def is_redacted(entry: DLQEntry) -> bool:
+def is_redacted(entry: LetterEntry) -> bool:
     """Whether the payload of an entry is not what the job was given."""
     return bool(_ours(entry).get("redacted"))
 
 
-def payload_of(entry: DLQEntry) -> Any:  # noqa: ANN401 - JSON of any shape
+def payload_of(entry: LetterEntry) -> Any:  # noqa: ANN401 - JSON of any shape
     """What a job was, or is to be, given."""
     payload = entry.original_payload
     return payload[PLAIN] if set(payload) == {PLAIN} else dict(payload)
 
 
-def entry_of(letter: DeadLetter, job: Job | None, *, redact: bool = False) -> DLQEntry:
+def entry_of(
+    letter: DeadLetter,
+    job: Job | None,
+    *,
+    redact: bool = False,
+    form: LetterForm = PLAIN_FORM,
+    describe: Describe = described,
+) -> LetterEntry:
     """The entry of a letter; without `redact` its payload is the original, secrets included."""
-    entry = entry_of_file(letter) if letter.kind == FILE else _entry_of_job(letter, job)
+    own = letter.kind != FILE
+    entry = _entry_of_job(letter, job, form, describe) if own else entry_of_file(letter)
     if not redact:
         return entry
     details: dict[str, Any] = private_value(dict(entry.error_details))
-    email_id = private(entry.email_id)
-    return DLQEntry(
-        dlq_id=entry.dlq_id if letter.kind == FILE else dlq_id_of(entry.created_at, email_id),
-        email_id=email_id,
-        operation_type=entry.operation_type,
-        status=entry.status,
+    subject = private(entry.subject)
+    return replace(
+        entry,
+        entry_id=form.id_of(entry.created_at, subject) if own else entry.entry_id,
+        subject=subject,
         original_payload=private_value(dict(entry.original_payload)),
         error_details={**details, OURS: {**(details.get(OURS) or {}), "redacted": True}},
-        created_at=entry.created_at,
-        last_attempt=entry.last_attempt,
-        replayed_at=entry.replayed_at,
-        processed=entry.processed,
-        operation_types=None,
     )
 
 
-def entry_of_file(letter: DeadLetter) -> DLQEntry:
+def entry_of_file(letter: DeadLetter) -> LetterEntry:
     """The entry that a letter was made of, with what became of it here."""
     document = decode(letter.origin or "null")
     if letter.kind != FILE or letter.payload is None or not isinstance(document, dict):
         raise UsageError(f"dead letter {letter.id} did not come from a file")
-    told = {**document, "original_payload": decode(letter.payload)}
+    told: dict[str, Any] = {**document, "original_payload": decode(letter.payload)}
     if letter.state is LetterState.RESOLVED and not told["processed"]:
-        told |= {"status": DLQStatus.COMPLETED.value, "processed": True}
+        told |= {"status": EntryStatus.COMPLETED.value, "processed": True}
         if letter.replayed_at is not None:
             told["replayed_at"] = _later_moment(letter.replayed_at, str(told["last_attempt"]))
-    return DLQEntry.from_json(told, operation_types=None)
+    return LetterEntry(**told)
 
 
-def letter_of(entry: DLQEntry, *, now: Instant, processed: bool = False) -> DeadLetter:
+def digest_of(payload: Mapping[str, Any]) -> str:
+    """Return by what the payload of an entry is known again, to see whether somebody changed it."""
+    return fingerprint_of_document(dict(payload))
+
+
+def was_edited(entry: LetterEntry) -> bool:
+    """Whether the payload of a file is not the one that was written; true where that is unknown."""
+    return _ours(entry).get(DIGEST) != digest_of(entry.original_payload)
+
+
+def letter_of(entry: LetterEntry, *, now: Instant, processed: bool = False) -> DeadLetter:
     """The letter of an entry whose job is not here; `processed` when that is known elsewhere."""
     ours, details = _ours(entry), entry.error_details
     failure = _failure(entry)
@@ -114,13 +147,13 @@ def letter_of(entry: DLQEntry, *, now: Instant, processed: bool = False) -> Dead
     state = _state(entry, processed=processed)
     last = _instant("last_attempt", entry.last_attempt)
     told = {
-        **entry.to_json(),
+        **PLAIN_FORM.write(entry),
         "error_details": private_value(dict(details)),
         "processed": entry.processed or processed,
     }
     del told["original_payload"]
     return DeadLetter(
-        id=letter_id_of(entry.dlq_id),
+        id=letter_id_of(entry.entry_id),
         kind=FILE,
         pipeline=_text(ours, "pipeline"),
         stage=entry.operation_type,
@@ -134,7 +167,7 @@ def letter_of(entry: DLQEntry, *, now: Instant, processed: bool = False) -> Dead
         outcome_known=failure.outcome_known,
         http_status=failure.http_status,
         attempts=min(retries + 1, _MOST),
-        deaths=_number(ours, "deaths", 2 if entry.status is DLQStatus.FAILED else 1),
+        deaths=_number(ours, "deaths", 2 if entry.status is EntryStatus.FAILED else 1),
         first_failure_at=_instant("created_at", entry.created_at),
         last_failure_at=last,
         holder=None,
@@ -155,27 +188,27 @@ def letter_of(entry: DLQEntry, *, now: Instant, processed: bool = False) -> Dead
     )
 
 
-def _entry_of_job(letter: DeadLetter, job: Job | None) -> DLQEntry:
+def _entry_of_job(
+    letter: DeadLetter, job: Job | None, form: LetterForm, describe: Describe
+) -> LetterEntry:
     if letter.kind == MESSAGE:
         raise UsageError(f"dead letter {letter.id} is of a message, which has no form as a file")
     if job is None:
         raise UsageError(f"dead letter {letter.id} has no payload: its job is no longer there")
-    payload = decode(job.payload)
+    subject, operation_type, payload = describe(letter, job)
     created_at = to_datetime(letter.first_failure_at)
-    email_id = _email_id(payload, job)
     status, processed = _status(letter, job)
-    return DLQEntry(
-        dlq_id=dlq_id_of(created_at, email_id),
-        email_id=email_id,
-        operation_type=letter.stage,
+    return LetterEntry(
+        entry_id=form.id_of(created_at, subject),
+        subject=subject,
+        operation_type=operation_type,
         status=status,
-        original_payload=_wrapped(payload),
+        original_payload=wrapped(payload),
         error_details=_details(letter, job),
         created_at=created_at,
         last_attempt=to_datetime(letter.last_failure_at),
         replayed_at=_replayed_at(job, status),
         processed=processed,
-        operation_types=None,
     )
 
 
@@ -202,44 +235,37 @@ def _details(letter: DeadLetter, job: Job) -> dict[str, Any]:
     }
 
 
-def _status(letter: DeadLetter, job: Job) -> tuple[DLQStatus, bool]:
+def _status(letter: DeadLetter, job: Job) -> tuple[EntryStatus, bool]:
     """How the entry of a job's letter stands, and whether nobody is to replay it again."""
     if letter.state is LetterState.RESOLVED and is_dismissed(letter, job.state):
-        return DLQStatus.FAILED, True
+        return EntryStatus.FAILED, True
     if job.state is JobState.COMPLETE:
-        return DLQStatus.COMPLETED, True
+        return EntryStatus.COMPLETED, True
     if letter.state is LetterState.REPLAYED and job.state is not JobState.CANCELLED:
-        return DLQStatus.REPLAYING, False
+        return EntryStatus.REPLAYING, False
     again = letter.deaths > 1 or letter.state is LetterState.REPLAYED
-    return DLQStatus.FAILED if again else DLQStatus.PENDING, False
+    return EntryStatus.FAILED if again else EntryStatus.PENDING, False
 
 
-def _replayed_at(job: Job, status: DLQStatus) -> datetime | None:
-    if status is not DLQStatus.COMPLETED or job.finished_at is None:
+def _replayed_at(job: Job, status: EntryStatus) -> datetime | None:
+    if status is not EntryStatus.COMPLETED or job.finished_at is None:
         return None
     return to_datetime(job.finished_at)
 
 
-def _email_id(payload: object, job: Job) -> str:
-    """Whose failure it is: the payload says so, or the key under which the job was submitted."""
-    named = payload.get("email_id") if isinstance(payload, dict) else None
-    if isinstance(named, str) and named.strip():
-        return named
-    return job.key if job.key is not None and job.key.strip() else job.id
-
-
-def _wrapped(payload: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON of any shape
+def wrapped(payload: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON of any shape
+    """Return a payload as an entry has it: an object that is not empty."""
     if isinstance(payload, dict) and payload and set(payload) != {PLAIN}:
         return payload
     return {PLAIN: payload}
 
 
-def _ours(entry: DLQEntry) -> Mapping[str, Any]:
+def _ours(entry: LetterEntry) -> Mapping[str, Any]:
     found = entry.error_details.get(OURS)
     return found if isinstance(found, Mapping) else {}
 
 
-def _failure(entry: DLQEntry) -> Failure:
+def _failure(entry: LetterEntry) -> Failure:
     """What is known of the failure; of what another system does not tell, the worst is assumed."""
     ours, details = _ours(entry), entry.error_details
     status = ours.get("http_status")
@@ -274,10 +300,10 @@ def _error_class(given: object, error_type: str) -> str:
     return _UNKNOWN_CLASS
 
 
-def _state(entry: DLQEntry, *, processed: bool) -> LetterState:
-    if processed or entry.processed or entry.status is DLQStatus.COMPLETED:
+def _state(entry: LetterEntry, *, processed: bool) -> LetterState:
+    if processed or entry.processed or entry.status is EntryStatus.COMPLETED:
         return LetterState.RESOLVED
-    return LetterState.REPLAYED if entry.status is DLQStatus.REPLAYING else LetterState.OPEN
+    return LetterState.REPLAYED if entry.status is EntryStatus.REPLAYING else LetterState.OPEN
 
 
 def _later_moment(instant: Instant, last_attempt: str) -> str:
@@ -289,7 +315,7 @@ def _instant(field: str, moment: datetime) -> Instant:
     instant = from_datetime(moment)
     if not 0 <= instant <= FAR_FUTURE:
         raise InvalidValue(
-            "DLQEntry", field=field, value=moment.isoformat(), limit="between 1970 and 9999"
+            "LetterEntry", field=field, value=moment.isoformat(), limit="between 1970 and 9999"
         )
     return instant
 

@@ -1,7 +1,7 @@
 """Dead letters as files, to look at and to move between systems.
 
-    {folder}/{operation_type}/{dlq_id}.json     one letter each
-    {folder}/.processed_ids.json                those that nobody is to replay again
+    {folder}/{operation_type}/{id}.json     one letter each
+    {folder}/.processed_ids.json            those that nobody is to replay again
 
 A file appears whole or not at all, and only its owner may read it: payloads are the originals.
 """
@@ -21,12 +21,14 @@ from holdfast.asking import asked
 from holdfast.core.dead_letter import DeadLetter, LetterState, ReplayAsked
 from holdfast.core.document import parse
 from holdfast.core.ids import JobId
-from holdfast.core.job import DEFAULT_OWNER
+from holdfast.core.job import DEFAULT_OWNER, Job
 from holdfast.dead_letters import DeadLetters
-from holdfast.dlq_entry import OPERATION_TYPES, DLQEntry
 from holdfast.errors import HoldfastError, InvalidDocument, StaleRevision, UsageError
 from holdfast.letter_entry import (
     LIMITS,
+    Describe,
+    Described,
+    described,
     entry_of,
     entry_of_file,
     is_redacted,
@@ -35,15 +37,30 @@ from holdfast.letter_entry import (
     letter_of,
     payload_of,
 )
+from holdfast.letter_form import PLAIN_FORM, WHAT, EntryStatus, LetterEntry, LetterForm
 from holdfast.runtime.clock import Clock
 from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
 from holdfast.store.letters import SUBJECT, LetterFilter
 from holdfast.submission import checked_text
 
+__all__ = [
+    "PLAIN_FORM",
+    "PROCESSED",
+    "Describe",
+    "Described",
+    "EntryStatus",
+    "FileResult",
+    "LetterEntry",
+    "LetterFiles",
+    "LetterForm",
+    "Outcome",
+    "Submit",
+    "write_whole",
+]
+
 PROCESSED: Final = ".processed_ids.json"
 PAGE: Final = 200
-_WHAT: Final = "dead letter file"
 
 
 class Outcome(StrEnum):
@@ -77,13 +94,27 @@ Submit = Callable[..., _Made]
 
 
 class LetterFiles:
-    """Writes dead letters to files, and makes letters of files."""
+    """Writes dead letters to files, and makes letters of files.
 
-    def __init__(self, store: Store, *, clock: Clock, dead: DeadLetters, submit: Submit) -> None:
+    `form` has the names that stand in the files, `describe` says what of a letter does.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock,
+        dead: DeadLetters,
+        submit: Submit,
+        form: LetterForm = PLAIN_FORM,
+        describe: Describe = described,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._dead = dead
         self._submit = submit
+        self._form = form
+        self._describe = describe
 
     def export(
         self, folder: Path, wanted: LetterFilter, *, redact: bool = False
@@ -100,48 +131,59 @@ class LetterFiles:
             jobs = self._store.get([JobId(letter.id) for letter in page])
             for letter in page:
                 try:
-                    entry = entry_of(letter, jobs.get(JobId(letter.id)), redact=redact)
-                    if entry.dlq_id in written:
+                    entry = self._entry_of(letter, jobs.get(JobId(letter.id)), redact=redact)
+                    if entry.entry_id in written:
                         entry = _told_apart(entry, letter)
                 except HoldfastError as error:
                     yield FileResult(Outcome.REFUSED, None, letter.id, error)
                     continue
-                path = folder / entry.operation_type / f"{entry.dlq_id}.json"
-                write_whole(path, _text_of(entry.to_json()))
-                written.add(entry.dlq_id)
+                path = path_of(folder, entry)
+                write_whole(path, text_of(self._form.write(entry)))
+                written.add(entry.entry_id)
                 if entry.processed:
-                    processed.add(entry.dlq_id)
+                    processed.add(entry.entry_id)
                 yield FileResult(Outcome.WRITTEN, path, letter.id)
             before = page[-1].id
-        known = _processed_ids(folder)
-        write_whole(folder / PROCESSED, _text_of(sorted(known | processed)))
+        known = processed_ids(folder)
+        write_whole(folder / PROCESSED, text_of(sorted(known | processed)))
+
+    def _entry_of(self, letter: DeadLetter, job: Job | None, *, redact: bool) -> LetterEntry:
+        return entry_of(letter, job, redact=redact, form=self._form, describe=self._describe)
 
     def import_from(
-        self, folder: Path, *, by: str, operation_types: Collection[str] | None = OPERATION_TYPES
+        self, folder: Path, *, by: str, operation_types: Collection[str] | None = None
     ) -> Iterator[FileResult]:
         """Make letters of the files below `folder`, one by one, in the order of their names.
 
         An entry whose letter or job is here already changes nothing, so this may be repeated. A
-        file that is not as it should be is refused with the reason, and spares the others.
+        file that is not as it should be is refused with the reason, and spares the others. With
+        `operation_types` others are refused, besides those that the form does not have.
         """
         who = checked_text("import", field="by", text=by)
         if not folder.is_dir():
             raise UsageError(
                 f"{folder} is no folder; name the one that the letters were written to"
             )
-        processed = _processed_ids(folder)
+        processed = processed_ids(folder)
+        form = (
+            self._form
+            if operation_types is None
+            else replace(self._form, operations=operation_types)
+        )
         seen: set[str] = set()
         for path in sorted(folder.glob("*/*.json")):
             if any(part.startswith(".") for part in path.relative_to(folder).parts):
                 continue
             try:
-                entry = _read(path, operation_types, seen)
-                seen.add(entry.dlq_id)
-                outcome = self._import(entry, who, processed=entry.dlq_id in processed)
+                entry = read_entry(path, form)
+                if entry.entry_id in seen:
+                    raise _repeated(form)
+                seen.add(entry.entry_id)
+                outcome = self.take(entry, who, processed=entry.entry_id in processed)
             except UsageError as error:
                 yield FileResult(Outcome.REFUSED, path, None, error)
             else:
-                yield FileResult(outcome, path, letter_id_of(entry.dlq_id))
+                yield FileResult(outcome, path, letter_id_of(entry.entry_id))
 
     def replay(
         self, letter_id: str, pipeline: str, *, by: str, reason: str | None = None
@@ -161,7 +203,7 @@ class LetterFiles:
                 "export it again without --redact"
             )
         made = self._submit(
-            pipeline, payload_of(entry), key=entry.dlq_id, owner=letter.owner or DEFAULT_OWNER
+            pipeline, payload_of(entry), key=entry.entry_id, owner=letter.owner or DEFAULT_OWNER
         )
         now = self._clock.now()
         done = letter._replace(
@@ -170,7 +212,7 @@ class LetterFiles:
             updated_at=now,
             resolved_at=now,
         )
-        detail = {"job_id": made.id, "pipeline": pipeline, "dlq_id": entry.dlq_id}
+        detail = {"job_id": made.id, "pipeline": pipeline, "entry_id": entry.entry_id}
         audit = AuditEntry(now, who, "replayed", SUBJECT, letter.id, why, detail)
         saved = self._store.letters.save(done, audit=[audit])
         if saved is None:
@@ -179,15 +221,27 @@ class LetterFiles:
                 raise StaleRevision(letter.id, expected=letter.revision, found=None)
         return saved, made.id, made.created
 
-    def _import(self, entry: DLQEntry, by: str, *, processed: bool) -> Outcome:
+    def take(self, entry: LetterEntry, by: str, *, processed: bool) -> Outcome:
+        """Make a letter of one entry, unless the letter or its job is here."""
         job_id = job_id_of(entry)
         if job_id is not None and self._store.get([JobId(job_id)]):
             return Outcome.KNOWN
         letter = letter_of(entry, now=self._clock.now(), processed=processed)
         audit = AuditEntry(
-            letter.updated_at, by, "imported", SUBJECT, letter.id, None, {"dlq_id": entry.dlq_id}
+            letter.updated_at,
+            by,
+            "imported",
+            SUBJECT,
+            letter.id,
+            None,
+            {"entry_id": entry.entry_id},
         )
         return Outcome.IMPORTED if self._store.letters.add(letter, audit=audit) else Outcome.KNOWN
+
+
+def path_of(folder: Path, entry: LetterEntry) -> Path:
+    """Return where the file of an entry belongs."""
+    return folder / entry.operation_type / f"{entry.entry_id}.json"
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -210,44 +264,49 @@ def write_whole(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def _told_apart(entry: DLQEntry, letter: DeadLetter) -> DLQEntry:
+def _told_apart(entry: LetterEntry, letter: DeadLetter) -> LetterEntry:
     """Return the entry under an id of its own: another failed in the same microsecond."""
-    return replace(entry, dlq_id=f"{entry.dlq_id}-{letter.id[-12:]}", operation_types=None)
+    return replace(entry, entry_id=f"{entry.entry_id}-{letter.id[-12:]}")
 
 
-def _text_of(document: Any) -> bytes:  # noqa: ANN401 - JSON of any shape
+def text_of(document: Any) -> bytes:  # noqa: ANN401 - JSON of any shape
+    """Return what stands in a file."""
     return (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def _read(path: Path, operation_types: Collection[str] | None, seen: set[str]) -> DLQEntry:
+def read_entry(path: Path, form: LetterForm) -> LetterEntry:
     """Return the entry of a file, which has to lie where it would have been written."""
-    entry = DLQEntry.from_json(_document(path), operation_types=operation_types)
-    if (path.parent.name, path.stem) != (entry.operation_type, entry.dlq_id):
+    entry = form.read(_document(path))
+    if (path.parent.name, path.stem) != (entry.operation_type, entry.entry_id):
         raise InvalidDocument(
-            _WHAT,
+            WHAT,
             path="",
-            found=f"the entry of {entry.operation_type}/{entry.dlq_id}.json",
+            found=f"the entry of {entry.operation_type}/{entry.entry_id}.json",
             limit="the entry that the file's name promises",
         )
-    if entry.dlq_id in seen:
-        raise InvalidDocument(
-            _WHAT, path="/dlq_id", found="the id of another file", limit="of one entry only"
-        )
     return entry
+
+
+def _repeated(form: LetterForm) -> InvalidDocument:
+    limit = "of one entry only"
+    return InvalidDocument(
+        WHAT, path=f"/{form.id_name}", found="the id of another file", limit=limit
+    )
 
 
 def _document(path: Path) -> object:
     try:
         if path.stat().st_size > LIMITS.max_bytes:
             found = f"{path.stat().st_size} bytes"
-            raise InvalidDocument(_WHAT, path="", found=found, limit=f"{LIMITS.max_bytes} or less")
-        return parse(path.read_bytes(), what=_WHAT, limits=LIMITS)
+            raise InvalidDocument(WHAT, path="", found=found, limit=f"{LIMITS.max_bytes} or less")
+        return parse(path.read_bytes(), what=WHAT, limits=LIMITS)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise InvalidDocument(_WHAT, path="", found=reason, limit="a file to read") from error
+        raise InvalidDocument(WHAT, path="", found=reason, limit="a file to read") from error
 
 
-def _processed_ids(folder: Path) -> set[str]:
+def processed_ids(folder: Path) -> set[str]:
+    """Return the ids of entries that nobody is to replay again."""
     path = folder / PROCESSED
     if not path.exists():
         return set()

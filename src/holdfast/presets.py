@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -16,7 +16,7 @@ from holdfast.classify.table import Rule, Verdict
 from holdfast.core.breaker_policy import MOST_CALLS, MOST_SECONDS, Breaker, BreakerMode
 from holdfast.core.failure import BUG
 from holdfast.core.instant import Instant
-from holdfast.core.retry import MAX_ATTEMPTS, MAX_DELAY_S, MIN_BASE_S, Jitter, Retry
+from holdfast.core.retry import MAX_ATTEMPTS, Jitter, Retry
 from holdfast.errors import MAX_ERROR_CLASS_LENGTH, InvalidPolicy
 from holdfast.variables import Variables
 
@@ -182,73 +182,18 @@ OVER_MINUTES_FAIL_FAST: Final = replace(OVER_MINUTES, mode=BreakerMode.FAIL_FAST
 """The same, but jobs fail at once, for those who would rather see it than wait."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryConfig:
-    """Backoff as tenacity users know it, with the exceptions that are worth a retry.
+def retry_only(exceptions: AbstractSet[type[Exception]]) -> tuple[Rule, ...]:
+    """Return rules by which these exceptions are retried and no others are.
 
-    The n-th failure is followed by `backoff_multiplier * 2 ** (n - 1)` seconds kept between
-    `backoff_min` and `backoff_max`, plus `jitter_min` to `jitter_max` seconds, `backoff_max` at
-    most in all. `max_attempts` counts the first attempt. `timeout` is for each call.
+    A listed exception that carries an HTTP status is judged by the status: that its class is
+    worth a retry does not make a 404 worth one. What a library made of a listed exception, as
+    requests does of a `ConnectionError`, is listed, too.
     """
-
-    max_attempts: int = 3
-    backoff_multiplier: float = 1.0
-    backoff_min: float = 1.0
-    backoff_max: float = 10.0
-    jitter_min: float = 0.0
-    jitter_max: float = 2.0
-    timeout: float = 30.0
-    retryable_exceptions: AbstractSet[type[Exception]]
-    respect_retry_after: bool = True
-
-    def __post_init__(self) -> None:
-        attempts = self.max_attempts
-        if type(attempts) is not int or not 1 <= attempts <= MAX_ATTEMPTS:
-            raise _invalid("max_attempts", attempts, f"a whole number from 1 to {MAX_ATTEMPTS}")
-        for name, least in (
-            ("backoff_multiplier", MIN_BASE_S),
-            ("backoff_min", 0.0),
-            ("backoff_max", 0.0),
-            ("jitter_min", 0.0),
-            ("jitter_max", 0.0),
-            ("timeout", MIN_BASE_S),
-        ):
-            object.__setattr__(self, name, _seconds(name, getattr(self, name), at_least=least))
-        if not self.backoff_min < self.backoff_max:
-            raise _invalid("backoff_min", self.backoff_min, f"below backoff_max {self.backoff_max}")
-        if not self.jitter_min < self.jitter_max:
-            raise _invalid("jitter_min", self.jitter_min, f"below jitter_max {self.jitter_max}")
-        if type(self.respect_retry_after) is not bool:
-            raise _invalid("respect_retry_after", self.respect_retry_after, "True or False")
-        kinds = _exception_kinds(self.retryable_exceptions)
-        object.__setattr__(self, "retryable_exceptions", kinds)
-
-    def to_retry(self) -> Retry:
-        """The same policy as a stage takes it."""
-        return Retry(
-            attempts=self.max_attempts,
-            base=min(self.backoff_multiplier, self.backoff_max),
-            factor=2.0,
-            cap=self.backoff_max,
-            floor=self.backoff_min,
-            jitter=Jitter.ADDED,
-            spread=self.jitter_max,
-            spread_min=self.jitter_min,
-            honour_retry_after=self.respect_retry_after,
-        )
-
-    def rules(self) -> tuple[Rule, ...]:
-        """Rules by which the listed exceptions are retried and no others are.
-
-        A listed exception that carries an HTTP status is judged by the status: that its class is
-        worth a retry does not make a 404 worth one. What a library made of a listed exception, as
-        requests does of a `ConnectionError`, is listed, too.
-        """
-        listed = tuple(sorted(self.retryable_exceptions, key=lambda kind: kind.__qualname__))
-        return (
-            Rule(listed, _verdict_of_listed),
-            Rule(Exception, partial(_verdict_of_unlisted, listed)),
-        )
+    listed = tuple(sorted(_exception_kinds(exceptions), key=lambda kind: kind.__qualname__))
+    return (
+        Rule(listed, _verdict_of_listed),
+        Rule(Exception, partial(_verdict_of_unlisted, listed)),
+    )
 
 
 def _verdict_of_listed(exception: Exception, now: Instant) -> Verdict:
@@ -282,19 +227,6 @@ def _exception_kinds(kinds: object) -> frozenset[type[Exception]]:
         or not kinds
         or not all(isinstance(kind, type) and issubclass(kind, Exception) for kind in kinds)
     ):
-        raise _invalid("retryable_exceptions", kinds, "a set of one or more exception classes")
+        limit = "a set of one or more exception classes"
+        raise InvalidPolicy("retry_only", field="exceptions", value=kinds, limit=limit)
     return frozenset(kinds)
-
-
-def _invalid(name: str, value: object, limit: str) -> InvalidPolicy:
-    return InvalidPolicy("RetryConfig", field=name, value=value, limit=limit)
-
-
-def _seconds(name: str, value: object, *, at_least: float) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not at_least <= value <= MAX_DELAY_S
-    ):
-        raise _invalid(name, value, f"a number from {at_least:g} to {MAX_DELAY_S:g}")
-    return float(value)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast, JobState, Pipeline
-from holdfast.dlq_entry import DLQEntry
 from holdfast.letter_entry import letter_id_of
 from holdfast.letter_files import PROCESSED
+from holdfast.letter_form import PLAIN_FORM
 from holdfast.testing.inline import run_inline
 from tests.cli.conftest import Command, error_of, lines
 from tests.cli.terminal import environment, on_terminal
@@ -19,8 +19,8 @@ Jobs = Callable[..., str]
 
 def an_entry(**changes: object) -> dict[str, object]:
     return {
-        "dlq_id": "dlq_20251106_101522_abc123",
-        "email_id": "19a3",
+        "entry_id": "letter_20251106_101522_abc123",
+        "subject": "19a3",
         "operation_type": "to_xml",
         "status": "pending",
         "original_payload": {"pdf": "report.pdf"},
@@ -32,7 +32,7 @@ def an_entry(**changes: object) -> dict[str, object]:
 
 
 def put(folder: Path, entry: dict[str, object]) -> Path:
-    path = folder / str(entry["operation_type"]) / f"{entry['dlq_id']}.json"
+    path = folder / str(entry["operation_type"]) / f"{entry['entry_id']}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(entry), "utf-8")
     return path
@@ -51,8 +51,8 @@ def test_letters_are_exported_and_the_files_are_named(on_app: Command, job: Jobs
     assert result.exit_code == 0
     written = {line.split()[2]: Path(line.split()[0]) for line in result.stdout.splitlines()}
     assert set(written) == {first, second}
-    entry = DLQEntry.from_json(json.loads(written[first].read_text()), operation_types=None)
-    assert (entry.email_id, entry.original_payload) == ("a", {"pdf": "broken"})
+    entry = PLAIN_FORM.read(json.loads(written[first].read_text()))
+    assert (entry.subject, entry.original_payload) == ("a", {"pdf": "broken"})
     assert result.stderr.splitlines() == [
         f"{folder} holds original payloads; keep it as safe as they are.",
         "2 written.",
@@ -93,12 +93,12 @@ def test_the_help_says_what_the_files_hold(holdfast: Command):
 
 def test_files_are_imported_and_bad_ones_told(on_app: Command, app: Holdfast, folder: Path):
     good = put(folder, an_entry())
-    bad = put(folder, an_entry(dlq_id="dlq_20251106_101522_bad", original_payload={}))
+    bad = put(folder, an_entry(entry_id="letter_20251106_101522_bad", original_payload={}))
 
     first = on_app("dead", "import", folder, "--by", "ada")
     second = on_app("dead", "import", folder, "--json")
 
-    letter_id = letter_id_of("dlq_20251106_101522_abc123")
+    letter_id = letter_id_of("letter_20251106_101522_abc123")
     assert (first.exit_code, second.exit_code) == (1, 1)
     assert f"{good}  imported  {letter_id}" in first.stdout
     assert f"{bad}  refused  dead letter file at /original_payload" in first.stdout
@@ -130,7 +130,7 @@ def test_a_letter_from_a_file_is_replayed_into_a_pipeline(
 ):
     put(folder, an_entry())
     on_app("dead", "import", folder)
-    letter_id = letter_id_of("dlq_20251106_101522_abc123")
+    letter_id = letter_id_of("letter_20251106_101522_abc123")
     early = on_app("dead", "replay", letter_id, "--pipeline", "convert", "--json")
     on_app("dead", "triage", letter_id, "--cause", "transient")
     next_step = on_app("dead", "remediate", letter_id, "--evidence", "INC-7")
@@ -148,7 +148,7 @@ def test_a_letter_from_a_file_is_replayed_into_a_pipeline(
     assert (done.exit_code, done.stdout) == (0, f"{letter_id}  resolved\n")
     assert again.exit_code == 4
     (view,) = app.jobs()
-    assert (view.state, view.job.key) == (JobState.COMPLETE, "dlq_20251106_101522_abc123")
+    assert (view.state, view.job.key) == (JobState.COMPLETE, "letter_20251106_101522_abc123")
     assert f"submitted to convert as job {view.id}" in done.stderr
 
 
@@ -161,7 +161,7 @@ def test_a_letter_from_a_file_does_not_go_past_what_a_closed_pipeline_checks(
     app.worker()  # which stores what the pipeline says
     put(folder, an_entry())
     on_app("dead", "import", folder)
-    letter_id = letter_id_of("dlq_20251106_101522_abc123")
+    letter_id = letter_id_of("letter_20251106_101522_abc123")
     on_app("dead", "triage", letter_id, "--cause", "transient")
     on_app("dead", "remediate", letter_id, "--evidence", "INC-7")
 
@@ -201,7 +201,7 @@ def test_on_a_terminal_only_what_was_refused_is_listed(
     app: Holdfast, database_url: str, folder: Path
 ):
     good = put(folder, an_entry())
-    bad = put(folder, an_entry(dlq_id="dlq_20251106_101522_bad", email_id=""))
+    bad = put(folder, an_entry(entry_id="letter_20251106_101522_bad", subject=""))
 
     session = on_terminal(["dead", "import", str(folder)], environment(database_url))
 

@@ -213,8 +213,7 @@ def test_every_preset_is_documented():
     }
 
     assert policies >= {"FULL_JITTER", "ADDED_JITTER", "FIXED_SPREAD", "CAPPED"}
-    assert policies | makers | {"RetryConfig"} <= page
-    assert {field.name for field in fields(presets.RetryConfig)} <= page | {"timeout"}
+    assert policies | makers <= page
 
 
 @pytest.mark.parametrize("kind", [Breaker, Upstream])

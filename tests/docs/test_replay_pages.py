@@ -4,7 +4,7 @@ import inspect
 from dataclasses import fields
 
 from holdfast.core.replay import Counts, ItemState, ReplayState
-from holdfast.dlq_entry import ERROR_DETAILS, OPERATION_TYPES, DLQEntry, DLQStatus
+from holdfast.letter_form import ERROR_DETAILS, EntryStatus, LetterEntry, LetterForm
 from holdfast.replay_terms import DEFAULT_CANARY, DEFAULT_RATE, DEFAULT_STOP_AFTER
 from holdfast.replay_view import Preview
 from holdfast.replays import Replays
@@ -41,6 +41,7 @@ def test_every_term_is_documented_with_its_default():
 def test_every_field_of_a_dead_letter_file_is_documented():
     page = named(FILES)
 
-    assert {field.name for field in fields(DLQEntry)} <= page
-    assert {status.value for status in DLQStatus} <= page
-    assert {*OPERATION_TYPES, *ERROR_DETAILS} <= page
+    assert {field.name for field in fields(LetterEntry)} <= page
+    assert {field.name for field in fields(LetterForm)} <= page
+    assert {status.value for status in EntryStatus} <= page
+    assert set(ERROR_DETAILS) <= page

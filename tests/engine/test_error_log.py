@@ -97,7 +97,7 @@ def test_records_hold_no_secrets(play, tmp_path):
 
 
 def test_a_program_says_what_its_records_are_about(play, tmp_path):
-    log = ErrorLog(tmp_path, context=lambda job: {"email_id": "19a3f3f856f0b4d4"})
+    log = ErrorLog(tmp_path, subject="mail", context=lambda job: {"mail": "19a3f3f856f0b4d4"})
     play(GiveUp("REFUSED"), error_log=log)
 
     (path,) = (tmp_path / "logs" / "ERROR").iterdir()

@@ -17,7 +17,6 @@ from holdfast.cli.options import by_option, text
 from holdfast.cli.output import Output
 from holdfast.cli.program import Command
 from holdfast.cli.progress import Progress
-from holdfast.dlq_entry import OPERATION_TYPES
 from holdfast.engine import Holdfast
 from holdfast.errors import InvalidDocument, UsageError
 from holdfast.handle import JobHandle
@@ -66,7 +65,7 @@ def export_letters(
     "operations",
     type=text,
     multiple=True,
-    help=f"Take this operation, too, besides {', '.join(OPERATION_TYPES)} and the app's stages.",
+    help="Take this operation, too, besides the app's stages.",
 )
 @by_option
 @pass_invocation
@@ -83,7 +82,7 @@ def import_letters(
     stages = {
         stage.name for pipeline in engine.pipelines.values() for stage in pipeline.bound().stages
     }
-    known = (*OPERATION_TYPES, *sorted({*operations, *stages} - set(OPERATION_TYPES)))
+    known = sorted({*operations, *stages})
     unknown: set[str] = set()
 
     def noted(results: Iterator[FileResult]) -> Iterator[FileResult]:

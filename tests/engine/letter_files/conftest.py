@@ -20,7 +20,7 @@ def pipeline(gateway: Gateway) -> Pipeline:
     made = Pipeline("mail")
 
     @made.stage
-    def notion_write(job, payload: object):
+    def row_write(job, payload: object):
         if gateway.down:
             raise GiveUp("GATEWAY_DOWN", "no answer")
         return payload

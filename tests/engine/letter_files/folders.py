@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 
 from holdfast import Holdfast
-from holdfast.dlq_entry import DLQEntry
 from holdfast.letter_files import LetterFiles, Outcome
+from holdfast.letter_form import PLAIN_FORM, LetterEntry
 from holdfast.store.letters import LetterFilter
 
 FOREIGN = {
-    "dlq_id": "dlq_20251106_101522_abc123",
-    "email_id": "19a3f3f856f0b4d4",
-    "operation_type": "notion_write",
+    "entry_id": "letter_20251106_101522_abc123",
+    "subject": "19a3f3f856f0b4d4",
+    "operation_type": "row_write",
     "status": "pending",
     "original_payload": {"database_id": "db_123", "properties": {"Title": "Acme"}},
     "error_details": {
@@ -37,14 +37,11 @@ def files_of(app: Holdfast) -> LetterFiles:
     return LetterFiles(app.store, clock=app.clock, dead=app.dead, submit=app.submit)
 
 
-def export(app: Holdfast, folder: Path, **options) -> list[DLQEntry]:
+def export(app: Holdfast, folder: Path, **options) -> list[LetterEntry]:
     """Export everything, and return what stands in the files."""
     results = list(files_of(app).export(folder, LetterFilter(), **options))
     assert {result.outcome for result in results} <= {Outcome.WRITTEN}
-    return [
-        DLQEntry.from_json(json.loads(result.path.read_text("utf-8")), operation_types=None)
-        for result in results
-    ]
+    return [PLAIN_FORM.read(json.loads(result.path.read_text("utf-8"))) for result in results]
 
 
 def imported(app: Holdfast, folder: Path) -> list[tuple[str, str | None]]:
@@ -72,8 +69,8 @@ def remediated(app: Holdfast, letter_id: str) -> None:
 def put(folder: Path, document: object, *, name: str | None = None) -> Path:
     """Write an entry as another program would."""
     given = document if isinstance(document, dict) else {}
-    stem = name or given.get("dlq_id", "dlq_20251106_101522_x")
-    path = folder / str(given.get("operation_type", "notion_write")) / f"{stem}.json"
+    stem = name or given.get("entry_id", "letter_20251106_101522_x")
+    path = folder / str(given.get("operation_type", "row_write")) / f"{stem}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(document if isinstance(document, str) else json.dumps(document), "utf-8")
     return path

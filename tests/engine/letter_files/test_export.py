@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.dlq_entry import DLQStatus
 from holdfast.errors import UsageError
 from holdfast.letter_entry import entry_of, letter_id_of
 from holdfast.letter_files import PROCESSED, write_whole
+from holdfast.letter_form import EntryStatus
 from holdfast.testing import drain
 from holdfast.testing.conformance.messages import letter
 from tests.engine.letter_files.folders import (
@@ -25,15 +25,15 @@ from tests.engine.letter_files.folders import (
 
 
 def test_a_letter_is_written_in_the_form_of_an_entry(app: Holdfast, die, folder: Path):
-    job_id = die({"email_id": "19a3", "n": 7}, key="k-7", owner="bob")
+    job_id = die({"n": 7}, key="k-7", owner="bob")
 
     (entry,) = export(app, folder)
 
     letter = app.dead.get(job_id).letter
-    assert entry.email_id == "19a3"
-    assert entry.dlq_id == "dlq_20260101_000000_000000_19a3"
-    assert (entry.operation_type, entry.status) == ("notion_write", DLQStatus.PENDING)
-    assert entry.original_payload == {"email_id": "19a3", "n": 7}
+    assert entry.subject == "k-7"
+    assert entry.entry_id == "letter_20260101_000000_000000_k-7"
+    assert (entry.operation_type, entry.status) == ("row_write", EntryStatus.PENDING)
+    assert entry.original_payload == {"n": 7}
     assert entry.created_at == datetime(2026, 1, 1, tzinfo=UTC)
     assert (entry.replayed_at, entry.processed) == (None, False)
     details = dict(entry.error_details)
@@ -57,7 +57,7 @@ def test_a_letter_is_written_in_the_form_of_an_entry(app: Holdfast, die, folder:
         "stack_trace": letter.stack or None,
         "retry_count": 0,
     }
-    assert sorted(contents(folder)) == [PROCESSED, f"notion_write/{entry.dlq_id}.json"]
+    assert sorted(contents(folder)) == [PROCESSED, f"row_write/{entry.entry_id}.json"]
 
 
 def test_only_the_owner_of_a_file_may_read_it(app: Holdfast, die, folder: Path):
@@ -68,27 +68,27 @@ def test_only_the_owner_of_a_file_may_read_it(app: Holdfast, die, folder: Path):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
 
 
-@pytest.mark.parametrize("email_id", ["../../../etc/passwd", "a/b\\c", "..", "é@ü.example", "-rf"])
-def test_no_key_leads_out_of_the_folder(app: Holdfast, die, folder: Path, email_id: str):
-    die(key=email_id)
+@pytest.mark.parametrize("subject", ["../../../etc/passwd", "a/b\\c", "..", "é@ü.example", "-rf"])
+def test_no_key_leads_out_of_the_folder(app: Holdfast, die, folder: Path, subject: str):
+    die(key=subject)
 
     (entry,) = export(app, folder)
 
-    assert entry.email_id == email_id
+    assert entry.subject == subject
     written = [path for path in folder.parent.rglob("*.json") if path.name != PROCESSED]
-    assert [path.parent for path in written] == [folder / "notion_write"]
+    assert [path.parent for path in written] == [folder / "row_write"]
 
 
 def test_letters_of_one_moment_and_one_name_have_files_of_their_own(
     app: Holdfast, folder: Path, other: Holdfast
 ):
     for n in range(3):
-        app.submit("mail", {"email_id": "same", "n": n})
+        app.submit("mail", {"subject": "same", "n": n})
     drain(app)
 
     entries = export(app, folder)
 
-    assert len({entry.dlq_id for entry in entries}) == 3
+    assert len({entry.entry_id for entry in entries}) == 3
     assert sorted(entry.original_payload["n"] for entry in entries) == [0, 1, 2]
     assert imported(other, folder) == [("imported", None)] * 3
 
@@ -100,7 +100,7 @@ def test_what_was_exported_and_imported_is_exported_alike(
     folder = tmp_path / "first"
     source, target = (app, other) if direction == "there" else (other, app)
     payloads = [
-        {"email_id": "1", "text": "ünï ☃", "deep": {"a": [1, 2.5, None, True]}},
+        {"subject": "1", "text": "ünï ☃", "deep": {"a": [1, 2.5, None, True]}},
         [1, 2],
         {},
         "text",
@@ -146,25 +146,25 @@ def test_what_was_exported_and_imported_is_exported_alike(
 
 def test_processed_ids_of_before_are_kept(app: Holdfast, die, folder: Path):
     folder.mkdir()
-    (folder / PROCESSED).write_text('["dlq_of_before"]')
+    (folder / PROCESSED).write_text('["letter_of_before"]')
     die()
 
     export(app, folder)
 
-    assert json.loads((folder / PROCESSED).read_text()) == ["dlq_of_before"]
+    assert json.loads((folder / PROCESSED).read_text()) == ["letter_of_before"]
 
 
 def test_a_redacted_file_has_no_secrets_and_cannot_be_replayed(
     app: Holdfast, other: Holdfast, die, folder: Path
 ):
-    die({"email_id": "1", "password": "hunter2-and-more", "subject": "hello"})
+    die({"title": "hello", "password": "hunter2-and-more"})
 
     (entry,) = export(app, folder, redact=True)
     imported(other, folder)
 
     assert "hunter2" not in str(contents(folder))
-    assert entry.original_payload["subject"] == "hello"
-    letter_id = letter_id_of(entry.dlq_id)
+    assert entry.original_payload["title"] == "hello"
+    letter_id = letter_id_of(entry.entry_id)
     remediated(other, letter_id)
     with pytest.raises(UsageError, match="without --redact"):
         files_of(other).replay(letter_id, "mail", by="ada")

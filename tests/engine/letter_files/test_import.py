@@ -7,10 +7,10 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.core.dead_letter import FILE, LetterState
-from holdfast.dlq_entry import DLQEntry
 from holdfast.errors import InvalidDocument, UsageError
 from holdfast.letter_entry import letter_id_of, letter_of
 from holdfast.letter_files import PROCESSED, Outcome
+from holdfast.letter_form import PLAIN_FORM
 from tests.engine.letter_files.folders import FOREIGN, export, files_of, imported, put
 
 
@@ -19,19 +19,19 @@ def test_an_entry_of_another_program_becomes_a_letter(app: Holdfast, folder: Pat
 
     assert imported(app, folder) == [("imported", None)]
 
-    letter = app.dead.get(letter_id_of(FOREIGN["dlq_id"])).letter
-    assert (letter.kind, letter.state, letter.stage) == (FILE, LetterState.OPEN, "notion_write")
+    letter = app.dead.get(letter_id_of(FOREIGN["entry_id"])).letter
+    assert (letter.kind, letter.state, letter.stage) == (FILE, LetterState.OPEN, "row_write")
     assert (letter.error_class, letter.attempts) == ("CIRCUIT_BREAKER_OPEN", 4)
     assert json.loads(letter.payload) == FOREIGN["original_payload"]
     assert app.dead.show(letter.id).actions[0].action == "imported"
-    assert [entry.to_json() for entry in export(app, tmp_path / "second")] == [FOREIGN]
+    assert [PLAIN_FORM.write(entry) for entry in export(app, tmp_path / "second")] == [FOREIGN]
     assert app.verify() == []
 
 
 def test_importing_twice_changes_nothing(app: Holdfast, folder: Path):
     put(folder, FOREIGN)
     imported(app, folder)
-    letter_id = letter_id_of(FOREIGN["dlq_id"])
+    letter_id = letter_id_of(FOREIGN["entry_id"])
     app.dead.triage(letter_id, cause="data", by="ada")
     before = app.dead.get(letter_id).letter
 
@@ -49,17 +49,17 @@ def test_a_letter_whose_job_is_here_is_not_made_twice(app: Holdfast, die, folder
 
 BAD = {
     "no JSON": ("{", "syntax error"),
-    "twice the same name": ('{"dlq_id": 1, "dlq_id": 2}', '"dlq_id" twice'),
+    "twice the same name": ('{"entry_id": 1, "entry_id": 2}', '"entry_id" twice'),
     "no number": (json.dumps({**FOREIGN, "retry": float("nan")}), "NaN"),
     "no object": ("[]", "an object"),
-    "a missing field": ({k: v for k, v in FOREIGN.items() if k != "email_id"}, "/email_id"),
+    "a missing field": ({k: v for k, v in FOREIGN.items() if k != "subject"}, "/subject"),
     "a rule that is broken": ({**FOREIGN, "original_payload": {}}, "/original_payload"),
     "times out of order": ({**FOREIGN, "last_attempt": "2020-01-01T00:00:00Z"}, "/last_attempt"),
     "a time before all times": (
         {**FOREIGN, "created_at": "1920-01-01T00:00:00Z"},
         "between 1970 and 9999",
     ),
-    "an unknown operation": ({**FOREIGN, "operation_type": "fax_send"}, "/operation_type"),
+    "an id of another form": ({**FOREIGN, "entry_id": "dlq_20251106_101522_a"}, "/entry_id"),
 }
 
 
@@ -68,9 +68,9 @@ def test_a_bad_file_is_told_with_its_reason_and_spares_the_others(
     app: Holdfast, folder: Path, document: object, why: str
 ):
     bad = put(
-        folder, document, name="dlq_20250101_000000_bad" if isinstance(document, str) else None
+        folder, document, name="letter_20250101_000000_bad" if isinstance(document, str) else None
     )
-    put(folder, {**FOREIGN, "dlq_id": "dlq_20260101_000000_good"})
+    put(folder, {**FOREIGN, "entry_id": "letter_20260101_000000_good"})
 
     results = list(files_of(app).import_from(folder, by="ada"))
 
@@ -84,9 +84,9 @@ def test_a_bad_file_is_told_with_its_reason_and_spares_the_others(
 def test_what_cannot_be_read_is_refused_and_what_is_hidden_is_left_alone(
     app: Holdfast, folder: Path
 ):
-    (folder / "notion_write" / "dlq_20251106_101522_folder.json").mkdir(parents=True)
-    (folder / "notion_write" / "dlq_20251106_101522_gone.json").symlink_to("nowhere")
-    (folder / "notion_write" / ".letter_x.json").write_text("half")
+    (folder / "row_write" / "letter_20251106_101522_folder.json").mkdir(parents=True)
+    (folder / "row_write" / "letter_20251106_101522_gone.json").symlink_to("nowhere")
+    (folder / "row_write" / ".letter_x.json").write_text("half")
     (folder / "README").write_text("hello")
 
     results = imported(app, folder)
@@ -96,11 +96,11 @@ def test_what_cannot_be_read_is_refused_and_what_is_hidden_is_left_alone(
 
 
 def test_a_file_has_to_lie_where_its_entry_belongs(app: Holdfast, folder: Path):
-    put(folder, FOREIGN, name="dlq_20251106_101522_other")
-    put(folder, {**FOREIGN, "operation_type": "gmail_fetch"})
-    misplaced = folder / "infisical_fetch"
+    put(folder, FOREIGN, name="letter_20251106_101522_other")
+    put(folder, {**FOREIGN, "operation_type": "mail_fetch"})
+    misplaced = folder / "secret_fetch"
     misplaced.mkdir()
-    (misplaced / f"{FOREIGN['dlq_id']}.json").write_text(json.dumps(FOREIGN))
+    (misplaced / f"{FOREIGN['entry_id']}.json").write_text(json.dumps(FOREIGN))
 
     results = imported(app, folder)
 
@@ -109,7 +109,7 @@ def test_a_file_has_to_lie_where_its_entry_belongs(app: Holdfast, folder: Path):
 
 
 def test_an_id_names_one_entry(app: Holdfast, folder: Path):
-    put(folder, {**FOREIGN, "operation_type": "gmail_fetch"})
+    put(folder, {**FOREIGN, "operation_type": "mail_fetch"})
     put(folder, FOREIGN)
 
     results = imported(app, folder)
@@ -118,13 +118,14 @@ def test_an_id_names_one_entry(app: Holdfast, folder: Path):
     assert "the id of another file" in str(results[1][1])
 
 
-def test_other_operations_are_taken_when_they_are_named(app: Holdfast, folder: Path):
+def test_only_operations_that_are_named_are_taken(app: Holdfast, folder: Path):
     put(folder, {**FOREIGN, "operation_type": "fax_send"})
 
-    refused = imported(app, folder)
-    taken = list(files_of(app).import_from(folder, by="ada", operation_types=("fax_send",)))
+    files = files_of(app)
+    refused = list(files.import_from(folder, by="ada", operation_types=("row_write",)))
+    taken = list(files.import_from(folder, by="ada", operation_types=("fax_send",)))
 
-    assert refused[0][0] == "refused"
+    assert refused[0].outcome is Outcome.REFUSED
     assert taken[0].outcome is Outcome.IMPORTED
 
 
@@ -132,16 +133,16 @@ def test_what_was_processed_elsewhere_is_not_to_be_replayed_here(
     app: Holdfast, folder: Path, tmp_path: Path
 ):
     put(folder, FOREIGN)
-    (folder / PROCESSED).write_text(json.dumps([FOREIGN["dlq_id"], "dlq_of_another"]))
+    (folder / PROCESSED).write_text(json.dumps([FOREIGN["entry_id"], "letter_of_another"]))
 
     imported(app, folder)
 
-    letter = app.dead.get(letter_id_of(FOREIGN["dlq_id"])).letter
+    letter = app.dead.get(letter_id_of(FOREIGN["entry_id"])).letter
     assert letter.state is LetterState.RESOLVED
     assert app.verify() == []
     (entry,) = export(app, tmp_path / "second")
     assert entry.processed
-    assert json.loads((tmp_path / "second" / PROCESSED).read_text()) == [FOREIGN["dlq_id"]]
+    assert json.loads((tmp_path / "second" / PROCESSED).read_text()) == [FOREIGN["entry_id"]]
 
 
 def test_processed_ids_that_cannot_be_read_stop_the_import(app: Holdfast, folder: Path):
@@ -162,7 +163,7 @@ def test_secrets_in_the_errors_of_others_are_taken_out(app: Holdfast, folder: Pa
 
     imported(app, folder)
 
-    letter = app.dead.get(letter_id_of(FOREIGN["dlq_id"])).letter
+    letter = app.dead.get(letter_id_of(FOREIGN["entry_id"])).letter
     assert "hunter2" not in f"{letter.message}{letter.stack}{letter.origin}"
 
 
@@ -196,7 +197,7 @@ def test_details_nobody_expected_make_a_letter_all_the_same(
 ):
     document = {**FOREIGN, "error_details": {**FOREIGN["error_details"], **changes}}
 
-    letter = letter_of(DLQEntry.from_json(document), now=app.clock.now())
+    letter = letter_of(PLAIN_FORM.read(document), now=app.clock.now())
     put(folder, document)
 
     assert letter.error_class == (error_class or "HTTP2_ERROR")

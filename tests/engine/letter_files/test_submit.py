@@ -8,9 +8,9 @@ import pytest
 from holdfast import Holdfast, JobState
 from holdfast.core.dead_letter import LetterState
 from holdfast.core.replay import Counts
-from holdfast.dlq_entry import DLQStatus
 from holdfast.errors import StepMissing
 from holdfast.letter_entry import letter_id_of
+from holdfast.letter_form import EntryStatus
 from holdfast.replays import FROM_A_FILE
 from holdfast.store.letters import LetterFilter
 from holdfast.testing import drain
@@ -30,7 +30,7 @@ def test_a_letter_from_a_file_is_submitted_as_a_job_under_its_own_id(
 ):
     put(folder, FOREIGN)
     imported(app, folder)
-    letter_id = letter_id_of(FOREIGN["dlq_id"])
+    letter_id = letter_id_of(FOREIGN["entry_id"])
     gateway.down = False
 
     with pytest.raises(StepMissing):
@@ -44,7 +44,7 @@ def test_a_letter_from_a_file_is_submitted_as_a_job_under_its_own_id(
     assert (view.state, view.result, view.job.key) == (
         JobState.COMPLETE,
         FOREIGN["original_payload"],
-        FOREIGN["dlq_id"],
+        FOREIGN["entry_id"],
     )
     assert (letter.state, letter.note) == (
         LetterState.RESOLVED,
@@ -57,17 +57,17 @@ def test_a_letter_from_a_file_is_submitted_as_a_job_under_its_own_id(
     with pytest.raises(StepMissing):
         files_of(app).replay(letter_id, "mail", by="ada")
     (entry,) = export(app, tmp_path / "second")
-    assert (entry.status, entry.processed) == (DLQStatus.COMPLETED, True)
+    assert (entry.status, entry.processed) == (EntryStatus.COMPLETED, True)
     assert entry.replayed_at is not None
 
 
 def test_submitted_twice_it_is_one_job(app: Holdfast, folder: Path):
     put(folder, FOREIGN)
     imported(app, folder)
-    letter_id = letter_id_of(FOREIGN["dlq_id"])
+    letter_id = letter_id_of(FOREIGN["entry_id"])
     remediated(app, letter_id)
     # A crash after the job was made, and before the letter was written.
-    first = app.submit("mail", FOREIGN["original_payload"], key=FOREIGN["dlq_id"])
+    first = app.submit("mail", FOREIGN["original_payload"], key=FOREIGN["entry_id"])
 
     _, job_id, created = files_of(app).replay(letter_id, "mail", by="ada")
 
@@ -78,7 +78,7 @@ def test_submitted_twice_it_is_one_job(app: Holdfast, folder: Path):
 def test_submitted_by_two_at_once_it_is_one_job(app: Holdfast, folder: Path, open_app, pipeline):
     put(folder, FOREIGN)
     imported(app, folder)
-    letter_id = letter_id_of(FOREIGN["dlq_id"])
+    letter_id = letter_id_of(FOREIGN["entry_id"])
     remediated(app, letter_id)
     barrier, ids, refused = threading.Barrier(2), [], []
 
@@ -108,7 +108,7 @@ def test_any_payload_is_submitted_as_it_was(
     drain(app)
     (entry,) = export(app, folder)
     imported(other, folder)
-    letter_id = letter_id_of(entry.dlq_id)
+    letter_id = letter_id_of(entry.entry_id)
     remediated(other, letter_id)
     gateway.down = False
 

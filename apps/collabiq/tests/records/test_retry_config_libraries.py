@@ -8,34 +8,48 @@ from google.api_core import exceptions as api_core
 from googleapiclient.errors import HttpError
 from notion_client import APIResponseError
 
+from collabiq import GEMINI_RETRY_CONFIG as GEMINI
+from collabiq import GMAIL_RETRY_CONFIG as GMAIL
+from collabiq import INFISICAL_RETRY_CONFIG as INFISICAL
+from collabiq import NOTION_RETRY_CONFIG as NOTION
 from holdfast.classify import classify
-from holdfast.presets import RetryConfig
 from tests.classify.rows import NOW, caught
 from tests.classify.servers import Server, http_answer, unused_port
 from tests.classify.test_grpc import ask_blocking, upstream
 from tests.classify.test_sdks import call_gmail, call_infisical, call_notion
 
-GMAIL = RetryConfig(retryable_exceptions={socket.timeout, ConnectionError, HttpError})
-GEMINI = RetryConfig(
-    timeout=60.0,
-    retryable_exceptions={api_core.ResourceExhausted, api_core.DeadlineExceeded, ConnectionError},
-)
-NOTION = RetryConfig(retryable_exceptions={APIResponseError})
-INFISICAL = RetryConfig(
-    max_attempts=2,
-    backoff_max=5.0,
-    jitter_max=1.0,
-    timeout=10.0,
-    retryable_exceptions={socket.timeout, ConnectionError},
-    respect_retry_after=False,
-)
-
 
 @pytest.mark.parametrize(
-    ("config", "timeout_s"), [(GMAIL, 30), (GEMINI, 60), (NOTION, 30), (INFISICAL, 10)]
+    ("config", "numbers"),
+    [
+        (GMAIL, (3, 1.0, 1.0, 10.0, 0.0, 2.0, 30.0, True)),
+        (GEMINI, (3, 1.0, 1.0, 10.0, 0.0, 2.0, 60.0, True)),
+        (NOTION, (3, 1.0, 1.0, 10.0, 0.0, 2.0, 30.0, True)),
+        (INFISICAL, (2, 1.0, 1.0, 5.0, 0.0, 1.0, 10.0, False)),
+    ],
 )
-def test_each_has_its_limit_of_time(config, timeout_s):
-    assert config.timeout == timeout_s
+def test_each_api_has_its_numbers(config, numbers):
+    assert (
+        config.max_attempts,
+        config.backoff_multiplier,
+        config.backoff_min,
+        config.backoff_max,
+        config.jitter_min,
+        config.jitter_max,
+        config.timeout,
+        config.respect_retry_after,
+    ) == numbers
+
+
+def test_each_api_has_its_exceptions():
+    assert GMAIL.retryable_exceptions == {socket.timeout, ConnectionError, HttpError}
+    assert GEMINI.retryable_exceptions == {
+        api_core.ResourceExhausted,
+        api_core.DeadlineExceeded,
+        ConnectionError,
+    }
+    assert NOTION.retryable_exceptions == {APIResponseError}
+    assert INFISICAL.retryable_exceptions == {socket.timeout, ConnectionError}
 
 
 def judged(config, error):
