@@ -1,0 +1,1 @@
+"""What becomes of a mail, stage by stage, on the engine."""
