@@ -18,11 +18,13 @@ from holdfast.core.ids import JobId, is_marked
 from holdfast.core.job import ACTIVE, DEFAULT_OWNER, Job, JobState
 from holdfast.core.plan import Route
 from holdfast.delivery_view import history_of
-from holdfast.errors import InvalidValue, UnknownJob, WrongState
+from holdfast.errors import InvalidValue, StaleRevision, UnknownJob, WrongState
 from holdfast.job_access import JobAccess, Obstacle
 from holdfast.runtime.presentation import PresentationOf
 from holdfast.runtime.settle import Settled, Settler
+from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import JobFilter
+from holdfast.store.letters import SUBJECT
 from holdfast.store_access import StoreAccess
 from holdfast.submitter import BULK
 from holdfast.view import AttemptLine, HistoryLine, JobView, attempts, history, removed_job
@@ -236,6 +238,25 @@ class JobVerbs(StoreAccess):
             raise WrongState(job_id, state=settled.job.state, action="retry", allowed=("failed",))
         self.store.announce_due()
         return JobView(settled.job, self.clock.now(), settled.job.updated_at)
+
+    def correct_payload(
+        self, job_id: str, payload: object, *, by: str, reason: str | None = None
+    ) -> JobView:
+        """Give a failed job another payload, for its next replay or retry.
+
+        It is checked as at submission. What stages before had returned stays as it is.
+        """
+        who, why = asked("correct_payload", by, reason)
+        job = self._get(job_id, None)
+        letter = self.store.letters.get(job.id)
+        if job.state is not JobState.FAILED or letter is None:
+            raise WrongState(job_id, state=job.state, action="correct", allowed=("failed",))
+        check = self.access.open_pipeline(job.pipeline).payload_check
+        text = check.encode(check.document(payload))
+        audit = AuditEntry(self.clock.now(), who, "corrected", SUBJECT, job.id, why)
+        if self.store.letters.correct(letter, text, job_revision=job.revision, audit=audit) is None:
+            raise StaleRevision(job.id, expected=job.revision, found=None)
+        return self._view(job._replace(payload=text))
 
     def retry_obstacle(
         self, view: JobView, *, owner: str | None = None, operator: bool = False

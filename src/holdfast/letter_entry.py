@@ -99,9 +99,15 @@ def entry_of(
     redact: bool = False,
     form: LetterForm = PLAIN_FORM,
     describe: Describe = described,
+    created_at: Instant | None = None,
 ) -> LetterEntry:
-    """The entry of a letter; without `redact` its payload is the original, secrets included."""
+    """The entry of a letter; without `redact` its payload is the original, secrets included.
+
+    `created_at` is when it began to fail, where that was before a replay.
+    """
     own = letter.kind != FILE
+    if own and created_at is not None:
+        letter = letter._replace(first_failure_at=created_at)
     entry = _entry_of_job(letter, job, form, describe) if own else entry_of_file(letter)
     if not redact:
         return entry
@@ -196,6 +202,7 @@ def _entry_of_job(
     if job is None:
         raise UsageError(f"dead letter {letter.id} has no payload: its job is no longer there")
     subject, operation_type, payload = describe(letter, job)
+    sent = wrapped(payload)
     created_at = to_datetime(letter.first_failure_at)
     status, processed = _status(letter, job)
     return LetterEntry(
@@ -203,8 +210,8 @@ def _entry_of_job(
         subject=subject,
         operation_type=operation_type,
         status=status,
-        original_payload=wrapped(payload),
-        error_details=_details(letter, job),
+        original_payload=sent,
+        error_details=_details(letter, job, sent),
         created_at=created_at,
         last_attempt=to_datetime(letter.last_failure_at),
         replayed_at=_replayed_at(job, status),
@@ -212,7 +219,7 @@ def _entry_of_job(
     )
 
 
-def _details(letter: DeadLetter, job: Job) -> dict[str, Any]:
+def _details(letter: DeadLetter, job: Job, payload: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "error_type": letter.exception_type or letter.error_class,
         "error_message": letter.message,
@@ -231,6 +238,8 @@ def _details(letter: DeadLetter, job: Job) -> dict[str, Any]:
             "outcome_known": letter.outcome_known,
             "http_status": letter.http_status,
             "deaths": letter.deaths,
+            **({} if letter.note is None else {"note": letter.note}),
+            DIGEST: digest_of(payload),
         },
     }
 
@@ -238,7 +247,7 @@ def _details(letter: DeadLetter, job: Job) -> dict[str, Any]:
 def _status(letter: DeadLetter, job: Job) -> tuple[EntryStatus, bool]:
     """How the entry of a job's letter stands, and whether nobody is to replay it again."""
     if letter.state is LetterState.RESOLVED and is_dismissed(letter, job.state):
-        return EntryStatus.FAILED, True
+        return EntryStatus.COMPLETED, True
     if job.state is JobState.COMPLETE:
         return EntryStatus.COMPLETED, True
     if letter.state is LetterState.REPLAYED and job.state is not JobState.CANCELLED:

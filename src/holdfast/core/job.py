@@ -44,7 +44,8 @@ class Job(NamedTuple):
     """One durable piece of work.
 
     A tuple, because a row is one: what the database returns is what the engine reads.
-    The first block of fields never changes after the job is made.
+    The first block of fields never changes after the job is made, but for a payload that a person
+    corrects while the job is failed.
     """
 
     id: JobId

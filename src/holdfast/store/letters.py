@@ -191,6 +191,42 @@ class LetterRows:
 
         return letter._replace(revision=letter.revision + 1) if self._sql.transact(write) else None
 
+    def correct(
+        self, letter: DeadLetter, payload: str, *, job_revision: int, audit: AuditEntry
+    ) -> DeadLetter | None:
+        """Give the failed job of a letter another payload, and keep the record of who did.
+
+        Returns the letter with its new revision, or None when the letter or its job has moved.
+        """
+        values = {
+            "id": letter.id,
+            "revision": letter.revision,
+            "updated_at": audit.at,
+            "payload": payload,
+            "job_revision": job_revision,
+        }
+
+        def write(steps: Steps) -> bool:
+            # The row of the job first, as decisions about it lock them.
+            if steps.count("job_correct", values) != 1:
+                return False
+            if steps.count("letter_correct", values) != 1:
+                raise _Moved
+            record(steps, audit)
+            return True
+
+        try:
+            written = self._sql.transact(write)
+        except _Moved:
+            return None
+        return (
+            letter._replace(revision=letter.revision + 1, updated_at=audit.at) if written else None
+        )
+
+
+class _Moved(Exception):
+    """The letter has moved, so that nothing of the transaction may stay."""
+
 
 def _values(letter: DeadLetter) -> dict[str, Any]:
     """Return what `letter_insert` takes."""

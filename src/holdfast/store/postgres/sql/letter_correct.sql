@@ -1,0 +1,5 @@
+-- letter_correct: note that the job of a dead letter has another payload, unless the letter has moved since.
+update holdfast.dead_letter
+   set revision = revision + 1,
+       updated_at = %(updated_at)s
+ where id = %(id)s and revision = %(revision)s
