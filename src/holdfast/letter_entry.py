@@ -99,15 +99,9 @@ def entry_of(
     redact: bool = False,
     form: LetterForm = PLAIN_FORM,
     describe: Describe = described,
-    created_at: Instant | None = None,
 ) -> LetterEntry:
-    """The entry of a letter; without `redact` its payload is the original, secrets included.
-
-    `created_at` is when it began to fail, where that was before a replay.
-    """
+    """The entry of a letter; without `redact` its payload is the original, secrets included."""
     own = letter.kind != FILE
-    if own and created_at is not None:
-        letter = letter._replace(first_failure_at=created_at)
     entry = _entry_of_job(letter, job, form, describe) if own else entry_of_file(letter)
     if not redact:
         return entry

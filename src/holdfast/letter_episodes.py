@@ -20,6 +20,7 @@ class Episode(NamedTuple):
 
     stage: str
     began_at: Instant
+    deaths: int = 1
     ended_at: Instant | None = None
     """When a replay got past the stage; None while none has."""
 
@@ -50,4 +51,6 @@ def episodes(history: Iterable[Entry]) -> list[Episode]:
             continue
         if last is None or last.ended_at is not None or last.stage != entry.stage:
             found.append(Episode(*failing))
+        else:
+            found[-1] = last._replace(deaths=last.deaths + 1)
     return found

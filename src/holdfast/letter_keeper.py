@@ -158,9 +158,8 @@ class LetterKeeper:
                 said = self._content.describe(letter, job)
                 if said is None:
                     return None
-                began = self._episodes(letter)[-1].began_at if letter.deaths > 1 else None
                 entry = entry_of(
-                    letter, job, form=form, describe=lambda _letter, _job: said, created_at=began
+                    self._as_one_episode(letter), job, form=form, describe=lambda *_: said
                 )
             form.check(entry)
         except UsageError as error:
@@ -169,9 +168,16 @@ class LetterKeeper:
         self.ids[entry.entry_id] = letter.id
         return Kept(letter, None if letter.kind == FILE else job, entry)
 
+    def _as_one_episode(self, letter: DeadLetter) -> DeadLetter:
+        """Return a letter that tells of all failures at its stage, those before replays too."""
+        if letter.deaths == 1:
+            return letter
+        last = self._episodes(letter)[-1]
+        return letter._replace(first_failure_at=last.began_at, deaths=last.deaths)
+
     def _episodes(self, letter: DeadLetter) -> list[Episode]:
         found = episodes(line.entry for line in self._store.ledger(JobId(letter.id)))
-        return found or [Episode(letter.stage, letter.first_failure_at)]
+        return found or [Episode(letter.stage, letter.first_failure_at, letter.deaths)]
 
     def _waits_for_a_person(self, kept: Kept) -> bool:
         """Return whether a file holds a change that cannot be used; one that can is kept."""

@@ -31,6 +31,11 @@ class Gateway:
     """An upstream that is down until it is mended."""
 
     down = True
+    deaf = False
+    """Whether what comes after it fails."""
+
+    def __init__(self) -> None:
+        self.sent: list[object] = []
 
 
 def files_of(app: Holdfast) -> LetterFiles:
