@@ -14,13 +14,14 @@ import fcntl
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import InitVar, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self, TypeAlias
 
+from holdfast.core.decision import Kind
 from holdfast.core.failure import (
     MAX_MESSAGE_LENGTH,
     MAX_STACK_LENGTH,
@@ -51,6 +52,8 @@ Redact: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 """Takes what is to be written and gives back what may be."""
 Describe: TypeAlias = Callable[[Job], Mapping[str, Any]]
 """Says what else the context of a job's records names."""
+SeverityOf: TypeAlias = Callable[[Failure, bool], Severity]
+"""Says how loudly a failure is told, given it and whether it is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,8 @@ class ErrorLog:
     `subject` is what of a record's context names its file: `job_id` unless it is given, and where a
     context has no such name. `context` says what else the context of a job's records names.
     `redact`, if given, gets every record, its secrets gone already, and gives back what is written
-    of it.
+    of it. With `pipelines` only their jobs have records. `severity` says how loudly a failure is
+    told, given it and whether it is tried again; without it the failure's own counts.
     """
 
     def __init__(
@@ -168,17 +172,20 @@ class ErrorLog:
         subject: str | None = None,
         context: Describe | None = None,
         redact: Redact | None = None,
+        pipelines: Collection[str] | None = None,
+        severity: SeverityOf | None = None,
     ) -> None:
         self.root = Path(root) / "logs"
         """The folder with a folder for each severity."""
         self._subjects = (JOB_ID,) if subject is None else (subject, JOB_ID)
         self._describe, self._redact = context, redact
+        self._pipelines, self._severity = pipelines, severity
 
     def record_of(self, applied: Applied) -> ErrorRecord | None:
         """The record of a decision about a failed attempt or job; None for any other decision."""
         job, decision = applied
         failure, entry = decision.failure, decision.entry
-        if failure is None:
+        if failure is None or (self._pipelines is not None and job.pipeline not in self._pipelines):
             return None
         context = {
             JOB_ID: job.id,
@@ -190,13 +197,17 @@ class ErrorLog:
         }
         if job.key is not None:
             context["key"] = private(job.key)
-        return ErrorRecord.of_failure(
+        record = ErrorRecord.of_failure(
             failure,
             at=entry.at,
             context=context | self._described(job),
             retry_count=max(entry.attempt - 1, 0),
             required_context=REQUIRED_CONTEXT,
         )
+        if self._severity is None:
+            return record
+        severity = self._severity(failure, entry.kind is Kind.RETRIED)
+        return replace(record, severity=severity, required_context=(), has_secrets=False)
 
     def keep(self, applied: Applied) -> None:
         """Write the record of a decision, if it has one."""

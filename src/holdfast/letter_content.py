@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from holdfast.core.dead_letter import DeadLetter
-from holdfast.core.job import Job
 from holdfast.engine import Holdfast
 from holdfast.letter_entry import Described, described
+from holdfast.letter_view import LetterView
 
 
 class LetterContent(Protocol):
     """What of an application's letters stands in the files, and how a changed payload is kept."""
 
-    def describe(self, letter: DeadLetter, job: Job) -> Described | None:
-        """Return what the file of a letter says; None for one that has no place in the folder."""
+    def describe(self, view: LetterView) -> Described | None:
+        """Return what the file of a letter with a job says; None for one that has no place."""
         ...
 
     def checked(self, operation_type: str, payload: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -33,9 +32,9 @@ class JobPayloads:
     def __init__(self, app: Holdfast) -> None:
         self._app = app
 
-    def describe(self, letter: DeadLetter, job: Job) -> Described | None:
+    def describe(self, view: LetterView) -> Described | None:
         """Return the job's key, the stage and the payload."""
-        return described(letter, job)
+        return None if view.job is None else described(view.letter, view.job)
 
     def checked(self, operation_type: str, payload: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Return it as it is: the job's pipeline checks it when it is kept."""

@@ -19,6 +19,8 @@ from holdfast.letter_entry import entry_of, payload_of, was_edited
 from holdfast.letter_episodes import Episode, episodes
 from holdfast.letter_folder import LetterFolder
 from holdfast.letter_form import EntryStatus, LetterEntry
+from holdfast.letter_view import LetterView
+from holdfast.runtime.clock import Clock
 from holdfast.store.contract import Store
 from holdfast.store.letters import LetterFilter
 
@@ -49,8 +51,11 @@ class _Seen(NamedTuple):
 class LetterKeeper:
     """Reads letters with their entries, and writes the files of those that have moved."""
 
-    def __init__(self, store: Store, folder: LetterFolder, content: LetterContent) -> None:
+    def __init__(
+        self, store: Store, folder: LetterFolder, content: LetterContent, *, clock: Clock
+    ) -> None:
         self._store = store
+        self._clock = clock
         self._folder = folder
         self._content = content
         self._seen: dict[str, _Seen] = {}
@@ -155,7 +160,7 @@ class LetterKeeper:
             elif letter.kind == MESSAGE or job is None:
                 return None
             else:
-                said = self._content.describe(letter, job)
+                said = self._content.describe(LetterView(letter, job, self._clock.now()))
                 if said is None:
                     return None
                 entry = entry_of(

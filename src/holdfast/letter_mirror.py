@@ -21,10 +21,10 @@ from holdfast.core.job import ENDED
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError, UnknownLetter, UsageError
 from holdfast.letter_content import JobPayloads, LetterContent
-from holdfast.letter_entry import Described, job_id_of, payload_of
+from holdfast.letter_entry import Described, job_id_of, letter_id_of, payload_of
 from holdfast.letter_files import LetterFiles, Outcome
 from holdfast.letter_folder import LetterFolder
-from holdfast.letter_form import PLAIN_FORM, LetterForm
+from holdfast.letter_form import PLAIN_FORM, LetterEntry, LetterForm
 from holdfast.letter_keeper import Kept, LetterKeeper
 from holdfast.runtime.announce import Applied
 from holdfast.runtime.clock import monotonic_s
@@ -241,6 +241,12 @@ class LetterMirror:
         dead.replay(letter_id, by=by, reason=why, confirm_idempotent=confirm_idempotent)
         return self._followed(letter_id)
 
+    def keep(self, entry: LetterEntry, *, by: str) -> Kept:
+        """Make a letter of what failed outside of jobs, and write its file."""
+        self.folder.form.check(entry)
+        self._files().take(entry, by, processed=entry.processed)
+        return self._followed(letter_id_of(entry.entry_id))
+
     def complete(self, entry_id: str, *, by: str, reason: str) -> Kept:
         """Close an entry by hand: nobody is to replay it."""
         kept = self.get(entry_id)
@@ -271,14 +277,14 @@ class LetterMirror:
     def _kept(self) -> LetterKeeper:
         # Opens the store when it is needed, and not before.
         if self._keeper is None:
-            self._keeper = LetterKeeper(self._app.store, self.folder, self._content)
+            self._keeper = LetterKeeper(
+                self._app.store, self.folder, self._content, clock=self._app.clock
+            )
         return self._keeper
 
     def _import_others(self, known: set[Path], by: str) -> tuple[int, list[Refusal]]:
-        app, imported, refused = self._app, 0, []
-        files = LetterFiles(
-            app.store, clock=app.clock, dead=app.dead, submit=app.submit, form=self.folder.form
-        )
+        imported, refused = 0, []
+        files = self._files()
         for path in self.folder.paths():
             if path in known:
                 continue
@@ -293,6 +299,12 @@ class LetterMirror:
             else:
                 imported += outcome is Outcome.IMPORTED
         return imported, refused
+
+    def _files(self) -> LetterFiles:
+        app = self._app
+        return LetterFiles(
+            app.store, clock=app.clock, dead=app.dead, submit=app.submit, form=self.folder.form
+        )
 
     def _is_broken(self, path: Path) -> bool:
         try:
