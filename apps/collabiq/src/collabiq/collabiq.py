@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from collabiq.circuits import Circuits
 from collabiq.config import Config
+from collabiq.dlq import DeadLetterQueue
 from collabiq.emails import Emails
+from collabiq.errors import ErrorRecords
 from collabiq.inbox import Inbox
 from holdfast import Holdfast
-
-if TYPE_CHECKING:
-    from collabiq.circuits import Circuits  # type: ignore[import-not-found]
-    from collabiq.dlq import DeadLetterQueue  # type: ignore[import-not-found]
-    from collabiq.errors import ErrorRecords  # type: ignore[import-not-found]
 
 
 class Collabiq:
@@ -22,21 +20,9 @@ class Collabiq:
         self.engine, self.config = engine, config
         self.emails = Emails(engine, config)
         self.inbox = Inbox(engine, config)
-
-    @property
-    def dlq(self) -> DeadLetterQueue:
-        """The dead letters."""
-        raise NotImplementedError
-
-    @property
-    def errors(self) -> ErrorRecords:
-        """The records of failures."""
-        raise NotImplementedError
-
-    @property
-    def circuits(self) -> Circuits:
-        """The breakers of the four services."""
-        raise NotImplementedError
+        self.dlq = DeadLetterQueue(engine, config)
+        self.errors = ErrorRecords(engine, config)
+        self.circuits = Circuits(engine)
 
     def status(self) -> dict[str, Any]:
         """Return how each service is, today's counts, the last poll, the token and the cost."""

@@ -62,7 +62,7 @@ def email_pipeline(world: Callable[[], World]) -> Pipeline:
         fail("match")
         return {"database_id": DATABASE, "properties": {"Title": "Breeze-Shinsegae"}}
 
-    @made.stage(upstream=Upstream("notion", breaker=FIVE_IN_A_ROW, retry=Retry(attempts=2, base=1)))
+    @made.stage(calls=Upstream("notion", breaker=FIVE_IN_A_ROW, retry=Retry(attempts=2, base=1)))
     def notion_write(job, match: dict[str, Any]) -> dict[str, Any]:
         fail("notion_write")
         sent = replacement_of(world().engine, job.id) or match

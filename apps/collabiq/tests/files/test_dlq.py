@@ -23,7 +23,7 @@ def folder_of(world) -> Path:
 
 
 def files_of(world) -> list[Path]:
-    return sorted(folder_of(world).glob("*/*.json"))
+    return sorted(folder_of(world).glob("*/*.json"), key=lambda path: path.name)
 
 
 def document_of(path: Path) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 from holdfast import Jitter, Retry, Rule
 from holdfast.errors import InvalidPolicy
@@ -71,6 +71,13 @@ class RetryConfig:
             spread_min=self.jitter_min,
             honour_retry_after=self.respect_retry_after,
         )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain JSON values in the order of the fields, exceptions by their names."""
+        kinds = self.retryable_exceptions
+        names = sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in kinds)
+        document = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**document, "retryable_exceptions": names}
 
     def rules(self) -> tuple[Rule, ...]:
         """Return rules by which the listed exceptions are retried and no others are."""
