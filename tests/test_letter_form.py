@@ -154,6 +154,9 @@ def test_a_program_has_names_of_its_own():
     assert list(document)[:3] == ["dlq_id", "mail_id", "operation_type"]
     assert NAMED.read(document) == entry
     assert NAMED.id_of(CREATED, "19a3") == "dlq_20251106_101522_123000_19a3"
+    assert NAMED.moment_of("dlq_20251106_101522_123000_19a3") == CREATED
+    for other in ("letter_20251106_101522_123000_19a3", "dlq_20251106_101522_abc", "dlq_", "../x"):
+        assert NAMED.moment_of(other) is None
 
 
 @pytest.mark.parametrize(

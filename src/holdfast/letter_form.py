@@ -25,6 +25,7 @@ MAX_NAME_LENGTH: Final = 120
 WHAT: Final = "dead letter file"
 
 _STAMP: Final = "%Y%m%d_%H%M%S_%f"
+_STAMP_LENGTH: Final = 22
 _PREFIX: Final = re.compile(r"[a-z][a-z0-9]{0,19}")
 _ID: Final = re.compile(r"[a-z][a-z0-9]{0,19}_[0-9]{8}_[0-9]{6}_[A-Za-z0-9._-]+")
 _OPERATION: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
@@ -111,6 +112,16 @@ class LetterForm:
         """Return the id of a failure of that moment; what cannot stand in a name is replaced."""
         name = safe_name(subject, longest=MAX_NAME_LENGTH)
         return f"{self.prefix}_{created_at.astimezone(UTC).strftime(_STAMP)}_{name}"
+
+    def moment_of(self, entry_id: str) -> datetime | None:
+        """Return the moment that an id made by `id_of` names; None for any other text."""
+        stamp = entry_id.removeprefix(f"{self.prefix}_")[:_STAMP_LENGTH]
+        if not entry_id.startswith(f"{self.prefix}_") or not _ID.fullmatch(entry_id):
+            return None
+        try:
+            return datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC)
+        except ValueError:
+            return None
 
     def write(self, entry: LetterEntry) -> dict[str, Any]:
         """Return plain JSON values in the order of the form."""

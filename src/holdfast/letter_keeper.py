@@ -6,12 +6,13 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from holdfast.core.dead_letter import FILE, MESSAGE, DeadLetter, LetterState
 from holdfast.core.ids import JobId
-from holdfast.core.instant import to_datetime
+from holdfast.core.instant import from_datetime, to_datetime
 from holdfast.core.job import Job
 from holdfast.errors import InvalidDocument, UsageError
 from holdfast.letter_content import LetterContent
@@ -48,6 +49,15 @@ class _Seen(NamedTuple):
     processed: bool
 
 
+class _Edit(Enum):
+    """What was found of a person's work in a file."""
+
+    NONE = auto()
+    TAKEN = auto()
+    UNUSABLE = auto()
+    """The file stays as it is until somebody mends it, or the letter moves."""
+
+
 class LetterKeeper:
     """Reads letters with their entries, and writes the files of those that have moved."""
 
@@ -78,6 +88,23 @@ class LetterKeeper:
             return None
         return self._kept(letter, self._store.get([JobId(letter.id)]).get(JobId(letter.id)))
 
+    def find(self, entry_id: str) -> Kept | None:
+        """Return the letter of an entry, or None."""
+        known = self.ids.get(entry_id)
+        kept = None if known is None else self.read(known)
+        if kept is not None and kept.entry.entry_id == entry_id:
+            return kept
+        moment = self._folder.form.moment_of(entry_id)
+        began = None if moment is None else from_datetime(moment)
+        for letter, job in self._letters(()):
+            # What a letter says takes reading more, and most of them cannot be the one.
+            if letter.kind != FILE and letter.deaths == 1 and letter.first_failure_at != began:
+                continue
+            kept = self._kept(letter, job)
+            if kept is not None and kept.entry.entry_id == entry_id:
+                return kept
+        return None
+
     def moved(self) -> set[str]:
         """Return the ids of letters whose files may say something else than the store."""
         unresolved = [state for state in LetterState if state is not LetterState.RESOLVED]
@@ -101,10 +128,13 @@ class LetterKeeper:
             if kept is None:
                 self._seen.pop(letter_id, None)
                 return False
-            if not overwrite and self._waits_for_a_person(kept):
-                self._note(kept)
-                return False
-            kept = self.read(letter_id) or kept
+            if not overwrite:
+                edit = self._edit_of(kept)
+                if edit is _Edit.UNUSABLE:
+                    self._note(kept)
+                    return False
+                if edit is _Edit.TAKEN:
+                    kept = self.read(letter_id) or kept
             changed = self._folder.write(kept.entry)
             if kept.entry.processed:
                 self._folder.note_processed([kept.entry.entry_id])
@@ -113,15 +143,18 @@ class LetterKeeper:
             self._note(kept)
         return changed
 
-    def take_edit(self, kept: Kept, *, by: str) -> None:
-        """Keep the payload of a file that a person has changed, or raise `UsageError`."""
+    def take_edit(self, kept: Kept, *, by: str) -> bool:
+        """Keep the payload of a file that a person has changed, and return whether there is one.
+
+        Raises `UsageError` for a file that cannot be used.
+        """
         path = self._folder.path_of(kept.entry)
         found = self._folder.read(path)
         if found is None or kept.job is None or kept.entry.status not in _OPEN:
-            return
+            return False
         same = dict(found.original_payload) == dict(kept.entry.original_payload)
         if same or not was_edited(found) or kept.entry.processed:
-            return
+            return False
         if found.subject != kept.entry.subject:
             raise InvalidDocument(
                 path.name,
@@ -130,6 +163,7 @@ class LetterKeeper:
                 limit=kept.entry.subject,
             )
         self.keep_payload(kept, payload_of(found), by=by)
+        return True
 
     def keep_payload(self, kept: Kept, payload: Any, *, by: str) -> None:  # noqa: ANN401 - JSON
         """Have the next replay of a letter's job send this, once it was checked."""
@@ -184,20 +218,19 @@ class LetterKeeper:
         found = episodes(line.entry for line in self._store.ledger(JobId(letter.id)))
         return found or [Episode(letter.stage, letter.first_failure_at, letter.deaths)]
 
-    def _waits_for_a_person(self, kept: Kept) -> bool:
-        """Return whether a file holds a change that cannot be used; one that can is kept."""
+    def _edit_of(self, kept: Kept) -> _Edit:
+        """Keep what a person has changed in a file, if it can be used."""
         path = self._folder.path_of(kept.entry)
         seen = self._seen.get(kept.letter.id)
         moved = seen is not None and seen.revisions != _revisions(kept.letter, kept.job)
         self.refused.pop(path, None)
         try:
-            self.take_edit(kept, by=BY_FILE)
+            return _Edit.TAKEN if self.take_edit(kept, by=BY_FILE) else _Edit.NONE
         except UsageError as error:
             if moved or kept.entry.status not in _OPEN:
-                return False
+                return _Edit.NONE
             self.refused[path] = str(error)
-            return True
-        return False
+            return _Edit.UNUSABLE
 
     def _end_earlier(self, kept: Kept) -> None:
         """Close the files of stages that a replay got past before the job failed at another."""

@@ -197,12 +197,7 @@ class LetterMirror:
 
     def get(self, entry_id: str) -> Kept:
         """Return the entry of that id, or raise `UnknownLetter`."""
-        keeper = self._kept()
-        letter_id = keeper.ids.get(entry_id)
-        kept = None if letter_id is None else keeper.read(letter_id)
-        if kept is None or kept.entry.entry_id != entry_id:
-            found = (one for one in keeper.read_all() if one.entry.entry_id == entry_id)
-            kept = next(found, None)
+        kept = self._kept().find(entry_id)
         if kept is None:
             raise UnknownLetter(entry_id)
         return kept

@@ -9,6 +9,7 @@ from holdfast.testing.conformance.burying import BuryConformance
 from holdfast.testing.conformance.claiming import ClaimConformance
 from holdfast.testing.conformance.committing_messages import MessageCommitConformance
 from holdfast.testing.conformance.consuming import InboxConformance
+from holdfast.testing.conformance.correcting import CorrectConformance
 from holdfast.testing.conformance.delivering import DeliveryConformance
 from holdfast.testing.conformance.due import DueConformance
 from holdfast.testing.conformance.finding import FindConformance
@@ -43,6 +44,7 @@ class StoreConformance(
     DueConformance,
     ApplyConformance,
     BuryConformance,
+    CorrectConformance,
     RenewConformance,
     SweepConformance,
     ReadConformance,
