@@ -3,6 +3,7 @@
 pytest_plugins = [
     "tests.plugins.examples",
     "tests.plugins.garbage",
+    "tests.plugins.logs",
     "tests.plugins.memory",
     "tests.plugins.order",
     "tests.plugins.servers",  # before those that import it

@@ -13,7 +13,7 @@ from typing import Protocol
 import psycopg
 
 from bench.process import Failed
-from holdfast.testing.postgres_server import PrivatePostgres
+from holdfast.testing.postgres.server import PrivatePostgres
 
 POLL_S = 0.002
 

@@ -15,7 +15,7 @@ import psycopg
 
 from bench.machine import machine
 from holdfast import Holdfast, JobFilter, JobState, Pipeline, WorkerOptions
-from holdfast.testing.postgres_server import PrivatePostgres
+from holdfast.testing.postgres.server import PrivatePostgres
 
 JOBS: Final = 20_000
 PAYLOAD: Final = {"url": "https://example.org/" + "a" * 160}

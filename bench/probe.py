@@ -26,9 +26,9 @@ from typing import Any
 from bench.program import WARM_UP_SUBMISSIONS, say
 from holdfast import Holdfast, JobContext, Pipeline, Retry, Submit, Upstream, WorkerOptions
 from holdfast.api import ApiOptions, Server, create_api
-from holdfast.core.breaker_policy import Breaker
-from holdfast.core.role import Role
-from holdfast.runtime.own_process import settle_in
+from holdfast.core.upstream.breaker_policy import Breaker
+from holdfast.core.values.role import Role
+from holdfast.runtime.kernel.process_tuning import settle_in
 
 CONCURRENCY = 24
 SETTLE_S = 2.0

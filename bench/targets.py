@@ -84,6 +84,22 @@ FIGURE_TARGETS: dict[str, Target] = {
     "grading-outage-all": Target(20_000, less_is_better=True),
     # Megabytes, for a recording of 25.
     "grading-upload-memory": Target(8, less_is_better=True),
+    # Mails a minute within Notion's three requests a second: one each, and lookups of many at
+    # once. No request is one too many, and there are at most 180 in any minute.
+    "collabiq-mails-a-minute": Target(140),
+    "collabiq-mails-refused": Target(0, less_is_better=True),
+    "collabiq-mails-later-refused": Target(0, less_is_better=True),
+    "collabiq-calls-in-a-minute": Target(180, less_is_better=True),
+    # Of that pace, with ten thousand finished mails in the database.
+    "collabiq-after-ten-thousand": Target(0.9),
+    # Milliseconds at the 99th percentile, from a row that is refused for good to the next one.
+    "collabiq-after-a-failure": Target(1_000, less_is_better=True),
+    # Milliseconds for a mail of a megabyte; and how much more than four times a quarter takes.
+    "collabiq-clean-growth": Target(1.5, less_is_better=True),
+    "collabiq-clean": Target(200, less_is_better=True),
+    # Milliseconds against 5,000 companies, and by which Infisical makes a start longer.
+    "collabiq-match": Target(50, less_is_better=True),
+    "collabiq-secrets": Target(500, less_is_better=True),
     # Megabytes, for a file of 48.
     "upload-memory": Target(5, less_is_better=True),
 }

@@ -40,10 +40,10 @@ HOLDFAST = Project(
     canary=Fault(
         name="The canary: ids are of another version",
         group="canary",
-        file="src/holdfast/core/ids.py",
+        file="src/holdfast/core/values/ids.py",
         before="_VERSION = 7 << 12",
         after="_VERSION = 6 << 12",
-        tests=("tests/core/test_ids.py",),
+        tests=("tests/core/values/test_ids.py",),
     ),
 )
 

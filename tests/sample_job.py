@@ -1,8 +1,8 @@
 """A job as the store holds it, for tests of what is said about one."""
 
-from holdfast.core.ids import JobId
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import Job, JobState, PlanDigest, WorkerId
+from holdfast.core.job.job import Job, JobState, PlanDigest, WorkerId
+from holdfast.core.values.ids import JobId
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.view import HistoryLine
 
 NOW = Instant(1_800_000_000_000_000)

@@ -8,8 +8,8 @@ import pytest
 from holdfast.advice import BY_CLASS, MOVERS, Mover, advice_on
 from holdfast.alerts.alert import RUNBOOK
 from holdfast.console import runbook
-from holdfast.core.dead_letter import Cause
-from holdfast.core.failure import Category, ErrorClass
+from holdfast.core.dead_letter.dead_letter import Cause
+from holdfast.core.values.failure import Category, ErrorClass
 
 HEADINGS = {
     runbook.anchor(heading)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.classify import classify
-from holdfast.core.failure import Category, Severity
+from holdfast.core.values.failure import Category, Severity
 from holdfast.error_log import ErrorLog, ErrorRecord
 from holdfast.errors import InvalidDocument, InvalidValue
 from holdfast.secrecy import keep_secret

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.redaction.marker import MARKER
+from holdfast.core.values.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.errors import InvalidValue
 from holdfast.secrecy import MAX_VALUES, Secrecy
 

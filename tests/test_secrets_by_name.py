@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from holdfast.classify import ProviderError, classify
-from holdfast.core.failure import Category
-from holdfast.core.instant import Instant
+from holdfast.core.values.failure import Category
+from holdfast.core.values.instant import Instant
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.secrecy import OF_THIS_PROCESS, redacted
 from holdfast.secrets import AWAY_S, Environment, Folder, Secrets, SecretUnavailable

@@ -5,6 +5,7 @@ from bench.measures import (
     at_once,
     celery,
     classify,
+    collabiq,
     converting,
     decide,
     failing,
@@ -37,4 +38,5 @@ MEASURES: tuple[Measure, ...] = (
     celery.MEASURE,
     grading.MEASURE,
     grading_main.MEASURE,
+    collabiq.MEASURE,
 )

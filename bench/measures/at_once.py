@@ -22,7 +22,7 @@ from bench.process import Failed, Process
 from bench.system import OURS
 from bench.targets import NOBODY_WOKEN
 from holdfast import Holdfast
-from holdfast.testing.postgres_server import PrivatePostgres
+from holdfast.testing.postgres.server import PrivatePostgres
 
 CALLERS = Command((sys.executable, "-m", "bench.callers"), {})
 PROCESSES = 4

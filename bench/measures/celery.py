@@ -20,7 +20,7 @@ from bench.process import Failed
 from bench.system import OURS
 from holdfast import Submit
 from holdfast.errors import UnavailableError
-from holdfast.testing.rabbitmq_server import PrivateRabbitmq
+from holdfast.testing.rabbitmq.server import PrivateRabbitmq
 
 PEER = "Celery"
 JOBS = 20_000

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 from bench.cost import costs_of
 from bench.measure import Conditions, Measure, Measured
 from holdfast.classify import classify
-from holdfast.core.failure import Failure
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.failure import Failure
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import GiveUp
 
 CALLS_PER_BATCH = 50

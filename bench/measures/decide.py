@@ -5,8 +5,8 @@ from functools import partial
 
 from bench.cost import costs_of
 from bench.measure import Conditions, Measure, Measured
-from holdfast.core.decision import Ignored
-from holdfast.core.event import (
+from holdfast.core.job.decision import Ignored
+from holdfast.core.job.event import (
     Answered,
     AnsweredFailure,
     CancelRequested,
@@ -26,13 +26,13 @@ from holdfast.core.event import (
     Suspended,
     WaitExpired,
 )
-from holdfast.core.failure import Category, Failure
-from holdfast.core.ids import job_id_at
-from holdfast.core.instant import SECOND_US, Instant, later
-from holdfast.core.job import Job, JobState, WorkerId
-from holdfast.core.lifecycle import decide
-from holdfast.core.plan import Plan, StagePlan
-from holdfast.core.retry import Retry
+from holdfast.core.job.job import Job, JobState, WorkerId
+from holdfast.core.job.lifecycle import decide
+from holdfast.core.job.plan import Plan, StagePlan
+from holdfast.core.values.failure import Category, Failure
+from holdfast.core.values.ids import job_id_at
+from holdfast.core.values.instant import SECOND_US, Instant, later
+from holdfast.core.values.retry import Retry
 
 CALLS_PER_BATCH = 100
 BATCHES = 400

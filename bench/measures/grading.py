@@ -12,7 +12,7 @@ from bench.measure import Conditions, Measure, Measured
 from bench.process import Failed
 from bench.system import OURS
 from holdfast.errors import UnavailableError
-from holdfast.testing.rabbitmq_server import PrivateRabbitmq
+from holdfast.testing.rabbitmq.server import PrivateRabbitmq
 
 PEER = "Celery with an outbox"
 BACKLOG, QUICK_BACKLOG = 5_000, 500

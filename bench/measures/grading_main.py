@@ -24,7 +24,7 @@ from bench.process import Failed
 from bench.server import TOKEN, Server, up
 from holdfast import Holdfast
 from holdfast.errors import UnavailableError
-from holdfast.testing.rabbitmq_server import PrivateRabbitmq
+from holdfast.testing.rabbitmq.server import PrivateRabbitmq
 
 STREAMS, QUICK_STREAMS = 200, 20
 PENDING, QUICK_PENDING = 10_000, 500

@@ -9,10 +9,10 @@ from bench.figure import Count, percentile
 from bench.measure import Conditions, Measure, Measured
 from bench.process import Failed
 from holdfast import Holdfast, Pipeline, Submit
-from holdfast.core.instant import SECOND_US
-from holdfast.core.job import WorkerId
-from holdfast.core.plan import Route
-from holdfast.runtime.clock import Clock
+from holdfast.core.job.job import WorkerId
+from holdfast.core.job.plan import Route
+from holdfast.core.values.instant import SECOND_US
+from holdfast.runtime.kernel.clock import Clock
 from holdfast.store.contract import Store
 
 HELD = 1_000_000

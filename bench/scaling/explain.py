@@ -5,9 +5,9 @@ from typing import Any
 import psycopg
 
 from bench.scaling.live import LEASE_US, ROUTES, WORKER
-from holdfast.core.job import MOST_URGENT
+from holdfast.core.job.job import MOST_URGENT
 from holdfast.store.postgres.lanes import Lanes
-from holdfast.store.sqlfiles import SqlFiles
+from holdfast.store.statements.sqlfiles import SqlFiles
 
 CLAIM = SqlFiles("holdfast.store.postgres")["claim"]
 

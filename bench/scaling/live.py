@@ -5,14 +5,14 @@ import time
 from collections.abc import Sequence
 
 from bench.process import Failed
-from holdfast.core.event import Done
-from holdfast.core.ids import IdSequence
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import PRIORITIES, Job, WorkerId
-from holdfast.core.lifecycle import decide
-from holdfast.core.plan import Plan, Route, StagePlan
-from holdfast.core.retry import Retry
-from holdfast.runtime.clock import Chance, StoreClock
+from holdfast.core.job.event import Done
+from holdfast.core.job.job import PRIORITIES, Job, WorkerId
+from holdfast.core.job.lifecycle import decide
+from holdfast.core.job.plan import Plan, Route, StagePlan
+from holdfast.core.values.ids import IdSequence
+from holdfast.core.values.instant import SECOND_US, Instant
+from holdfast.core.values.retry import Retry
+from holdfast.runtime.kernel.clock import Chance, StoreClock
 from holdfast.store.contract import NewJob, Store
 
 QUEUE = "default"

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from bench.program import Tally, main
 from holdfast import Holdfast, JobContext, Pipeline, Submit, WorkerOptions
-from holdfast.runtime.own_process import settle_in
+from holdfast.runtime.kernel.process_tuning import settle_in
 
 CONCURRENCY = 24
 UNFINISHED = "state not in ('complete', 'failed', 'cancelled')"

@@ -2,16 +2,16 @@
 
 from holdfast.answer_verbs import AnswerReceipt, AnswerStanding
 from holdfast.classify import CallbackFailure, Rule, Verdict
-from holdfast.core.breaker_policy import Breaker, BreakerMode
-from holdfast.core.dead_letter import Cause, LetterState
-from holdfast.core.delivery import DeliveryKey, DeliveryState
-from holdfast.core.failure import Category, Failure
-from holdfast.core.job import JobState
-from holdfast.core.outbox import OutboxStatus
-from holdfast.core.promise import Promise
-from holdfast.core.rate_policy import Rate
-from holdfast.core.retention import Retention
-from holdfast.core.retry import Jitter, Retry
+from holdfast.core.dead_letter.dead_letter import Cause, LetterState
+from holdfast.core.delivery.delivery import DeliveryKey, DeliveryState
+from holdfast.core.delivery.promise import Promise
+from holdfast.core.job.job import JobState
+from holdfast.core.upstream.breaker_policy import Breaker, BreakerMode
+from holdfast.core.upstream.rate_policy import Rate
+from holdfast.core.values.failure import Category, Failure
+from holdfast.core.values.outbox import OutboxStatus
+from holdfast.core.values.retention import Retention
+from holdfast.core.values.retry import Jitter, Retry
 from holdfast.delivery_view import DeliveryView, Reconciliation
 from holdfast.disclosure import Disclosure
 from holdfast.engine import Holdfast
@@ -30,24 +30,24 @@ from holdfast.guard import Guard
 from holdfast.handle import JobHandle
 from holdfast.letter_view import LetterView
 from holdfast.pipeline import Pipeline, Upstream
-from holdfast.runtime.answer import Progress
-from holdfast.runtime.attempt import JobContext, Wait
-from holdfast.runtime.courier_options import CourierOptions
-from holdfast.runtime.decided import Decided, DecidedFailure, Message
-from holdfast.runtime.notify import Notify, Recipient
-from holdfast.runtime.provider import Evidence, Provider
-from holdfast.runtime.received import Handle, Received
-from holdfast.runtime.relay import RelayOptions
-from holdfast.runtime.relaying import Relay
-from holdfast.runtime.transport import Transport
-from holdfast.runtime.worker import Worker
-from holdfast.runtime.worker_options import WorkerOptions
+from holdfast.runtime.attempts.attempt import JobContext, Wait
+from holdfast.runtime.attempts.notify import Notify, Recipient
+from holdfast.runtime.deliveries.options import CourierOptions
+from holdfast.runtime.deliveries.provider import Evidence, Provider
+from holdfast.runtime.events.decided import Decided, DecidedFailure, Message
+from holdfast.runtime.outbox.answer import Progress
+from holdfast.runtime.outbox.received import Handle, Received
+from holdfast.runtime.outbox.relay import RelayOptions
+from holdfast.runtime.outbox.relay_process import Relay
+from holdfast.runtime.outbox.transport import Transport
+from holdfast.runtime.worker.options import WorkerOptions
+from holdfast.runtime.worker.worker import Worker
 from holdfast.store.contract import JobFilter
-from holdfast.store.deliveries import DeliveryFilter
-from holdfast.store.letters import LetterFilter
-from holdfast.store.outbox import OutboxFilter
+from holdfast.store.tables.dead_letters import LetterFilter
+from holdfast.store.tables.deliveries import DeliveryFilter
+from holdfast.store.tables.outbox import OutboxFilter
 from holdfast.submission import Submit, Submitted
-from holdfast.transactions import Transaction
+from holdfast.transactions import Reading, Transaction
 from holdfast.view import JobView
 from holdfast.waiting import Waiting
 
@@ -96,6 +96,7 @@ __all__ = [
     "Promise",
     "Provider",
     "Rate",
+    "Reading",
     "Received",
     "Recipient",
     "Reconciliation",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core.instant import Instant, to_rfc3339
-from holdfast.store.tallies import Tally
+from holdfast.core.values.instant import Instant, to_rfc3339
+from holdfast.store.tables.activity import Tally
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.errors import InvalidValue
-from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.kernel.clock import monotonic_s
 from holdfast.store.contract import Store
 
 MOST: Final = 1_000_000_000

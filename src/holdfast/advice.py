@@ -11,8 +11,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.dead_letter import Cause
-from holdfast.core.failure import Category, ErrorClass
+from holdfast.core.dead_letter.dead_letter import Cause
+from holdfast.core.values.failure import Category, ErrorClass
 
 RUNBOOK: Final = "docs/runbook.md"
 REMEDIES: Final[Mapping[Cause, str]] = MappingProxyType(

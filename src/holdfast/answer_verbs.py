@@ -9,19 +9,19 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from holdfast.classify import Rule, failure_of
-from holdfast.core.callback import Claim
-from holdfast.core.decision import Decision, Kind
-from holdfast.core.document import DEFAULT_LIMITS, encode
-from holdfast.core.event import Answered, AnsweredFailure, Event, ProgressNoted
-from holdfast.core.instant import Instant, from_datetime
-from holdfast.core.job import Job, JobState
-from holdfast.core.repeats import failed_alike
+from holdfast.core.job.decision import Decision, Kind
+from holdfast.core.job.event import Answered, AnsweredFailure, Event, ProgressNoted
+from holdfast.core.job.job import Job, JobState
+from holdfast.core.job.repeats import failed_alike
+from holdfast.core.values.callback import Claim
+from holdfast.core.values.document import DEFAULT_LIMITS, encode
+from holdfast.core.values.instant import Instant, from_datetime
 from holdfast.errors import InvalidValue, TokenRefused, UsageError, WrongState
 from holdfast.job_verbs import JobVerbs
 from holdfast.pipeline import Pipeline
-from holdfast.runtime.answer import LONGEST_NOTE, Progress
-from holdfast.runtime.callbacks import CallbackTokens, HandledBefore, was_handled, write_once
-from holdfast.runtime.settle import Settled
+from holdfast.runtime.events.settle import Settled
+from holdfast.runtime.outbox.answer import LONGEST_NOTE, Progress
+from holdfast.runtime.outbox.callbacks import CallbackTokens, HandledBefore, was_handled, write_once
 from holdfast.secrecy import keeping_personal_data, safe_text
 from holdfast.submission import checked_text
 from holdfast.view import JobView
@@ -106,28 +106,36 @@ class AnswerVerbs(JobVerbs):
         message_id: str | None = None,
         fingerprint: str | None = None,
         received_at: datetime | None = None,
+        job: JobView | None = None,
     ) -> AnswerReceipt:
         """Answer as `resume` does, and return what became of it.
 
         An answer without an id of its own may have a `fingerprint`, which is the same when the
-        same is said again: it counts once for every time that the stage asks.
+        same is said again: it counts once for every time that the stage asks. Whoever has just
+        read the token's job may give it as `job`: it is read again only if it has moved on since.
         """
         claim = self._claim(token)
         if message_id is not None:
             checked_text("answer", field="message_id", text=message_id)
         received = self._received(received_at)
-        job = self._get(claim.job_id, None)
-        note = message_id or (fingerprint and _note_of(job, fingerprint, result))
-        if note and was_handled(self.store, note):
-            return self._receipt(AnswerStanding.REPEATED, job, claim, received)
-        if claim.expires_at is not None and received > claim.expires_at:
+        known = self._get(claim.job_id, None) if job is None else job.job
+        if known.id != claim.job_id:
+            raise UsageError(f"the token is of job {claim.job_id}, and the job given is {known.id}")
+        note = message_id or (fingerprint and _note_of(known, fingerprint, result))
+        has_expired = claim.expires_at is not None and received > claim.expires_at
+        waits = not has_expired and _waits_for(known, claim)
+        # While the stage waits for it, the write finds out whether it was handled before.
+        if note and not waits and was_handled(self.store, note):
+            known = self._get(claim.job_id, None) if job is not None else known
+            return self._receipt(AnswerStanding.REPEATED, known, claim, received)
+        if has_expired:
             raise TokenRefused(reason="it has expired")
         make = self._of_run(claim, self._event_maker(result, claim.stage, received))
         write: Callable[[Decision], bool] | None = None
         if note:
             write = partial(write_once, message_id=note, store=self.store, clock=self.clock)
         try:
-            settled = self._settle(claim.job_id, make, write=write)
+            settled = self._settle(claim.job_id, make, write=write, known=known if waits else None)
         except HandledBefore:
             after = self._get(claim.job_id, None)
             return self._receipt(AnswerStanding.REPEATED, after, claim, received)
@@ -199,7 +207,8 @@ class AnswerVerbs(JobVerbs):
     def _follow_up(self, job_id: str, settled: Settled, *, stage: str | None) -> None:
         """Wake workers for what has become due; raise where the stage has yet to ask."""
         if settled.ignored is None:
-            self.store.announce_due()
+            if settled.job.state is JobState.QUEUED:
+                self.store.announce_due()
         elif settled.job.state is JobState.QUEUED and stage in (None, settled.job.stage):
             raise WrongState(job_id, state=settled.job.state, action="answer", allowed=("waiting",))
 
@@ -213,6 +222,11 @@ def _standing_of(settled: Settled) -> AnswerStanding:
     if settled.kind is None:
         return AnswerStanding.IGNORED
     return AnswerStanding.LATE if settled.kind in _LATE else AnswerStanding.ACCEPTED
+
+
+def _waits_for(job: Job, claim: Claim) -> bool:
+    """Return whether a job waits for the answer that a token is for."""
+    return job.state is JobState.WAITING and job.run == claim.run and job.stage == claim.stage
 
 
 def _note_of(job: Job, fingerprint: str, answer: object) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from holdfast.core.failure import MAX_MESSAGE_LENGTH
-from holdfast.core.instant import SECOND_US, Instant, from_datetime
+from holdfast.core.values.failure import MAX_MESSAGE_LENGTH
+from holdfast.core.values.instant import SECOND_US, Instant, from_datetime
 from holdfast.errors import InvalidValue
 from holdfast.secrecy import safe_text
 from holdfast.submission import checked_text

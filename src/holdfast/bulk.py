@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from holdfast.core.event import Event
-from holdfast.core.ids import JobId
-from holdfast.core.instant import Instant
-from holdfast.core.job import Job, JobState
+from holdfast.core.job.event import Event
+from holdfast.core.job.job import Job, JobState
+from holdfast.core.values.ids import JobId
+from holdfast.core.values.instant import Instant
 from holdfast.errors import RetryNotAllowed, RetryRefused
-from holdfast.runtime.settle import Settler
+from holdfast.runtime.events.settle import Settler
 from holdfast.store.contract import JobFilter, Store
 
 _NEEDS_PIPELINE: Final = (

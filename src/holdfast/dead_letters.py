@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from holdfast.asking import PAGE, checked_limit
-from holdfast.core.dead_letter import (
+from holdfast.core.dead_letter.dead_letter import (
     MESSAGE,
     Cause,
     DeadLetter,
@@ -25,14 +25,14 @@ from holdfast.core.dead_letter import (
     is_dismissed,
     standing,
 )
-from holdfast.core.delivery import Delivery, DeliveryState
-from holdfast.core.delivery_doubt import can_be_settled
-from holdfast.core.event import Event, RetryRequested
-from holdfast.core.failure import MAX_MESSAGE_LENGTH, clean_text
-from holdfast.core.ids import JobId
-from holdfast.core.instant import Instant
-from holdfast.core.job import Job
-from holdfast.core.outbox import NewMessage
+from holdfast.core.delivery.delivery import Delivery, DeliveryState
+from holdfast.core.delivery.doubt import can_be_settled
+from holdfast.core.job.event import Event, RetryRequested
+from holdfast.core.job.job import Job
+from holdfast.core.values.failure import MAX_MESSAGE_LENGTH, clean_text
+from holdfast.core.values.ids import JobId
+from holdfast.core.values.instant import Instant
+from holdfast.core.values.outbox import NewMessage
 from holdfast.delivery_view import DeliveryView
 from holdfast.errors import (
     InvalidValue,
@@ -44,14 +44,14 @@ from holdfast.errors import (
     WrongState,
 )
 from holdfast.letter_view import LetterReport, LetterView, failure_of
-from holdfast.runtime.clock import Clock
-from holdfast.runtime.presentation import PresentationOf, plain
-from holdfast.runtime.provider import BoundProvider, Providers
-from holdfast.runtime.settle import Settled
+from holdfast.runtime.deliveries.provider import BoundProvider, Providers
+from holdfast.runtime.events.presentation import PresentationOf, plain
+from holdfast.runtime.events.settle import Settled
+from holdfast.runtime.kernel.clock import Clock
 from holdfast.secrecy import private
-from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
-from holdfast.store.letters import SUBJECT, LetterFilter, LetterGroup
+from holdfast.store.tables.audit import AuditEntry
+from holdfast.store.tables.dead_letters import SUBJECT, LetterFilter, LetterGroup
 from holdfast.submission import checked_text
 from holdfast.view import history
 

@@ -8,23 +8,23 @@ from typing import Any, Final
 
 from holdfast import tracing
 from holdfast.asking import LONGEST_PAGE, PAGE, asked, checked_limit, instant_since
-from holdfast.core.delivery import Delivery, DeliveryKey, DeliveryState
-from holdfast.core.delivery_event import Finding, OperatorSays, Word
-from holdfast.core.delivery_lifecycle import decide_delivery
-from holdfast.core.delivery_log import DeliveryAttempt
-from holdfast.core.promise import Promise
+from holdfast.core.delivery.delivery import Delivery, DeliveryKey, DeliveryState
+from holdfast.core.delivery.event import Finding, OperatorSays, Word
+from holdfast.core.delivery.lifecycle import decide_delivery
+from holdfast.core.delivery.log import DeliveryAttempt
+from holdfast.core.delivery.promise import Promise
 from holdfast.delivery_view import DeliveryReport, DeliveryView, Reconciliation
 from holdfast.errors import DeliveryMoved, InvalidValue, UnknownDelivery, UnknownProvider
-from holdfast.runtime.clock import Chance, Clock, sleep_s
-from holdfast.runtime.courier_options import CourierOptions
-from holdfast.runtime.new_deliveries import NewDeliveries
-from holdfast.runtime.notify import Recipient, asked_of
-from holdfast.runtime.provider import BoundProvider, Providers
-from holdfast.runtime.reconciler import Checked, Checks, can_check
-from holdfast.runtime.told import tell
-from holdfast.store.audit import AuditEntry
+from holdfast.runtime.attempts.notify import Recipient, asked_of
+from holdfast.runtime.deliveries.log import tell
+from holdfast.runtime.deliveries.new_deliveries import NewDeliveries
+from holdfast.runtime.deliveries.options import CourierOptions
+from holdfast.runtime.deliveries.provider import BoundProvider, Providers
+from holdfast.runtime.deliveries.reconciler import Checked, Checks, can_check
+from holdfast.runtime.kernel.clock import Chance, Clock, sleep_s
 from holdfast.store.contract import Store
-from holdfast.store.deliveries import SUBJECT, DeliveryFilter, DeliveryStanding
+from holdfast.store.tables.audit import AuditEntry
+from holdfast.store.tables.deliveries import SUBJECT, DeliveryFilter, DeliveryStanding
 
 TRIES: Final = 8
 LOOKUPS_A_SECOND: Final = 5.0

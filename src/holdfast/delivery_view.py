@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.delivery import Delivery, DeliveryState
-from holdfast.core.delivery_log import DeliveryAttempt, Outcome
-from holdfast.core.instant import Instant, to_rfc3339
-from holdfast.core.job import JobState
-from holdfast.runtime.told import masked
+from holdfast.core.delivery.delivery import Delivery, DeliveryState
+from holdfast.core.delivery.log import DeliveryAttempt, Outcome
+from holdfast.core.job.job import JobState
+from holdfast.core.values.instant import Instant, to_rfc3339
+from holdfast.runtime.deliveries.log import masked
 from holdfast.secrecy import redacted
-from holdfast.store.audit import AuditEntry
+from holdfast.store.tables.audit import AuditEntry
 from holdfast.view import HistoryLine
 
 TAKEN_BACK: Final = "delivery_taken_back"

@@ -17,16 +17,16 @@ from typing import Any, Final
 
 from holdfast.advice import Advice, Mover
 from holdfast.classify.public import PublicCode
-from holdfast.core.failure import Category
-from holdfast.core.job import Job
-from holdfast.core.replay import Item
+from holdfast.core.dead_letter.replay import Item
+from holdfast.core.job.job import Job
+from holdfast.core.values.failure import Category
 from holdfast.delivery_view import DeliveryReport, DeliveryView
 from holdfast.letter_view import LetterReport, LetterView, advice_of
 from holdfast.pipeline import Pipeline
 from holdfast.replay_view import ReplayView
-from holdfast.runtime.stream_event import StreamEvent
+from holdfast.runtime.events.stream_event import StreamEvent
 from holdfast.secrecy import private, redacted, redacted_value
-from holdfast.store.letters import LetterGroup
+from holdfast.store.tables.dead_letters import LetterGroup
 from holdfast.view import AttemptLine, HistoryLine, JobView
 from holdfast.waiting import Reason, Waiting
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from holdfast import tracing
 from holdfast.attention import Attention, Need, Needs
-from holdfast.core.job import Job
+from holdfast.core.job.job import Job
 from holdfast.core.redaction import secrets_in_environment, secrets_in_url
-from holdfast.core.retention import Retention
+from holdfast.core.values.retention import Retention
 from holdfast.dead_letters import DeadLetters
 from holdfast.deliveries import Deliveries
 from holdfast.disclosure import Disclosure
@@ -29,31 +29,31 @@ from holdfast.messaging import Messaging
 from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.replays import Replays
-from holdfast.runtime.announce import Announcer, Applied, Subscriber
-from holdfast.runtime.aside import Aside
-from holdfast.runtime.callbacks import CallbackTokens
-from holdfast.runtime.clock import Chance, Clock
-from holdfast.runtime.courier_options import CourierOptions
-from holdfast.runtime.decision_messages import DecisionMessages
-from holdfast.runtime.dispatch import Dispatch
-from holdfast.runtime.herald import Carrier
-from holdfast.runtime.heralding import Heralding
-from holdfast.runtime.hired import HiredWorker
-from holdfast.runtime.janitor import Chore
-from holdfast.runtime.plans import PlanCache
-from holdfast.runtime.presentation import PLAIN, Presentation
-from holdfast.runtime.provider import BoundProvider, Provider, Providers
-from holdfast.runtime.settle import Settler
-from holdfast.runtime.spans import traced
-from holdfast.runtime.stage import BoundStage, UpstreamTerms
-from holdfast.runtime.tally import Counter
-from holdfast.runtime.worker import Worker
-from holdfast.runtime.worker_options import WorkerOptions
+from holdfast.runtime.attempts.spans import traced
+from holdfast.runtime.deliveries.dispatch import Dispatch
+from holdfast.runtime.deliveries.options import CourierOptions
+from holdfast.runtime.deliveries.provider import BoundProvider, Provider, Providers
+from holdfast.runtime.dispatcher.dispatcher import Carrier
+from holdfast.runtime.dispatcher.dispatcher_process import Heralding
+from holdfast.runtime.dispatcher.embedded_worker import HiredWorker
+from holdfast.runtime.events.announce import Announcer, Applied, Subscriber
+from holdfast.runtime.events.decision_messages import DecisionMessages
+from holdfast.runtime.events.presentation import PLAIN, Presentation
+from holdfast.runtime.events.settle import Settler
+from holdfast.runtime.kernel.background import Aside
+from holdfast.runtime.kernel.clock import Chance, Clock
+from holdfast.runtime.kernel.plans import PlanCache
+from holdfast.runtime.kernel.stage import BoundStage, UpstreamTerms
+from holdfast.runtime.maintenance.janitor import Chore
+from holdfast.runtime.maintenance.tally import Counter
+from holdfast.runtime.outbox.callbacks import CallbackTokens
+from holdfast.runtime.worker.options import WorkerOptions
+from holdfast.runtime.worker.worker import Worker
 from holdfast.secrecy import keep_secret
 from holdfast.secrets import SecretProvider, Secrets, SecretsOfPipelines, asked_and_listed
 from holdfast.store.contract import NewJob, Store
+from holdfast.store.schema.system_tables import load_tables
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.store.system_tables import load_tables
 from holdfast.submitter import Submitter
 from holdfast.tokens import Tokens
 from holdfast.transactions import TransactionVerbs
@@ -231,6 +231,11 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
         """Return whether people are shown the personal data of a job, as its pipeline wants it."""
         plan = self._plans.of(job)
         return plan is not None and plan.keeps_personal_data
+
+    def secret_names(self, job: Job) -> tuple[str, ...]:
+        """Return the names in a job's documents whose values are shown to nobody."""
+        plan = self._plans.of(job)
+        return () if plan is None else plan.secret_names
 
     def _presentation_of(self, pipeline: str) -> Presentation:
         """Return how the jobs of a pipeline appear; plainly where it is not known here."""

@@ -11,15 +11,15 @@ from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from holdfast.asking import asked
-from holdfast.core.ids import JobId, is_marked
-from holdfast.core.instant import Instant, to_rfc3339
-from holdfast.core.job import ACTIVE, Job, JobState
+from holdfast.core.job.job import ACTIVE, Job, JobState
+from holdfast.core.values.ids import JobId, is_marked
+from holdfast.core.values.instant import Instant, to_rfc3339
 from holdfast.errors import ConflictError, UnavailableError
 from holdfast.job_verbs import JobVerbs
-from holdfast.runtime.clock import sleep_s
-from holdfast.store.audit import AuditEntry
+from holdfast.runtime.kernel.clock import sleep_s
 from holdfast.store.contract import JobFilter, Store
-from holdfast.store.erasure import BATCH, Erased
+from holdfast.store.tables.audit import AuditEntry
+from holdfast.store.tables.erasure import BATCH, Erased
 from holdfast.submission import checked_text
 from holdfast.view import JobView
 

@@ -21,8 +21,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, ClassVar, Final, Self, TypeAlias
 
-from holdfast.core.decision import Kind
-from holdfast.core.failure import (
+from holdfast.core.job.decision import Kind
+from holdfast.core.job.job import Job
+from holdfast.core.values.failure import (
     MAX_MESSAGE_LENGTH,
     MAX_STACK_LENGTH,
     Category,
@@ -30,11 +31,10 @@ from holdfast.core.failure import (
     Severity,
     clean_text,
 )
-from holdfast.core.instant import Instant, to_datetime
-from holdfast.core.job import Job
+from holdfast.core.values.instant import Instant, to_datetime
 from holdfast.errors import InvalidDocument, InvalidValue
 from holdfast.printable import json_text, safe_name, text_of
-from holdfast.runtime.announce import Applied
+from holdfast.runtime.events.announce import Applied
 from holdfast.secrecy import private, redacted_value, safe_text
 
 __all__ = ["REQUIRED_CONTEXT", "Category", "Describe", "ErrorLog", "ErrorRecord", "Severity"]

@@ -12,17 +12,17 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from holdfast.classify import classify, is_failure
 from holdfast.classify.table import Rule
-from holdfast.core.breaker import ResetAsked, evidence_of, pause_us_of
-from holdfast.core.breaker_policy import Breaker
-from holdfast.core.failure import Failure
-from holdfast.core.instant import SECOND_US, Instant, later
-from holdfast.core.rate_policy import Rate
-from holdfast.core.retry import Retry
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.breaker import ResetAsked, evidence_of, pause_us_of
+from holdfast.core.upstream.breaker_policy import Breaker
+from holdfast.core.upstream.rate_policy import Rate
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.failure import Failure
+from holdfast.core.values.instant import SECOND_US, Instant, later
+from holdfast.core.values.retry import Retry
 from holdfast.errors import CircuitOpen, InvalidPolicy, UsageError
 from holdfast.pipeline import Span, checked_name, span_us
 from holdfast.runtime.alarms import Alarm, AlarmClock
-from holdfast.runtime.clock import Chance, Clock, process_time, sleep_s
+from holdfast.runtime.kernel.clock import Chance, Clock, process_time, sleep_s
 from holdfast.runtime.local_breaker import LocalBreaker, Ticket
 from holdfast.runtime.local_rate import LocalRate
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from holdfast.core.ids import JobId
-from holdfast.core.job import ENDED
-from holdfast.runtime.clock import monotonic_s, sleep_s
+from holdfast.core.job.job import ENDED
+from holdfast.core.values.ids import JobId
+from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 from holdfast.view import JobView
 
 POLL_S: Final = 0.05

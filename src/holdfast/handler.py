@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter, ValidationError
 
-from holdfast.core.document import Limits, encode
+from holdfast.core.values.document import Limits, encode
 from holdfast.errors import GiveUp, InvalidDocument, UsageError
-from holdfast.runtime.attempt import JobContext, Wait
-from holdfast.runtime.notify import Notify
+from holdfast.runtime.attempts.attempt import JobContext, Wait
+from holdfast.runtime.attempts.notify import Notify
 
 PAYLOAD: Final = "payload"
 _NEVER_STORED: Final = (Wait, Notify, typing.NoReturn, typing.Never)

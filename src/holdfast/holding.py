@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from holdfast.core.instant import FAR_FUTURE, Instant
-from holdfast.core.job import Job, JobState
-from holdfast.runtime.presentation import QUEUED
-from holdfast.store.audit import AuditEntry
+from holdfast.core.job.job import Job, JobState
+from holdfast.core.values.instant import FAR_FUTURE, Instant
+from holdfast.runtime.events.presentation import QUEUED
+from holdfast.store.tables.audit import AuditEntry
 from holdfast.view import HistoryLine
 
 HELD: Final = "held"

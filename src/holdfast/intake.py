@@ -10,15 +10,15 @@ from holdfast import tracing
 from holdfast.admission import Admission
 from holdfast.answer_verbs import AnswerVerbs
 from holdfast.classify import classify
-from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY
+from holdfast.core.job.job import DEFAULT_OWNER, DEFAULT_PRIORITY
 from holdfast.deliveries import Deliveries
 from holdfast.delivery_view import DeliveryView
 from holdfast.errors import GiveUp, UnknownPipeline
 from holdfast.handle import JobHandle
 from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, Span
-from holdfast.runtime.announce import Announcer
-from holdfast.runtime.notify import Recipient
+from holdfast.runtime.attempts.notify import Recipient
+from holdfast.runtime.events.announce import Announcer
 from holdfast.secrecy import keeping_personal_data
 from holdfast.submission import Named, Submit, Submitted, as_submits
 from holdfast.submitter import Submitter

@@ -11,9 +11,9 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
-from holdfast.core.access import OPEN, Access, RetryBy, SubmitBy
-from holdfast.core.document import decode
-from holdfast.core.job import Job
+from holdfast.core.job.access import OPEN, Access, RetryBy, SubmitBy
+from holdfast.core.job.job import Job
+from holdfast.core.values.document import decode
 from holdfast.errors import PipelineClosed, RetryNotAllowed, RetryRefused, UnknownPipeline
 from holdfast.pipeline import Pipeline
 from holdfast.store.contract import Store

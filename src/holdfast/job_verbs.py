@@ -10,21 +10,21 @@ from uuid import UUID
 
 from holdfast.asking import PAGE, asked, checked_limit
 from holdfast.bulk import Chunk, settle_chunk
-from holdfast.core.access import RetryBy
-from holdfast.core.decision import Decision, Kind
-from holdfast.core.document import decode
-from holdfast.core.event import CancelRequested, Event, ResultRemoved, RetryRequested
-from holdfast.core.ids import JobId, is_marked
-from holdfast.core.job import ACTIVE, DEFAULT_OWNER, Job, JobState
-from holdfast.core.plan import Route
+from holdfast.core.job.access import RetryBy
+from holdfast.core.job.decision import Decision, Kind
+from holdfast.core.job.event import CancelRequested, Event, ResultRemoved, RetryRequested
+from holdfast.core.job.job import ACTIVE, DEFAULT_OWNER, Job, JobState
+from holdfast.core.job.plan import Route
+from holdfast.core.values.document import decode
+from holdfast.core.values.ids import JobId, is_marked
 from holdfast.delivery_view import history_of
 from holdfast.errors import InvalidValue, StaleRevision, UnknownJob, WrongState
 from holdfast.job_access import JobAccess, Obstacle
-from holdfast.runtime.presentation import PresentationOf
-from holdfast.runtime.settle import Settled, Settler
-from holdfast.store.audit import AuditEntry
+from holdfast.runtime.events.presentation import PresentationOf
+from holdfast.runtime.events.settle import Settled, Settler
 from holdfast.store.contract import JobFilter
-from holdfast.store.letters import SUBJECT
+from holdfast.store.tables.audit import AuditEntry
+from holdfast.store.tables.dead_letters import SUBJECT
 from holdfast.store_access import StoreAccess
 from holdfast.submitter import BULK
 from holdfast.view import AttemptLine, HistoryLine, JobView, attempts, history, removed_job
@@ -326,6 +326,7 @@ class JobVerbs(StoreAccess):
         write: Callable[[Decision], bool] | None = None,
         owner: str | None = None,
         asker: RetryBy = RetryBy.OPERATOR,
+        known: Job | None = None,
     ) -> Settled:
         # Opens the store, whose schema may have to be brought up to date first.
         _ = self.store
@@ -339,7 +340,12 @@ class JobVerbs(StoreAccess):
             return event
 
         return self._settler.settle(
-            _checked_id(job_id), allowed, now=self.clock.now(), write=write, owner=owner
+            _checked_id(job_id),
+            allowed,
+            now=self.clock.now(),
+            write=write,
+            owner=owner,
+            known=known,
         )
 
     def _settle_replay(self, job_id: str, make: Callable[[Job], Event]) -> Settled:

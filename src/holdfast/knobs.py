@@ -56,7 +56,7 @@ def knobs(read: Sequence[Read], *, secret_variables: Collection[str] = ()) -> It
     """Yield what each system uses, without secrets; what belongs to the process is left out."""
     for system, given in read:
         for name, reading in sorted(given.readings.items()):
-            if name not in OF_PROCESS:
+            if not _is_of_process(name):
                 origin = Origin("environment", reading.variable) if reading.variable else _DEFAULT
                 yield Knob(system.name, name, _shown(reading, secret_variables), origin)
 
@@ -68,8 +68,8 @@ def remarks_on(read: Sequence[Read], environment: Mapping[str, str]) -> list[Rem
 
 def _shared(read: Sequence[Read]) -> Iterator[Remark]:
     """Yield a remark for each plain name that several systems read and that moves one of them."""
-    names = sorted({name for _, given in read for name in given.readings} - OF_PROCESS)
-    for name in names:
+    names = {name for _, given in read for name in given.readings}
+    for name in sorted(name for name in names if not _is_of_process(name)):
         readers = [
             (system, given.readings[name]) for system, given in read if name in given.readings
         ]
@@ -85,6 +85,11 @@ def _shared(read: Sequence[Read]) -> Iterator[Remark]:
                 f"{name}={value} counts for every system that runs: {instead}; "
                 f"set it for one alone with its name before it, such as {own}",
             )
+
+
+def _is_of_process(name: str) -> bool:
+    """Return whether a variable sets the process: systems may read it as well."""
+    return name in OF_PROCESS or name.startswith("HOLDFAST_")
 
 
 def _is_moved(reading: Reading) -> bool:

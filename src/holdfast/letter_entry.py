@@ -14,10 +14,18 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from uuid import UUID, uuid5
 
-from holdfast.core.dead_letter import FILE, MESSAGE, DeadLetter, LetterState, is_dismissed
-from holdfast.core.document import Limits, decode, encode
-from holdfast.core.document import fingerprint as fingerprint_of_document
-from holdfast.core.failure import (
+from holdfast.core.dead_letter.dead_letter import (
+    FILE,
+    MESSAGE,
+    DeadLetter,
+    LetterState,
+    is_dismissed,
+)
+from holdfast.core.dead_letter.fingerprint import fingerprint
+from holdfast.core.job.job import Job, JobState
+from holdfast.core.values.document import Limits, decode, encode
+from holdfast.core.values.document import fingerprint as fingerprint_of_document
+from holdfast.core.values.failure import (
     MAX_MESSAGE_LENGTH,
     MAX_STACK_LENGTH,
     Category,
@@ -25,10 +33,8 @@ from holdfast.core.failure import (
     Severity,
     clean_text,
 )
-from holdfast.core.fingerprint import fingerprint
-from holdfast.core.instant import FAR_FUTURE, Instant, from_datetime, to_datetime
-from holdfast.core.job import Job, JobState
-from holdfast.core.json_flaws import MAX_DEPTH
+from holdfast.core.values.instant import FAR_FUTURE, Instant, from_datetime, to_datetime
+from holdfast.core.values.json_flaws import MAX_DEPTH
 from holdfast.errors import InvalidValue, UsageError, checked_error_class
 from holdfast.letter_form import PLAIN_FORM, EntryStatus, LetterEntry, LetterForm
 from holdfast.secrecy import private, private_value, safe_text

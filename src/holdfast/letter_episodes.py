@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from holdfast.core.decision import Entry, Kind
-from holdfast.core.instant import Instant
+from holdfast.core.job.decision import Entry, Kind
+from holdfast.core.values.instant import Instant
 
 _DEATHS: Final = frozenset({Kind.FAILED, Kind.EXPIRED})
 

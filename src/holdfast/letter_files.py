@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
 from holdfast.asking import asked
-from holdfast.core.dead_letter import DeadLetter, LetterState, ReplayAsked
-from holdfast.core.document import parse
-from holdfast.core.ids import JobId
-from holdfast.core.job import DEFAULT_OWNER, Job
+from holdfast.core.dead_letter.dead_letter import DeadLetter, LetterState, ReplayAsked
+from holdfast.core.job.job import DEFAULT_OWNER, Job
+from holdfast.core.values.document import parse
+from holdfast.core.values.ids import JobId
 from holdfast.dead_letters import DeadLetters
 from holdfast.errors import HoldfastError, InvalidDocument, StaleRevision, UsageError
 from holdfast.letter_entry import (
@@ -38,10 +38,10 @@ from holdfast.letter_entry import (
     payload_of,
 )
 from holdfast.letter_form import PLAIN_FORM, WHAT, EntryStatus, LetterEntry, LetterForm
-from holdfast.runtime.clock import Clock
-from holdfast.store.audit import AuditEntry
+from holdfast.runtime.kernel.clock import Clock
 from holdfast.store.contract import Store
-from holdfast.store.letters import SUBJECT, LetterFilter
+from holdfast.store.tables.audit import AuditEntry
+from holdfast.store.tables.dead_letters import SUBJECT, LetterFilter
 from holdfast.submission import checked_text
 
 __all__ = [

@@ -10,10 +10,10 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.dead_letter import FILE, MESSAGE, DeadLetter, LetterState
-from holdfast.core.ids import JobId
-from holdfast.core.instant import from_datetime, to_datetime
-from holdfast.core.job import Job
+from holdfast.core.dead_letter.dead_letter import FILE, MESSAGE, DeadLetter, LetterState
+from holdfast.core.job.job import Job
+from holdfast.core.values.ids import JobId
+from holdfast.core.values.instant import from_datetime, to_datetime
 from holdfast.errors import InvalidDocument, UsageError
 from holdfast.letter_content import LetterContent
 from holdfast.letter_entry import entry_of, payload_of, was_edited
@@ -21,9 +21,9 @@ from holdfast.letter_episodes import Episode, episodes
 from holdfast.letter_folder import LetterFolder
 from holdfast.letter_form import EntryStatus, LetterEntry
 from holdfast.letter_view import LetterView
-from holdfast.runtime.clock import Clock
+from holdfast.runtime.kernel.clock import Clock
 from holdfast.store.contract import Store
-from holdfast.store.letters import LetterFilter
+from holdfast.store.tables.dead_letters import LetterFilter
 
 LOGGER: Final = logging.getLogger("holdfast.letters")
 PAGE: Final = 200

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
 from holdfast.attention import Need
-from holdfast.core.dead_letter import WAITING
-from holdfast.core.decision import Kind
-from holdfast.core.job import ENDED
+from holdfast.core.dead_letter.dead_letter import WAITING
+from holdfast.core.job.decision import Kind
+from holdfast.core.job.job import ENDED
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError, UnknownLetter, UsageError
 from holdfast.letter_content import JobPayloads, LetterContent
@@ -26,8 +26,8 @@ from holdfast.letter_files import LetterFiles, Outcome
 from holdfast.letter_folder import LetterFolder
 from holdfast.letter_form import PLAIN_FORM, LetterEntry, LetterForm
 from holdfast.letter_keeper import Kept, LetterKeeper
-from holdfast.runtime.announce import Applied
-from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.events.announce import Applied
+from holdfast.runtime.kernel.clock import monotonic_s
 
 __all__ = [
     "Described",

@@ -10,14 +10,20 @@ from typing import Any, Final
 
 from holdfast.advice import Advice, advice_on
 from holdfast.classify.public import PublicCode
-from holdfast.core.dead_letter import DeadLetter, Standing, is_dismissed, is_escalated, standing
-from holdfast.core.failure import Failure
-from holdfast.core.instant import Instant, to_rfc3339
-from holdfast.core.job import Job, JobState
+from holdfast.core.dead_letter.dead_letter import (
+    DeadLetter,
+    Standing,
+    is_dismissed,
+    is_escalated,
+    standing,
+)
+from holdfast.core.job.job import Job, JobState
+from holdfast.core.values.failure import Failure
+from holdfast.core.values.instant import Instant, to_rfc3339
 from holdfast.delivery_view import DeliveryView
 from holdfast.secrecy import private
-from holdfast.store.audit import AuditEntry
-from holdfast.store.letters import LetterGroup
+from holdfast.store.tables.audit import AuditEntry
+from holdfast.store.tables.dead_letters import LetterGroup
 from holdfast.view import HistoryLine
 
 HASH_LENGTH: Final = 16

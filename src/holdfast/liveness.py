@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final
 
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.store.contract import WorkerRow
 
 SILENT_AFTER_US: Final = 60 * SECOND_US

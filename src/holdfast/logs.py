@@ -20,7 +20,7 @@ from typing import Any, Final, TextIO
 import structlog
 from structlog.typing import EventDict
 
-from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.core.values.instant import Instant, to_rfc3339
 from holdfast.printable import json_text, text_of, visible
 from holdfast.secrecy import OF_THIS_PROCESS, private, private_value
 

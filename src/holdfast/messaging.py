@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from holdfast.bridges.inbound import buried, once, replied, submitted
-from holdfast.core.outbox import checked_name
+from holdfast.core.values.outbox import checked_name
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.intake import Intake
 from holdfast.job_access import JobAccess
 from holdfast.pipeline import Pipeline
-from holdfast.runtime.clock import Chance
-from holdfast.runtime.received import Handle, Received
-from holdfast.runtime.relay import RelayOptions
-from holdfast.runtime.relaying import Relay
-from holdfast.runtime.transport import Transport
-from holdfast.store.outbox import TypeFilter
+from holdfast.runtime.kernel.clock import Chance
+from holdfast.runtime.outbox.received import Handle, Received
+from holdfast.runtime.outbox.relay import RelayOptions
+from holdfast.runtime.outbox.relay_process import Relay
+from holdfast.runtime.outbox.transport import Transport
+from holdfast.store.tables.outbox import TypeFilter
 from holdfast.submission import checked_text
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from contextlib import suppress
 from typing import Any, Final
 
 from holdfast.asking import PAGE, asked, checked_limit
-from holdfast.core.document import decode
-from holdfast.core.ids import IdSequence
-from holdfast.core.instant import SECOND_US, Instant, to_rfc3339
-from holdfast.core.outbox import OutboxMessage, OutboxStatus, checked_id, new_message
+from holdfast.core.values.document import decode
+from holdfast.core.values.ids import IdSequence
+from holdfast.core.values.instant import SECOND_US, Instant, to_rfc3339
+from holdfast.core.values.outbox import OutboxMessage, OutboxStatus, checked_id, new_message
 from holdfast.errors import ConflictError, InvalidDocument, UnknownMessage
-from holdfast.runtime.clock import Chance, Clock
-from holdfast.store.audit import AuditEntry
+from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.store.contract import Store
-from holdfast.store.outbox import SUBJECT, OutboxFilter, Standing
+from holdfast.store.tables.audit import AuditEntry
+from holdfast.store.tables.outbox import SUBJECT, OutboxFilter, Standing
 
 _ID_BITS: Final = 62
 

@@ -13,20 +13,20 @@ from typing import Any, Final, Literal, TypeVar, overload
 
 from holdfast.classify.public import PublicCodes
 from holdfast.classify.table import Rule
-from holdfast.core.access import Access, RetryBy, SubmitBy
-from holdfast.core.breaker_policy import Breaker
-from holdfast.core.document import DEFAULT_LIMITS, Limits
-from holdfast.core.instant import SECOND_US
-from holdfast.core.job import DEFAULT_QUEUE
-from holdfast.core.plan import MAX_SNOOZES, Plan, StagePlan
-from holdfast.core.rate_policy import Rate
-from holdfast.core.retry import Retry
+from holdfast.core.job.access import Access, RetryBy, SubmitBy
+from holdfast.core.job.job import DEFAULT_QUEUE
+from holdfast.core.job.plan import MAX_SNOOZES, Plan, StagePlan
+from holdfast.core.upstream.breaker_policy import Breaker
+from holdfast.core.upstream.rate_policy import Rate
+from holdfast.core.values.document import DEFAULT_LIMITS, Limits
+from holdfast.core.values.instant import SECOND_US
+from holdfast.core.values.retry import Retry
 from holdfast.errors import InvalidPolicy, InvalidValue, UsageError
 from holdfast.handler import Parameter, PayloadCheck, caller_of, encoder_of, parameters_of
-from holdfast.runtime.decided import OnDecision
+from holdfast.runtime.events.decided import OnDecision
+from holdfast.runtime.events.presentation import EVENTS, WORDS, Presentation
+from holdfast.runtime.kernel.stage import BoundPipeline, BoundStage, LaneKind, UpstreamTerms
 from holdfast.runtime.lanes.child import STAGE_ATTRIBUTE
-from holdfast.runtime.presentation import EVENTS, WORDS, Presentation
-from holdfast.runtime.stage import BoundPipeline, BoundStage, LaneKind, UpstreamTerms
 
 MAX_NAME_LENGTH: Final = 64
 MAX_PLACE_LENGTH: Final = 200
@@ -145,6 +145,8 @@ class Pipeline:
     are kept with a key.
     E-mail addresses, phones and one-time codes are hidden in its failures and dead letters, unless
     it `keeps_personal_data` because people need them there.
+    `secret_names` are names in its payloads and results whose values are shown to nobody, such as
+    what people wrote; the names of other pipelines are not hidden by them.
     `on_decision` is called with a `Decided` before a decision about one of its jobs is written, and
     returns messages that are published if and only if that is; it has to be quick.
     """
@@ -169,6 +171,7 @@ class Pipeline:
         keep_keys: bool = True,
         remembers: Sequence[str] = (),
         keeps_personal_data: bool = False,
+        secret_names: Sequence[str] = (),
         on_decision: OnDecision | None = None,
     ) -> None:
         self.name = checked_name(name, what="pipeline")
@@ -192,7 +195,8 @@ class Pipeline:
         self._payload_type = payload
         self._limits = limits
         self._keeps_keys = keep_keys
-        self._remembers = _checked_fields(remembers, pipeline=name)
+        self._remembers = _checked_names("remembers", remembers, pipeline=name)
+        self._secret_names = _checked_names("secret_names", secret_names, pipeline=name)
         self.keeps_personal_data = keeps_personal_data
         self.on_decision = on_decision
         self._plans: list[StagePlan] = []
@@ -316,6 +320,7 @@ class Pipeline:
                 self._keeps_keys,
                 self._remembers,
                 self.keeps_personal_data,
+                self._secret_names,
                 self.on_decision is not None,
             )
             self._bound = BoundPipeline(plan, self.queue, tuple(self._stages))
@@ -398,12 +403,12 @@ def _checked_snoozes(count: object, *, stage: str) -> int:
     return count
 
 
-def _checked_fields(names: object, *, pipeline: str) -> tuple[str, ...]:
-    """Return the names of fields of a payload, or raise `InvalidPolicy`."""
+def _checked_names(field: str, names: object, *, pipeline: str) -> tuple[str, ...]:
+    """Return names that stand in payloads, or raise `InvalidPolicy`."""
     given = tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else None
     if given is None or not all(isinstance(name, str) and name for name in given):
         raise InvalidPolicy(
-            f"pipeline {pipeline}", field="remembers", value=names, limit="a list of names"
+            f"pipeline {pipeline}", field=field, value=names, limit="a list of names"
         )
     return given
 

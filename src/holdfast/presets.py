@@ -13,10 +13,10 @@ from holdfast.classify import usual_verdict
 from holdfast.classify.describe import causes_of
 from holdfast.classify.http_facts import status_of
 from holdfast.classify.table import Rule, Verdict
-from holdfast.core.breaker_policy import MOST_CALLS, MOST_SECONDS, Breaker, BreakerMode
-from holdfast.core.failure import BUG
-from holdfast.core.instant import Instant
-from holdfast.core.retry import MAX_ATTEMPTS, Jitter, Retry
+from holdfast.core.upstream.breaker_policy import MOST_CALLS, MOST_SECONDS, Breaker, BreakerMode
+from holdfast.core.values.failure import BUG
+from holdfast.core.values.instant import Instant
+from holdfast.core.values.retry import MAX_ATTEMPTS, Jitter, Retry
 from holdfast.errors import MAX_ERROR_CLASS_LENGTH, InvalidPolicy
 from holdfast.variables import Variables
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from holdfast.core.dead_letter import Cause
-from holdfast.core.instant import SECOND_US
+from holdfast.core.dead_letter.dead_letter import Cause
+from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import InvalidValue
 
 DEFAULT_CANARY: Final = 1

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from holdfast.core.dead_letter import DeadLetter
-from holdfast.core.instant import SECOND_US, to_rfc3339
-from holdfast.core.replay import ENDED, Counts, Replay, ReplayState
+from holdfast.core.dead_letter.dead_letter import DeadLetter
+from holdfast.core.dead_letter.replay import ENDED, Counts, Replay, ReplayState
+from holdfast.core.values.instant import SECOND_US, to_rfc3339
 
 
 class Preview(NamedTuple):

@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from holdfast.asking import PAGE, asked, checked_limit
-from holdfast.core.dead_letter import FILE, MESSAGE, WAITING, Cause, DeadLetter, LetterState
-from holdfast.core.decision import Kind
-from holdfast.core.event import Event, RetryRequested
-from holdfast.core.failure import MAX_MESSAGE_LENGTH
-from holdfast.core.ids import IdSequence, JobId
-from holdfast.core.instant import SECOND_US
-from holdfast.core.job import Job
-from holdfast.core.replay import (
+from holdfast.core.dead_letter.dead_letter import (
+    FILE,
+    MESSAGE,
+    WAITING,
+    Cause,
+    DeadLetter,
+    LetterState,
+)
+from holdfast.core.dead_letter.replay import (
     ENDED,
     Item,
     ItemState,
@@ -26,6 +27,12 @@ from holdfast.core.replay import (
     obstacle,
     run_of_seen,
 )
+from holdfast.core.job.decision import Kind
+from holdfast.core.job.event import Event, RetryRequested
+from holdfast.core.job.job import Job
+from holdfast.core.values.failure import MAX_MESSAGE_LENGTH
+from holdfast.core.values.ids import IdSequence, JobId
+from holdfast.core.values.instant import SECOND_US
 from holdfast.dead_letters import DeadLetters, Settle, owned
 from holdfast.errors import (
     ConflictError,
@@ -48,13 +55,13 @@ from holdfast.replay_terms import (
     readied_by,
 )
 from holdfast.replay_view import Preview, ReplayView
-from holdfast.runtime.clock import Chance, Clock, monotonic_s, sleep_s
-from holdfast.runtime.replayer import Replayer
+from holdfast.runtime.kernel.clock import Chance, Clock, monotonic_s, sleep_s
+from holdfast.runtime.maintenance.replayer import Replayer
 from holdfast.secrecy import safe_text
-from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
-from holdfast.store.letters import LetterFilter
-from holdfast.store.replays import CHUNK, HANDED_OVER, SUBJECT, Frozen
+from holdfast.store.tables.audit import AuditEntry
+from holdfast.store.tables.dead_letters import LetterFilter
+from holdfast.store.tables.replays import CHUNK, HANDED_OVER, SUBJECT, Frozen
 from holdfast.submission import checked_text
 
 SAMPLE: Final = 5

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.failure import clean_text
 from holdfast.core.redaction import (
     MAX_TEXT_LENGTH,
     Redactor,
@@ -28,6 +27,7 @@ from holdfast.core.redaction import (
 )
 from holdfast.core.redaction.likeness import shape_of, text_of, with_other_numbers
 from holdfast.core.redaction.marker import Kind, bare
+from holdfast.core.values.failure import clean_text
 from holdfast.errors import InvalidValue
 
 MAX_VALUES: Final = 1_000
@@ -36,6 +36,7 @@ MAX_VALUES: Final = 1_000
 _REMEMBERED_TEXTS: Final = 1_024
 _MAX_REMEMBERED_LENGTH: Final = 4_096
 _UNREADABLE: Final = bare(Kind.UNREADABLE)
+_HIDDEN: Final = bare(Kind.SECRET)
 _KEEPS_PERSONAL_DATA: Final = ContextVar("keeps_personal_data", default=False)
 
 
@@ -186,6 +187,18 @@ def keeping_personal_data(keeps: bool = True) -> Iterator[None]:  # noqa: FBT001
         yield
     finally:
         _KEEPS_PERSONAL_DATA.reset(before)
+
+
+def without_names(value: Any, names: Collection[str]) -> Any:  # noqa: ANN401 - JSON of any shape
+    """Return JSON without what stands under these names; what is empty says nothing and stays."""
+    if not names:
+        return value
+    if isinstance(value, Mapping):
+        return {
+            name: _HIDDEN if name in names and each else without_names(each, names)
+            for name, each in value.items()
+        }
+    return [without_names(each, names) for each in value] if isinstance(value, list) else value
 
 
 def _text(current: _Current, text: str, limit: int) -> str:

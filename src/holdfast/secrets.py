@@ -19,9 +19,9 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 from holdfast.classify import ProviderError, usual_verdict
 from holdfast.classify.describe import type_name
 from holdfast.classify.verdicts import AUTH, UNSENT
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 from holdfast.errors import InvalidValue, UsageError
-from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.kernel.clock import monotonic_s
 from holdfast.secrecy import keep_secret_document
 
 __all__ = ["Environment", "Folder", "SecretProvider", "SecretUnavailable", "Secrets"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.core.instant import Instant
-from holdfast.core.job import Job
-from holdfast.core.plan import Plan
+from holdfast.core.job.job import Job
+from holdfast.core.job.plan import Plan
+from holdfast.core.values.instant import Instant
 from holdfast.letter_view import LetterView
 from holdfast.spoken import span
 from holdfast.view import HistoryLine

@@ -9,11 +9,11 @@ from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from holdfast.admission import MOST
-from holdfast.core.retention import Retention
+from holdfast.core.values.retention import Retention
 from holdfast.errors import InvalidValue
 from holdfast.pipeline import checked_name
-from holdfast.runtime.relay import RelayOptions
-from holdfast.runtime.worker_options import WorkerOptions
+from holdfast.runtime.outbox.relay import RelayOptions
+from holdfast.runtime.worker.options import WorkerOptions
 
 LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 LOG_FORMATS: Final = ("auto", "json", "console")

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from holdfast.core.retention import Retention
+from holdfast.core.values.retention import Retention
 from holdfast.errors import InvalidValue
-from holdfast.runtime.relay import RelayOptions
-from holdfast.runtime.worker_options import WorkerOptions
+from holdfast.runtime.outbox.relay import RelayOptions
+from holdfast.runtime.worker.options import WorkerOptions
 from holdfast.setting_sources import (
     Flag,
     Found,

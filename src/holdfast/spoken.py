@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, to_datetime
+from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant, to_datetime
 
 _MILLISECOND_US: Final = 1_000
 _MINUTE_US: Final = 60 * SECOND_US

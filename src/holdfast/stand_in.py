@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -40,6 +40,14 @@ class Answer(NamedTuple):
     headers: Mapping[str, str] = _NO_HEADERS
 
 
+class Table(NamedTuple):
+    """What a stand-in holds, as the lab shows it: names of columns, and texts of rows."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandIn:
     """What takes the place of an upstream over HTTP on a developer's machine.
@@ -48,6 +56,8 @@ class StandIn:
     into the environment variable `variable`, unless somebody has set it already. `answer` is what
     it does while it is well; it gets bodies of `max_body_bytes` at most. `faults` by name are what
     it answers while the lab has that one switched on; the first line of a docstring explains it.
+    One that raises `ConnectionError` leaves the call without an answer. `table` returns what the
+    lab shows of what the stand-in holds.
     """
 
     upstream: str
@@ -55,6 +65,7 @@ class StandIn:
     answer: Callable[[Call], Answer]
     max_body_bytes: int = 1024 * 1024
     faults: Mapping[str, Callable[[Call], Answer]] = field(default_factory=dict)
+    table: Callable[[], Table] | None = None
 
     def __post_init__(self) -> None:
         checked_name(self.upstream, what="upstream")

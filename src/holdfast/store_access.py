@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from holdfast.core.instant import SECOND_US
-from holdfast.runtime.clock import Clock, StoreClock
+from holdfast.core.values.instant import SECOND_US
+from holdfast.runtime.kernel.clock import Clock, StoreClock
 from holdfast.store.contract import Store
 
 LEARN_EVERY_US: Final = 60 * SECOND_US

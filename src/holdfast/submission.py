@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.document import fingerprint
-from holdfast.core.idempotency import Verdict, judge
-from holdfast.core.ids import IdSequence, JobId, marked
-from holdfast.core.instant import FAR_FUTURE, Instant, from_datetime, later
-from holdfast.core.job import DEFAULT_OWNER, DEFAULT_PRIORITY, PRIORITIES
+from holdfast.core.job.idempotency import Verdict, judge
+from holdfast.core.job.job import DEFAULT_OWNER, DEFAULT_PRIORITY, PRIORITIES
+from holdfast.core.values.document import fingerprint
+from holdfast.core.values.ids import IdSequence, JobId, marked
+from holdfast.core.values.instant import FAR_FUTURE, Instant, from_datetime, later
 from holdfast.errors import (
     HoldfastError,
     InvalidValue,
@@ -18,7 +18,7 @@ from holdfast.errors import (
     VersionConflict,
 )
 from holdfast.pipeline import Pipeline, Span, checked_name, span_us
-from holdfast.runtime.clock import Chance
+from holdfast.runtime.kernel.clock import Chance
 from holdfast.store.contract import NewJob, Twin
 
 MAX_KEY_LENGTH: Final = 255

@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import Final, Self
 
 from holdfast.admission import Admission
-from holdfast.core.decision import Ignored
-from holdfast.core.event import Refused
-from holdfast.core.failure import Failure
-from holdfast.core.lifecycle import decide
+from holdfast.core.job.decision import Ignored
+from holdfast.core.job.event import Refused
+from holdfast.core.job.lifecycle import decide
+from holdfast.core.values.failure import Failure
 from holdfast.errors import (
     ConflictError,
     QueueFull,
@@ -21,10 +21,10 @@ from holdfast.errors import (
     VersionConflict,
 )
 from holdfast.pipeline import Pipeline
-from holdfast.runtime.announce import Applied
-from holdfast.runtime.clock import Chance, Clock
-from holdfast.runtime.decision_messages import NONE_KNOWN, DecisionMessages
-from holdfast.runtime.plans import PlanCache
+from holdfast.runtime.events.announce import Applied
+from holdfast.runtime.events.decision_messages import NONE_KNOWN, DecisionMessages
+from holdfast.runtime.kernel.clock import Chance, Clock
+from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.store.contract import NewJob, Store, Twin
 from holdfast.store.rows import as_stored
 from holdfast.submission import Named, RowMaker, Submit, Submitted, resolve

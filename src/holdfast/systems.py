@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from holdfast.attention import Need
 from holdfast.classify import PublicCode
-from holdfast.core.retention import Retention
+from holdfast.core.values.retention import Retention
 from holdfast.erasure import Eraser
 from holdfast.errors import HoldfastError, InvalidValue, UsageError
 from holdfast.figures import Figure
 from holdfast.job_access import Elsewhere
 from holdfast.pipeline import Pipeline, checked_name
-from holdfast.runtime.janitor import Chore
-from holdfast.runtime.provider import Provider
+from holdfast.runtime.deliveries.provider import Provider
+from holdfast.runtime.maintenance.janitor import Chore
 from holdfast.secrets import SecretProvider, Secrets
-from holdfast.stand_in import Answer, Call, StandIn, Switch
+from holdfast.stand_in import Answer, Call, StandIn, Switch, Table
 from holdfast.store.contract import Store
-from holdfast.store.system_tables import SystemTables, load_tables
+from holdfast.store.schema.system_tables import SystemTables, load_tables
 from holdfast.variables import Variables
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ __all__ = [
     "StandIn",
     "Switch",
     "System",
+    "Table",
     "build",
     "find",
     "installed",

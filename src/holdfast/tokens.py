@@ -11,15 +11,15 @@ from typing import Any, Final
 from uuid import UUID
 
 from holdfast.asking import asked
-from holdfast.core.ids import IdSequence
-from holdfast.core.instant import Instant, to_rfc3339
-from holdfast.core.role import Role, checked_permission
+from holdfast.core.values.ids import IdSequence
+from holdfast.core.values.instant import Instant, to_rfc3339
+from holdfast.core.values.role import Role, checked_permission
 from holdfast.errors import InvalidValue, UnknownToken
-from holdfast.runtime.clock import Chance, Clock
+from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.secrecy import keep_secret
-from holdfast.store.audit import AuditEntry
 from holdfast.store.contract import Store
-from holdfast.store.tokens import SUBJECT, TokenRow
+from holdfast.store.credentials.tokens import SUBJECT, TokenRow
+from holdfast.store.tables.audit import AuditEntry
 from holdfast.submission import checked_text
 
 PREFIX: Final = "hf_"

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.core.trace_context import TraceContext, from_headers, read
+from holdfast.core.values.trace_context import TraceContext, from_headers, read
 
 try:
     from opentelemetry import context as otel_context

@@ -9,20 +9,20 @@ from typing import Final
 from holdfast.activity import ActivityRow, activity_row
 from holdfast.asking import PAGE, asked, checked_limit, instant_since
 from holdfast.attention import Attention, Needs
-from holdfast.core.instant import Instant
-from holdfast.core.retention import Retention
+from holdfast.core.values.instant import Instant
+from holdfast.core.values.retention import Retention
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
 from holdfast.liveness import queues_of, standing
 from holdfast.pipeline import Pipeline, checked_name
-from holdfast.runtime.janitor import Walk, purge
-from holdfast.runtime.presentation import PresentationOf
-from holdfast.runtime.tail import Tail
-from holdfast.runtime.tail_cursor import Cursor
-from holdfast.runtime.tally import Counter
-from holdfast.store.audit import ENGINE, AuditEntry
+from holdfast.runtime.events.presentation import PresentationOf
+from holdfast.runtime.events.tail import Tail
+from holdfast.runtime.events.tail_cursor import Cursor
+from holdfast.runtime.maintenance.janitor import Walk, purge
+from holdfast.runtime.maintenance.tally import Counter
 from holdfast.store.contract import QueueCounts, Violation, WorkerRow
-from holdfast.store.retention import Batch
-from holdfast.store.tallies import MINUTE_US
+from holdfast.store.tables.activity import MINUTE_US
+from holdfast.store.tables.audit import ENGINE, AuditEntry
+from holdfast.store.tables.retention import Batch
 from holdfast.store_access import StoreAccess
 from holdfast.submission import checked_text
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from holdfast.asking import asked
-from holdfast.core.breaker import (
+from holdfast.core.upstream.breaker import (
     Admission,
     ForceAsked,
     ProbeAsked,
@@ -15,17 +15,17 @@ from holdfast.core.breaker import (
     admission,
     decide_breaker,
 )
-from holdfast.core.breaker_policy import MOST_SECONDS, Breaker
-from holdfast.core.instant import SECOND_US, Instant, to_rfc3339
-from holdfast.core.rate import SHORT_US, Bucket, room, room_at
-from holdfast.core.rate_policy import Rate
-from holdfast.core.upstream import Gate, UpstreamState
+from holdfast.core.upstream.breaker_policy import MOST_SECONDS, Breaker
+from holdfast.core.upstream.rate import SHORT_US, Bucket, room, room_at
+from holdfast.core.upstream.rate_policy import Rate
+from holdfast.core.upstream.upstream import Gate, UpstreamState
+from holdfast.core.values.instant import SECOND_US, Instant, to_rfc3339
 from holdfast.errors import ConflictError, UnknownUpstream
-from holdfast.runtime import signals
-from holdfast.runtime.clock import Clock
-from holdfast.runtime.stage import UpstreamTerms
-from holdfast.store.audit import AuditEntry
+from holdfast.runtime.events import signals
+from holdfast.runtime.kernel.clock import Clock
+from holdfast.runtime.kernel.stage import UpstreamTerms
 from holdfast.store.contract import Store
+from holdfast.store.tables.audit import AuditEntry
 
 SUBJECT: Final = "upstream"
 """What the record calls upstreams."""

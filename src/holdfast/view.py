@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from holdfast.core.instant import Instant, to_datetime, to_rfc3339
-from holdfast.core.job import DEFAULT_PRIORITY, Job, JobState, PlanDigest, label
-from holdfast.runtime.presentation import (
+from holdfast.core.job.job import DEFAULT_PRIORITY, Job, JobState, PlanDigest, label
+from holdfast.core.values.instant import Instant, to_datetime, to_rfc3339
+from holdfast.runtime.events.presentation import (
     PLAIN,
     PROCESSING,
     QUEUED,

@@ -13,13 +13,13 @@ from typing import Any, Final, NamedTuple
 
 from holdfast import sentences
 from holdfast.advice import Mover
-from holdfast.core.breaker import Admits
-from holdfast.core.breaker_policy import BreakerMode
-from holdfast.core.delivery import Delivery, DeliveryState
-from holdfast.core.instant import FAR_FUTURE, Instant, to_rfc3339
-from holdfast.core.job import Job, JobState
-from holdfast.core.plan import Route
-from holdfast.core.upstream import Gate
+from holdfast.core.delivery.delivery import Delivery, DeliveryState
+from holdfast.core.job.job import Job, JobState
+from holdfast.core.job.plan import Route
+from holdfast.core.upstream.breaker import Admits
+from holdfast.core.upstream.breaker_policy import BreakerMode
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.instant import FAR_FUTURE, Instant, to_rfc3339
 from holdfast.liveness import knows, serves
 from holdfast.spoken import span
 from holdfast.store.contract import Leases, PausedQueue, WorkerRow

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from holdfast.core.breaker_policy import BreakerMode
-from holdfast.core.delivery import Delivery
-from holdfast.core.instant import SECOND_US, Instant, later
-from holdfast.core.job import Job, JobState
-from holdfast.core.plan import Route
+from holdfast.core.delivery.delivery import Delivery
+from holdfast.core.job.job import Job, JobState
+from holdfast.core.job.plan import Route
+from holdfast.core.upstream.breaker_policy import BreakerMode
+from holdfast.core.values.instant import SECOND_US, Instant, later
 from holdfast.holding import Span, shut_spans, with_holds
-from holdfast.runtime.clock import Clock
-from holdfast.runtime.plans import PlanCache
-from holdfast.store.audit import AuditEntry
+from holdfast.runtime.kernel.clock import Clock
+from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.store.contract import Leases, PausedQueue, Store, WorkerRow
+from holdfast.store.tables.audit import AuditEntry
 from holdfast.upstreams import SUBJECT, Upstreams
 from holdfast.view import HistoryLine, JobView, WaitsFor
 from holdfast.waiting import (

@@ -7,7 +7,7 @@ import pytest
 from holdfast import Holdfast
 from holdfast.alerts import Alerting, AlertOptions
 from holdfast.alerts.webhook import WebhookSink
-from holdfast.runtime.clock import monotonic_s, sleep_s
+from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 from tests.bridges.fake_receiver import SECRET, ReceiverLedger, fake_receiver
 from tests.bridges.wire import FakeApi
 

@@ -1,7 +1,7 @@
 """What an alert says to whoever is not in the house."""
 
 from holdfast.alerts.alert import Alert, AlertKind, AlertLevel
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 from holdfast.secrecy import keep_secret
 
 CANARY = "hunter2-is-a-secret"

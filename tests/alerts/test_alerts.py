@@ -18,7 +18,7 @@ from holdfast import (
 )
 from holdfast.alerts import Alerting, AlertKind, AlertOptions
 from holdfast.alerts.webhook import WebhookSink
-from holdfast.core.failure import Category
+from holdfast.core.values.failure import Category
 from holdfast.errors import InvalidValue
 from holdfast.testing import Script, drain, run_inline
 from tests.alerts.conftest import until

@@ -2,7 +2,7 @@
 
 from holdfast.alerts.alert import Alert, AlertKind, AlertLevel
 from holdfast.alerts.debounce import MOST_KEYS, Debounce
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 WINDOW = 60
 

@@ -14,13 +14,13 @@ from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
 
 from holdfast.api import ApiOptions, create_api
-from holdfast.api import doors as doors_module
 from holdfast.api.access import GuardedRoute, Reader, guarded_router
-from holdfast.api.path_credential import path_credential
+from holdfast.api.auth import authenticator as doors_module
+from holdfast.api.auth.path_credential import path_credential
 from holdfast.api.problems import Problem
-from holdfast.core.role import Role
+from holdfast.core.values.role import Role
 from holdfast.errors import InvalidValue, UnknownJob, UsageError
-from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.kernel.clock import monotonic_s
 from tests.api.clients import client_of
 
 SECRET = "a-token-of-the-environment-0123456789"

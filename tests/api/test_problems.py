@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from holdfast import errors
 from holdfast.api.access import Reader, guarded_router
 from holdfast.api.error_problems import CODES, problem_of, problem_of_http
-from holdfast.api.faults import internal_error
+from holdfast.api.middleware.faults import internal_error
 from holdfast.api.problems import KINDS, Problem
 from tests.docs.markdown import ROOT
 

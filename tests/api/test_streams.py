@@ -15,9 +15,9 @@ from starlette.responses import StreamingResponse
 from holdfast import Holdfast, Pipeline
 from holdfast.api import ApiOptions, Server, create_api
 from holdfast.api.access import Reader, guarded_router
-from holdfast.api.hub import hub_of
+from holdfast.api.events.hub import hub_of
 from holdfast.api.streams import END, StreamEvent, stream_of
-from holdfast.core.role import Role
+from holdfast.core.values.role import Role
 from holdfast.errors import StoreUnavailable
 from holdfast.testing import run_inline
 from tests.api.event_client import EventClient, waited

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from holdfast.core.decision import Decision, Kind
-from holdfast.core.job import JobState
-from holdfast.core.lifecycle import ACCEPTS, decide
-from tests.core.lifecycle_table import EVENTS, NOW, PLAN, SITUATIONS, Situation, a_job
+from holdfast.core.job.decision import Decision, Kind
+from holdfast.core.job.job import JobState
+from holdfast.core.job.lifecycle import ACCEPTS, decide
+from tests.core.job.lifecycle_table import EVENTS, NOW, PLAN, SITUATIONS, Situation, a_job
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "states.md"
 
@@ -65,8 +65,8 @@ job that has not ended is `overdue` after its deadline.
 BEFORE_EVENTS = """
 ## What follows from an event
 
-One function decides all of it, `decide` in `core/lifecycle.py`; the words in the last column are \
-those of the [history](history.md). An event that a state does not list changes nothing there.
+One function decides all of it, `decide` in `core/job/lifecycle.py`; the words in the last column \
+are those of the [history](history.md). An event that a state does not list changes nothing there.
 
 """
 

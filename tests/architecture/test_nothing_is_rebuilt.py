@@ -10,7 +10,7 @@ import pytest
 
 import holdfast
 from holdfast import Holdfast, JobState, Pipeline
-from holdfast.core.failure import Failure
+from holdfast.core.values.failure import Failure
 from holdfast.errors import InvalidDocument
 from holdfast.runtime.lanes.child import event_from
 from holdfast.testing import ManualClock, Script, run_inline
@@ -19,7 +19,7 @@ SOURCE = Path(holdfast.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 REBUILDS = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "jsonpickle"}
 IMPORTS_BY_NAME = {
-    "cli/app_location.py",  # what an operator names with -A
+    "cli/shell/app_location.py",  # what an operator names with -A
     "runtime/lanes/child.py",  # the handler that the parent's own code names
 }
 

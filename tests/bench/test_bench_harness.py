@@ -16,7 +16,7 @@ from bench.measures.redact import costs_of_redaction
 from bench.report import Row, ratio, verdict, write
 from bench.scaling.size import GIGABYTE, NoRoom, Size, checked_room
 from bench.targets import EMPTY_TABLE, Target
-from holdfast.core import event
+from holdfast.core.job import event
 
 PROJECT = Path(__file__).parents[2]
 

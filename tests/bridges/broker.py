@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractIncomingMessage
 
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.outbox import OutboxMessage, OutboxStatus
+from holdfast.core.values.instant import SECOND_US, Instant
+from holdfast.core.values.outbox import OutboxMessage, OutboxStatus
 
 NOW = Instant(1_700_000_000 * SECOND_US)
 PATIENCE_S = 60.0

@@ -9,8 +9,8 @@ from holdfast import Holdfast, Pipeline
 from holdfast.bridges.rabbitmq import RabbitMq
 from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
 from holdfast.bridges.rabbitmq_topology import Queue, dead_exchange
-from holdfast.core.outbox import Confirmed
-from holdfast.runtime.received import Received
+from holdfast.core.values.outbox import Confirmed
+from holdfast.runtime.outbox.received import Received
 from tests.bridges.broker import delete, on_channel, own
 
 PATIENCE_S = 30.0

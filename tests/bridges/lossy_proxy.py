@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit, urlunsplit
 
-from holdfast.testing.ports import LOOPBACK, free_port
+from holdfast.testing.servers.ports import LOOPBACK, free_port
 
 _CHUNK = 65_536
 

@@ -10,11 +10,11 @@ import pytest
 from holdfast import Holdfast
 from holdfast.bridges.celery.carrier import CeleryCarrier, due_queue
 from holdfast.bridges.rabbitmq_topology import dead_exchange
-from holdfast.core.ids import JobId
-from holdfast.core.outbox import Confirmed, NotTaken, Trouble
-from holdfast.core.plan import Route
+from holdfast.core.job.plan import Route
+from holdfast.core.values.ids import JobId
+from holdfast.core.values.outbox import Confirmed, NotTaken, Trouble
 from holdfast.errors import TopologyMismatch
-from holdfast.runtime.herald import DueMessage
+from holdfast.runtime.dispatcher.dispatcher import DueMessage
 from tests.bridges.broker import delete, drained, on_channel, own
 
 pytestmark = pytest.mark.timeout(200)

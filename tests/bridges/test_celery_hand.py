@@ -8,11 +8,11 @@ import pytest
 from holdfast import Holdfast, JobState, Pipeline, WorkerOptions
 from holdfast.bridges.celery.hand import Hand
 from holdfast.bridges.celery.message import PoisonMessage
-from holdfast.core.ids import JobId
-from holdfast.core.plan import Route
+from holdfast.core.job.plan import Route
+from holdfast.core.values.ids import JobId
 from holdfast.errors import StoreUnavailable
-from holdfast.runtime.herald import DueMessage
-from holdfast.runtime.hired import HiredWorker
+from holdfast.runtime.dispatcher.dispatcher import DueMessage
+from holdfast.runtime.dispatcher.embedded_worker import HiredWorker
 
 ROUTE = Route("default", "p", "only")
 STRANGER = JobId("01a1e20e-f7bd-766a-afe3-548dc18f1ad7")

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from holdfast.bridges.celery.message import PoisonMessage, body_of, due_of, headers_of
-from holdfast.core.ids import JobId
-from holdfast.core.plan import Route
-from holdfast.runtime.herald import MOST_JOBS, DueMessage
+from holdfast.core.job.plan import Route
+from holdfast.core.values.ids import JobId
+from holdfast.runtime.dispatcher.dispatcher import MOST_JOBS, DueMessage
 
 JOB = JobId("01a1e20e-f7bd-766a-afe3-548dc18f1ad7")
 DUE = {"version": 1, "queue": "default", "pipeline": "p", "stage": "s", "jobs": [JOB]}

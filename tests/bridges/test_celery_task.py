@@ -11,7 +11,7 @@ from holdfast import Holdfast, JobContext, JobState, Retry, Upstream
 from holdfast.bridges.celery import CeleryBridge
 from holdfast.errors import InvalidDocument, InvalidValue, UsageError
 from holdfast.testing import ManualClock, drain
-from holdfast.testing.conformance.publishing import rolled_back
+from holdfast.testing.conformance.messages.outbox import rolled_back
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from holdfast.bridges.postmark import Postmark
 from holdfast.bridges.resend import Resend
 from holdfast.bridges.smtp import Smtp
 from holdfast.bridges.webhook import Webhook
-from holdfast.core.delivery import DeliveryState
-from holdfast.core.instant import to_datetime
+from holdfast.core.delivery.delivery import DeliveryState
+from holdfast.core.values.instant import to_datetime
 from holdfast.errors import InvalidValue
 from holdfast.testing import ManualClock, drain, run_inline
 from tests.bridges import fake_postmark, fake_receiver, fake_resend, wire

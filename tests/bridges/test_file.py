@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.bridges.file import File
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import InvalidDocument, InvalidValue
 from tests.bridges.wire import MAIL
 from tests.classify import rows

@@ -19,8 +19,8 @@ from holdfast.bridges.postmark import Postmark
 from holdfast.bridges.resend import Resend
 from holdfast.bridges.webhook import Webhook
 from holdfast.classify import ProviderError, Verdict, classify
-from holdfast.core.failure import Failure
-from holdfast.runtime.provider import Evidence, Provider
+from holdfast.core.values.failure import Failure
+from holdfast.runtime.deliveries.provider import Evidence, Provider
 from holdfast.secrecy import redacted
 from tests.bridges import fake_postmark, fake_receiver, fake_resend, wire
 from tests.bridges.wire import MAIL, FakeApi
@@ -29,7 +29,10 @@ from tests.classify.rows import NOW, Row, caught, row_of_failure
 from tests.classify.servers import Server, deaf_port, untrusted_tls, unused_port
 
 TOKEN = "d1f0c2-17"
-TIMEOUT_S = 0.6
+TIMEOUT_S = 2.0
+"""Long enough to connect in on a busy machine: what was never sent has a known outcome."""
+ENDLESS_S = 10.0
+"""By when a call has ended that has an end: what drips goes on for half a minute."""
 
 UNREADABLE = rows.retried("INVALID", known=False, blames=True, attempts=2)
 ACCEPTED = "accepted"
@@ -177,7 +180,7 @@ def test_an_answer_that_never_comes_leaves_the_outcome_unknown(subject: Subject,
     assert not failure.outcome_known
     assert failure.http_status is None
     assert len(subject.api.requests) == subject.api.connections == 1
-    assert time.monotonic() - began_s < TIMEOUT_S + 0.5
+    assert time.monotonic() - began_s < ENDLESS_S
 
 
 HALF_ANSWERS = {
@@ -213,7 +216,7 @@ def test_a_success_that_does_not_say_what_was_accepted_leaves_the_outcome_unknow
         assert not failure.outcome_known
 
     assert len(subject.api.requests) == 1
-    assert time.monotonic() - began_s < TIMEOUT_S + 0.5
+    assert time.monotonic() - began_s < ENDLESS_S
 
 
 def test_a_refusal_stays_one_when_its_body_breaks_off(subject: Subject):

@@ -11,11 +11,11 @@ from holdfast.bridges.loopback import DELIVERY_LIMIT, Loopback, LoopbackFaults, 
 from holdfast.bridges.rabbitmq import Queue, RabbitMq
 from holdfast.bridges.rabbitmq_received import unpacked
 from holdfast.bridges.rabbitmq_topology import dead_exchange
-from holdfast.core.instant import SECOND_US
-from holdfast.core.outbox import Confirmed, NotTaken, Trouble
+from holdfast.core.values.instant import SECOND_US
+from holdfast.core.values.outbox import Confirmed, NotTaken, Trouble
 from holdfast.errors import GiveUp, HandlerStuck, InvalidValue, StoreUnavailable
-from holdfast.runtime.clock import Chance
-from holdfast.runtime.relay import RelayOptions, RelayService
+from holdfast.runtime.kernel.clock import Chance
+from holdfast.runtime.outbox.relay import RelayOptions, RelayService
 from holdfast.testing import ManualClock
 from tests.bridges.broker import a_message, delete, drained, own
 

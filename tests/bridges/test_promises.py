@@ -11,8 +11,8 @@ from holdfast.bridges.postmark import Postmark
 from holdfast.bridges.resend import Resend
 from holdfast.bridges.smtp import Smtp
 from holdfast.bridges.webhook import Webhook
-from holdfast.core.promise import Promise
-from holdfast.runtime.provider import LooksUp, Provider
+from holdfast.core.delivery.promise import Promise
+from holdfast.runtime.deliveries.provider import LooksUp, Provider
 from tests.bridges.fake_receiver import SECRET
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "providers.md"

@@ -7,9 +7,9 @@ import pytest
 
 from holdfast.bridges.rabbitmq import RabbitMq
 from holdfast.bridges.rabbitmq_topology import Queue
-from holdfast.core.outbox import Confirmed, NotTaken, Trouble, Unsendable
+from holdfast.core.values.outbox import Confirmed, NotTaken, Trouble, Unsendable
 from holdfast.errors import InvalidValue, TopologyMismatch
-from holdfast.testing.rabbitmq_server import PrivateRabbitmq
+from holdfast.testing.rabbitmq.server import PrivateRabbitmq
 from tests.bridges.broker import a_message, delete, drained, on_channel, own
 
 pytestmark = pytest.mark.timeout(200)

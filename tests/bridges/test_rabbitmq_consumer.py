@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.bridges.rabbitmq_topology import Queue
-from holdfast.core.outbox import Confirmed
+from holdfast.core.values.outbox import Confirmed
 from holdfast.errors import InvalidValue, TopologyMismatch, UsageError
-from holdfast.runtime.received import Received
+from holdfast.runtime.outbox.received import Received
 from tests.bridges.broker import a_message, delete
 from tests.bridges.consuming import PATIENCE_S, Bench, bench_on, convert, eventually
 

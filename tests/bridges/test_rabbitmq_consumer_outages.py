@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast import Holdfast, Pipeline
-from holdfast.runtime.received import Received
-from holdfast.testing.proxy import PostgresProxy
-from holdfast.testing.rabbitmq_server import PrivateRabbitmq
+from holdfast.runtime.outbox.received import Received
+from holdfast.testing.rabbitmq.server import PrivateRabbitmq
+from holdfast.testing.servers.proxy import PostgresProxy
 from tests.bridges.broker import a_message
 from tests.bridges.consuming import PATIENCE_S, Bench, bench_on, eventually
 from tests.plugins.rabbitmq import CONSUMER_TIMEOUT_S

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
 from holdfast.errors import HandlerStuck, InvalidValue
-from holdfast.runtime.received import Received
+from holdfast.runtime.outbox.received import Received
 from tests.bridges.broker import a_message, drained
 from tests.bridges.consuming import PATIENCE_S, Bench, bench_on, eventually
 

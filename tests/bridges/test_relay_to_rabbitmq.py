@@ -10,11 +10,11 @@ import pytest
 from holdfast import Holdfast, Pipeline, Wait
 from holdfast.bridges.rabbitmq import RabbitMq
 from holdfast.bridges.rabbitmq_topology import Queue, dead_exchange
-from holdfast.core.outbox import OutboxStatus
-from holdfast.runtime.relay import RelayOptions
-from holdfast.testing.conformance.publishing import rolled_back
+from holdfast.core.values.outbox import OutboxStatus
+from holdfast.runtime.outbox.relay import RelayOptions
+from holdfast.testing.conformance.messages.outbox import rolled_back
 from holdfast.testing.inline import run_inline
-from holdfast.testing.rabbitmq_server import PrivateRabbitmq
+from holdfast.testing.rabbitmq.server import PrivateRabbitmq
 from tests.bridges.broker import delete, drained, on_channel, own
 from tests.bridges.lossy_proxy import lossy
 

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.bridges.smtp import Smtp
 from holdfast.classify import classify
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import InvalidValue
 from tests.bridges.fake_mail_server import (
     PASSWORD,

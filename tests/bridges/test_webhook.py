@@ -9,7 +9,7 @@ import pytest
 from holdfast.bridges.hosts import is_loopback, is_public
 from holdfast.bridges.signature import SigningKeys, verified
 from holdfast.bridges.webhook import Webhook
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import InvalidValue
 from tests.bridges import wire
 from tests.bridges.fake_receiver import (

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from holdfast.classify import classify
-from holdfast.core.failure import Failure
+from holdfast.core.values.failure import Failure
 
 NOW = 1_445_412_480_000_000
 

@@ -10,7 +10,7 @@ import requests
 
 from holdfast.classify import classify
 from holdfast.classify.answer import MAX_BYTES
-from holdfast.core.failure import MAX_ANSWER_LENGTH, Failure
+from holdfast.core.values.failure import MAX_ANSWER_LENGTH, Failure
 from tests.classify.rows import NOW, caught
 from tests.classify.servers import Connection, Server, http_answer
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from holdfast.classify import Rule, Verdict, classify, is_failure
-from holdfast.core.failure import Category
+from holdfast.core.values.failure import Category
 from holdfast.errors import RetryLater
 from tests.classify.library import NOW, STOP, LibraryError, LibraryTimeout, Limited, chained
 

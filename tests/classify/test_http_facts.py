@@ -13,8 +13,8 @@ from holdfast.classify.http_facts import (
     retry_after_us_of,
     status_of,
 )
-from holdfast.core.instant import SECOND_US, to_datetime
-from holdfast.core.retry import Retry
+from holdfast.core.values.instant import SECOND_US, to_datetime
+from holdfast.core.values.retry import Retry
 
 RETRY = Retry(base=2, jitter="none")
 BACKOFF_US = 2 * SECOND_US

@@ -7,7 +7,7 @@ import pydantic
 import pytest
 
 from holdfast.classify import classify
-from holdfast.core.failure import Category
+from holdfast.core.values.failure import Category
 from tests.classify import rows
 from tests.classify.models import ASKED, ask_anthropic, ask_gemini, ask_openai, completion
 from tests.classify.rows import NOW, caught, retried, row_of

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from holdfast.classify import classify
 from holdfast.classify.public import PublicCode, PublicCodes
-from holdfast.core.failure import Category, ErrorClass, Failure
+from holdfast.core.values.failure import Category, ErrorClass, Failure
 from holdfast.errors import GiveUp, InvalidPolicy
 
 NOW = 1_445_412_480_000_000

@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 import pytest
 
 from holdfast.classify import classify
-from holdfast.core.failure import Category, Severity
+from holdfast.core.values.failure import Category, Severity
 from tests.classify import rows
 from tests.classify.rows import NOW, caught, retried, row_of
 

@@ -14,8 +14,8 @@ import pytest
 
 from holdfast.classify import STANDARD, Verdict, classify, exit_code_rule
 from holdfast.classify.standard import verdict_of_status
-from holdfast.core.breaker import evidence_of
-from holdfast.core.failure import Category
+from holdfast.core.upstream.breaker import evidence_of
+from holdfast.core.values.failure import Category
 from holdfast.errors import (
     CircuitOpen,
     GiveUp,

@@ -19,7 +19,7 @@ from google.oauth2.credentials import Credentials
 
 from holdfast.classify import classify
 from holdfast.classify.refusal import raise_if_refused
-from holdfast.core.failure import WORKER_LOST, Category
+from holdfast.core.values.failure import WORKER_LOST, Category
 from holdfast.errors import GiveUp, StaleRevision
 from tests.classify.models import ask_anthropic, ask_gemini, ask_openai
 from tests.classify.rows import NOW, caught

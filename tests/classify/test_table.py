@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from holdfast.classify import Rule, classify, failure_of
 from holdfast.classify.table import Table, classify_by
 from holdfast.classify.verdicts import INVALID
-from holdfast.core.failure import Category, Failure, Severity
+from holdfast.core.values.failure import Category, Failure, Severity
 from holdfast.errors import GiveUp, InvalidPolicy, RetryLater
 from tests.classify.library import NOW, RETRY, STOP, LibraryError, LibraryTimeout, from_module
 

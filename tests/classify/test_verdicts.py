@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.classify import Rule, Verdict, classify
 from holdfast.classify.table import classify_by
-from holdfast.core.failure import Category, ErrorClass, Severity
+from holdfast.core.values.failure import Category, ErrorClass, Severity
 from holdfast.errors import GiveUp, InvalidPolicy, InvalidValue
 from holdfast.secrecy import keep_secret
 from tests.classify.library import NOW, RETRY, STOP, LibraryError, Limited

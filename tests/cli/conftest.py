@@ -1,5 +1,4 @@
 import json
-import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -18,8 +17,8 @@ Command = Callable[..., Result]
 
 
 @pytest.fixture(autouse=True)
-def bare_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """An empty folder, no setting in the environment, and logging as it was afterwards."""
+def bare_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty folder, and no setting in the environment."""
     kept = {"HOLDFAST_TEST_AMQP_URL", "HOLDFAST_TEST_POSTGRES_URL"}
     for name in set(os.environ) - kept:
         if name.startswith(("HOLDFAST_", "WORKER_", "OUTBOX_")) or name in {
@@ -32,12 +31,6 @@ def bare_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     folder.mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(capture=False)
 
 
 @pytest.fixture

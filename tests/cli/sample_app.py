@@ -7,7 +7,7 @@ from pathlib import Path
 
 from holdfast import Holdfast, JobContext, Pipeline, Retry, Wait
 from holdfast.bridges.file import File
-from holdfast.core.retry import Jitter
+from holdfast.core.values.retry import Jitter
 
 URL_VARIABLE = "SAMPLE_DATABASE_URL"
 MAIL_VARIABLE = "SAMPLE_MAIL"

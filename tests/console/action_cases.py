@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from holdfast.core.delivery import DeliveryState
-from holdfast.core.job import JobState
-from holdfast.core.upstream import Gate
+from holdfast.core.delivery.delivery import DeliveryState
+from holdfast.core.job.job import JobState
+from holdfast.core.upstream.upstream import Gate
 from holdfast.testing import drain
 from tests.console.site import Filled, Site, at
 

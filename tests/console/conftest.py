@@ -1,4 +1,3 @@
-import logging
 from collections.abc import Iterator
 
 import pytest
@@ -20,14 +19,3 @@ def small_site(sqlite_url: str) -> Iterator[Site]:
     made = Site(sqlite_url)
     yield made
     made.close()
-
-
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    """Put logging back: commands that a test runs in this process set it up for themselves."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(capture=False)

@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 from holdfast import Breaker, GiveUp, Holdfast, LetterFilter, Notify, Pipeline, Upstream
 from holdfast.api import ApiOptions, create_api
 from holdfast.console import mount_console
-from holdfast.core.breaker import Observed, decide_breaker
-from holdfast.core.job import WorkerId
-from holdfast.core.upstream import FailedCall
+from holdfast.core.job.job import WorkerId
+from holdfast.core.upstream.breaker import Observed, decide_breaker
+from holdfast.core.upstream.upstream import FailedCall
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import ManualClock, drain
 from tests.api.clients import on_loop

@@ -6,7 +6,7 @@ The list of actions is the application's own: one that has no case fails.
 import pytest
 
 from holdfast import Submit
-from holdfast.core.job import JobState
+from holdfast.core.job.job import JobState
 from holdfast.testing import drain
 from tests.console.action_cases import CASES, OPEN_TO_ALL, WHY, Case, address, named, state
 from tests.console.site import Form, Site, answered, chosen, form_of

@@ -18,7 +18,7 @@ from holdfast.console.charts import (
     sparkline,
     swatch,
 )
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.upstream import Gate
 
 TWO = (Series("fine", "good"), Series("failed", "bad"))
 HOSTILE = '"><script>alert(1)</script>'

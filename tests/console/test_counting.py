@@ -6,7 +6,7 @@ from holdfast.console import counting
 from holdfast.console.counting import Counted, counted
 from holdfast.errors import ReadTooSlow
 from holdfast.store.contract import JobFilter
-from holdfast.store.patience import longest_read_s
+from holdfast.store.statements.statement_timeout import longest_read_s
 
 
 class Counting:

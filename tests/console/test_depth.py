@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.activity import ActivityRow
 from holdfast.console.depth import depth, reckoned_back
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 from holdfast.testing import drain
 from tests.console.site import Site
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.job import JobState
+from holdfast.core.job.job import JobState
 from tests.console.action_cases import CASES, OPEN_TO_ALL, WHY, address, started
 from tests.console.site import NOBODY, Form, Site, answered, at
 

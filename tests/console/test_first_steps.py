@@ -7,11 +7,12 @@ from starlette.testclient import TestClient
 
 from holdfast import Holdfast
 from holdfast.api import ApiOptions, create_api
-from holdfast.cli.site import site_of
+from holdfast.cli.processes.site import site_of
 from holdfast.console import Screen, mount_console
 from holdfast.pages import pages_of
 from holdfast.settings import Settings
 from holdfast.systems import Built, Parts, System
+from holdfast.testing import drain
 from tests.console.site import HTML, NOBODY, Site
 
 JSON = {"Accept": "application/json"}
@@ -49,6 +50,23 @@ def test_once_something_was_submitted_it_says_so_no_more(site: Site):
     site.app.submit("p", {"n": 1})
 
     assert "What to do first" not in site.local().get("/").text
+
+
+def test_beside_the_lab_whose_systems_submit_by_themselves_it_says_so_for_half_an_hour(site: Site):
+    api = create_api(site.app, options=ApiOptions(host="127.0.0.1"))
+    mount_console(api, site.app, more=[LAB])
+    client = client_of(api)
+    site.app.submit("p", {"n": 1})
+    drain(site.app)
+
+    pages = [client.get("/").text]
+    site.clock.advance(29 * 60)
+    pages.append(client.get("/").text)
+    site.clock.advance(2 * 60)
+    pages.append(client.get("/").text)
+
+    assert ["What to do first" in page for page in pages] == [True, True, False]
+    api.state.replays.stop()
 
 
 def test_an_owner_is_not_told_what_an_operator_may_do_first(site: Site):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.api.operating.test_injection import CORPUS
+from tests.api.routes.operating.test_injection import CORPUS
 from tests.console.site import Site, at
 
 NAMES = (

@@ -7,17 +7,17 @@ import pytest
 
 from holdfast import GiveUp, Pipeline, Retry, Upstream
 from holdfast.classify import PublicCode, PublicCodes
-from holdfast.core.delivery import DeliveryState
-from holdfast.core.instant import SECOND_US, Instant, to_datetime
-from holdfast.core.job import WorkerId
-from holdfast.core.plan import Route
-from holdfast.core.rate import Bucket
-from holdfast.core.upstream import Gate, UpstreamState
+from holdfast.core.delivery.delivery import DeliveryState
+from holdfast.core.job.job import WorkerId
+from holdfast.core.job.plan import Route
+from holdfast.core.upstream.rate import Bucket
+from holdfast.core.upstream.upstream import Gate, UpstreamState
+from holdfast.core.values.instant import SECOND_US, Instant, to_datetime
 from holdfast.spoken import span
 from holdfast.store.contract import JobFilter
-from holdfast.store.tallies import MINUTE_US, Tally
+from holdfast.store.tables.activity import MINUTE_US, Tally
 from holdfast.testing import Script, drain, run_inline
-from holdfast.testing.conformance.delivering import logged
+from holdfast.testing.conformance.deliveries import logged
 from tests.console.site import NOBODY, POLICY, Site, at
 
 REQUEST = httpx.Request("POST", "http://127.0.0.1/print")

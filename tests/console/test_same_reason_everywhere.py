@@ -18,9 +18,9 @@ from holdfast.api import ApiOptions, create_api
 from holdfast.attention import Kind
 from holdfast.cli.main import program
 from holdfast.console import mount_console
-from holdfast.core.breaker import Observed, RateLimited, decide_breaker
-from holdfast.core.job import WorkerId
-from holdfast.core.plan import Route
+from holdfast.core.job.job import WorkerId
+from holdfast.core.job.plan import Route
+from holdfast.core.upstream.breaker import Observed, RateLimited, decide_breaker
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import ManualClock, run_inline
 from holdfast.waiting import Reason

@@ -3,7 +3,7 @@
 import re
 from importlib.resources import files
 
-from holdfast.runtime.stream_event import BREAKER, NAMES, PROCESSING, QUEUE, QUEUED
+from holdfast.runtime.events.stream_event import BREAKER, NAMES, PROCESSING, QUEUE, QUEUED
 
 SCRIPT = files("holdfast.console").joinpath("static", "console.js").read_text(encoding="utf-8")
 LONGEST = 500

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from holdfast.console import charts, timeline
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 MINUTE_US = timeline.MINUTE_US
 NOON = Instant(

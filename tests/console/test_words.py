@@ -10,14 +10,14 @@ from holdfast.console.filters import label, told
 from holdfast.console.pages.letter import _AT
 from holdfast.console.said import _MANY, _ONE, said
 from holdfast.console.words import CAUSES, TONES, ago, plural, tone
-from holdfast.core.dead_letter import Cause, LetterState, Standing
-from holdfast.core.decision import Kind
-from holdfast.core.delivery import DeliveryState
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
-from holdfast.core.job import JobState
-from holdfast.core.outbox import OutboxStatus
-from holdfast.core.replay import ItemState, ReplayState
-from holdfast.core.upstream import Gate
+from holdfast.core.dead_letter.dead_letter import Cause, LetterState, Standing
+from holdfast.core.dead_letter.replay import ItemState, ReplayState
+from holdfast.core.delivery.delivery import DeliveryState
+from holdfast.core.job.decision import Kind
+from holdfast.core.job.job import JobState
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant
+from holdfast.core.values.outbox import OutboxStatus
 
 NOW = Instant(1_800_000_000 * SECOND_US)
 

@@ -13,8 +13,8 @@ from typing import Any
 from holdfast import GiveUp, Holdfast, Pipeline, logs
 from holdfast.bridges.rabbitmq import Queue, RabbitMq
 from holdfast.bridges.rabbitmq_topology import dead_exchange
-from holdfast.core.outbox import Confirmed, OutboxMessage
-from holdfast.runtime.received import Received
+from holdfast.core.values.outbox import Confirmed, OutboxMessage
+from holdfast.runtime.outbox.received import Received
 from tests.bridges.broker import delete, on_channel, own
 from tests.crash.fleet import PATIENCE_S, REPOSITORY, environment_of, eventually
 from tests.warm.process import WarmProcess

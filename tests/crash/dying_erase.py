@@ -3,7 +3,7 @@
 import sys
 
 from holdfast import Holdfast
-from holdfast.store.erasure import ErasureRows
+from holdfast.store.tables.erasure import ErasureRows
 from tests.crash.dying_purge import Dying
 
 

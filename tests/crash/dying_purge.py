@@ -8,9 +8,9 @@ import os
 import signal
 import sys
 
-from holdfast.core.retention import Retention
+from holdfast.core.values.retention import Retention
 from holdfast.engine import open_store
-from holdfast.store.retention import Place, RetentionRows
+from holdfast.store.tables.retention import Place, RetentionRows
 
 
 class Dying:

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from holdfast import GiveUp, Holdfast, Pipeline
-from holdfast.core.instant import SECOND_US
-from holdfast.core.replay import Item, Replay
-from holdfast.runtime.clock import sleep_s
-from holdfast.runtime.replayer import Replayer
+from holdfast.core.dead_letter.replay import Item, Replay
+from holdfast.core.values.instant import SECOND_US
+from holdfast.runtime.kernel.clock import sleep_s
+from holdfast.runtime.maintenance.replayer import Replayer
 
 MENDED_VARIABLE = "REPLAY_MENDED"
 """Names a file; as long as it is not there, the gateway is down."""

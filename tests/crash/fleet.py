@@ -13,7 +13,7 @@ from signal import Signals
 from typing import Any, NamedTuple, TypeVar
 
 from holdfast import Holdfast, JobState
-from holdfast.core.job import Job
+from holdfast.core.job.job import Job
 from holdfast.errors import UnknownJob
 from tests.crash import program
 from tests.warm.process import WarmProcess

@@ -31,10 +31,10 @@ from holdfast import (
     Worker,
     WorkerOptions,
 )
-from holdfast.core.breaker_policy import Breaker
-from holdfast.core.retention import Retention
-from holdfast.runtime import failpoint
-from holdfast.runtime.clock import Chance
+from holdfast.core.upstream.breaker_policy import Breaker
+from holdfast.core.values.retention import Retention
+from holdfast.runtime.kernel import failpoint
+from holdfast.runtime.kernel.clock import Chance
 from tests.crash import gateway, postbox
 
 LOGGER = logging.getLogger("crash")

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 
 import pytest
 
-from holdfast.runtime.failpoint import OF_CONSUMERS, POINTS
+from holdfast.runtime.kernel.failpoint import OF_CONSUMERS, POINTS
 
 _OF_JOBS = ("claim", "run", "apply", "announce", "renew", "sweep", "purge")
 JOB_POINTS = tuple(point for point in POINTS if point.startswith(_OF_JOBS))

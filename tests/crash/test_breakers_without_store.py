@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import JobState, Submit
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.upstream import Gate
 from holdfast.store.contract import JobFilter
-from holdfast.testing.postgres_server import PrivatePostgres
+from holdfast.testing.postgres.server import PrivatePostgres
 from tests.crash.fleet import Fleet, eventually
 from tests.crash.gateway import Gateway
 from tests.crash.program import BREAKER, GATEWAY_VARIABLE

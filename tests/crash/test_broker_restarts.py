@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.errors import UnavailableError
-from holdfast.testing.rabbitmq_server import PrivateRabbitmq
+from holdfast.testing.rabbitmq.server import PrivateRabbitmq
 from tests.crash.consumers import HANDLER, Consumers
 from tests.crash.fleet import eventually
 from tests.crash.relaying import RelayProcess

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from holdfast import JobState
-from holdfast.core.instant import SECOND_US
+from holdfast.core.values.instant import SECOND_US
 from tests.crash.fleet import REPOSITORY, Fleet, WorkerProcess, eventually
 from tests.crash.sampling import slow
 from tests.crash.verdict import (

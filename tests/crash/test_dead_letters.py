@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from holdfast import JobState
-from holdfast.core.dead_letter import LetterState, Standing
-from holdfast.core.failure import MAX_MESSAGE_LENGTH, MAX_STACK_LENGTH
+from holdfast.core.dead_letter.dead_letter import LetterState, Standing
+from holdfast.core.values.failure import MAX_MESSAGE_LENGTH, MAX_STACK_LENGTH
 from holdfast.errors import UnknownLetter
-from holdfast.store.letters import LetterFilter
+from holdfast.store.tables.dead_letters import LetterFilter
 from tests.crash import program, replaying
 from tests.crash.fleet import REPOSITORY, Fleet, environment_of
 from tests.crash.sampling import on_both_databases

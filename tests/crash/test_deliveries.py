@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from holdfast import DeliveryFilter, Promise
-from holdfast.runtime.failpoint import OF_DELIVERIES
+from holdfast.runtime.kernel.failpoint import OF_DELIVERIES
 from tests.crash.fleet import Fleet, eventually
 from tests.crash.office import LAG_S, OPEN, PROMISES, Office
 from tests.crash.postbox import GOOD, WORSE, Postbox, posted_to

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 
 from holdfast.bridges import rabbitmq_consumer
-from holdfast.runtime import failpoint
-from holdfast.runtime.failpoint import POINTS
+from holdfast.runtime.kernel import failpoint
+from holdfast.runtime.kernel.failpoint import POINTS
 from tests.crash.fleet import Fleet
 from tests.crash.postbox import Postbox, posted_to
 from tests.crash.sampling import JOB_POINTS, WORKER_POINTS, on_both_databases, slow
@@ -20,7 +20,7 @@ from tests.crash.verdict import (
     assert_steps_done,
 )
 
-RUNTIME = Path(failpoint.__file__).parent
+RUNTIME = Path(failpoint.__file__).parents[1]
 CONSUMER = Path(rabbitmq_consumer.__file__)
 
 WRITES = frozenset(
@@ -44,44 +44,60 @@ WRITES = frozenset(
 """The methods of a store that change something."""
 
 UNDER = {
-    ("claimer.py", "_claim", "claim"): "claim",
-    ("hired_claimer.py", "_leased", "claim"): "claim",
-    ("keeper.py", "_renew", "record_worker"): "renew",
-    ("keeper.py", "_renew", "renew"): "renew",
-    ("reporter.py", "_settle", "apply"): "apply",
-    ("reporter.py", "_keep_late_results", "apply"): "apply",
+    ("worker/claimer.py", "_claim", "claim"): "claim",
+    ("dispatcher/embedded_claimer.py", "_leased", "claim"): "claim",
+    ("worker/keeper.py", "_renew", "record_worker"): "renew",
+    ("worker/keeper.py", "_renew", "renew"): "renew",
+    ("worker/reporter.py", "_settle", "apply"): "apply",
+    ("worker/reporter.py", "_keep_late_results", "apply"): "apply",
     ("lanes/loop_lane.py", "_called", "call"): "run",
     ("lanes/thread_lane.py", "_run", "run"): "run",
     ("lanes/process_lane.py", "_ask", "send_bytes"): "run",
-    ("announce.py", "announce", "_log"): "announce",
-    ("announce.py", "announce", "subscriber"): "announce",
-    ("sweeper.py", "_sweep", "settle_many"): "sweep",
-    ("janitor.py", "step", "purge"): "purge",
-    ("errand.py", "send", "_sent"): "send",
-    ("errand.py", "_record", "apply"): "mark",
-    ("relay.py", "_publish", "publish"): "publish",
-    ("relay.py", "_mark", "mark"): "outbox.mark",
+    ("events/announce.py", "announce", "_log"): "announce",
+    ("events/announce.py", "announce", "subscriber"): "announce",
+    ("maintenance/sweeper.py", "_sweep", "settle_many"): "sweep",
+    ("maintenance/janitor.py", "step", "purge"): "purge",
+    ("deliveries/sender.py", "send", "_sent"): "send",
+    ("deliveries/sender.py", "_record", "apply"): "mark",
+    ("outbox/relay.py", "_publish", "publish"): "publish",
+    ("outbox/relay.py", "_mark", "mark"): "outbox.mark",
     (CONSUMER.name, "_settle", "ack"): "settle",
 }
 """The effects of workers, relays and consumers: file, function, call, and the failpoint at it."""
 
 ELSEWHERE = {
-    ("settle.py", "_apply", "apply"): "the one caller of settle_many has failpoints around it",
-    ("settle.py", "_write", "apply"): "a client's write, which no worker makes",
-    ("callbacks.py", "write_once", "apply"): "a consumer's; what follows it is that it comes again",
-    ("plans.py", "save", "save_plan"): "made before a worker runs",
-    ("courier.py", "_carry", "claim"): "it leaves a lease; killed at random in test_deliveries",
-    ("courier.py", "_move", "apply"): "what follows it is `send.before`",
-    ("notices.py", "ask", "ensure"): "`apply.before` follows it, or the stage asks again",
-    ("notices.py", "_asked_again", "apply"): "as above",
-    ("notices.py", "_asked_again", "ensure"): "as above",
-    ("notices.py", "_tell", "told"): "it spares a second look, and no more",
-    ("notices.py", "_answer", "announce_due"): "a wake-up may be lost",
-    ("replayer.py", "_send_all", "announce_due"): "a wake-up may be lost",
-    ("reconciler.py", "check", "apply"): "what it compares is looked up again",
-    ("worker.py", "start", "record_worker"): "made before a worker runs",
-    ("worker.py", "start", "forget_workers"): "made before a worker runs",
-    ("worker.py", "_record_end", "record_worker"): "made when nothing runs any more",
+    (
+        "events/settle.py",
+        "_apply",
+        "apply",
+    ): "the one caller of settle_many has failpoints around it",
+    ("events/settle.py", "_write", "apply"): "a client's write, which no worker makes",
+    (
+        "outbox/callbacks.py",
+        "write_once",
+        "apply",
+    ): "a consumer's; what follows it is that it comes again",
+    ("kernel/plans.py", "save", "save_plan"): "made before a worker runs",
+    (
+        "deliveries/courier.py",
+        "_carry",
+        "claim",
+    ): "it leaves a lease; killed at random in test_deliveries",
+    ("deliveries/courier.py", "_move", "apply"): "what follows it is `send.before`",
+    (
+        "deliveries/stage_deliveries.py",
+        "ask",
+        "ensure",
+    ): "`apply.before` follows it, or the stage asks again",
+    ("deliveries/stage_deliveries.py", "_asked_again", "apply"): "as above",
+    ("deliveries/stage_deliveries.py", "_asked_again", "ensure"): "as above",
+    ("deliveries/stage_deliveries.py", "_tell", "told"): "it spares a second look, and no more",
+    ("deliveries/stage_deliveries.py", "_answer", "announce_due"): "a wake-up may be lost",
+    ("maintenance/replayer.py", "_send_all", "announce_due"): "a wake-up may be lost",
+    ("deliveries/reconciler.py", "check", "apply"): "what it compares is looked up again",
+    ("worker/worker.py", "start", "record_worker"): "made before a worker runs",
+    ("worker/worker.py", "start", "forget_workers"): "made before a worker runs",
+    ("worker/worker.py", "_record_end", "record_worker"): "made when nothing runs any more",
 }
 
 

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from holdfast.core.instant import Instant, later
-from holdfast.runtime.clock import Chance, StoreClock
-from holdfast.runtime.service import Supervisor
-from holdfast.runtime.watchdog import Watchdog
+from holdfast.core.values.instant import Instant, later
+from holdfast.runtime.kernel.clock import Chance, StoreClock
+from holdfast.runtime.kernel.service import Supervisor
+from holdfast.runtime.maintenance.watchdog import Watchdog
 from tests.crash.fleet import Fleet, eventually
 from tests.crash.sampling import on_both_databases, slow
 from tests.crash.verdict import assert_no_attempt_spent, assert_no_stage_repeated

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from holdfast.testing.proxy import PostgresProxy
+from holdfast.testing.servers.proxy import PostgresProxy
 from tests.crash.fleet import Fleet, WorkerProcess, eventually
 
 pytestmark = pytest.mark.slow

@@ -9,10 +9,10 @@ import psycopg
 import pytest
 
 from holdfast import Holdfast
-from holdfast.cli import diagnosis
-from holdfast.core.instant import Instant
-from holdfast.core.job import WorkerId
-from holdfast.core.plan import Route
+from holdfast.cli.maintenance import diagnosis
+from holdfast.core.job.job import WorkerId
+from holdfast.core.job.plan import Route
+from holdfast.core.values.instant import Instant
 from holdfast.store.postgres.store import PostgresStore
 from tests.crash.fleet import Fleet, eventually
 

@@ -10,7 +10,7 @@ import pytest
 from holdfast import Holdfast, Submit
 from holdfast.errors import StoreUnavailable
 from holdfast.store.postgres.connection import SILENCE_S, Connections
-from holdfast.testing.proxy import PostgresProxy
+from holdfast.testing.servers.proxy import PostgresProxy
 from tests.crash import program
 from tests.crash.fleet import Fleet, eventually
 from tests.crash.sampling import slow

@@ -8,10 +8,10 @@ from typing import Self
 
 import psycopg
 
-from holdfast.store import migrate as runner
-from holdfast.store.migrate import Migration
 from holdfast.store.postgres.migrations import MIGRATIONS as POSTGRES_MIGRATIONS
 from holdfast.store.postgres.migrations import PostgresDialect
+from holdfast.store.schema import migrate as runner
+from holdfast.store.schema.migrate import Migration
 from holdfast.store.sqlite.connection import Database
 from holdfast.store.sqlite.migrations import MIGRATIONS as SQLITE_MIGRATIONS
 from holdfast.store.sqlite.migrations import SqliteDialect

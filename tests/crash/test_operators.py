@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from holdfast import JobState
-from holdfast.core.decision import Kind
+from holdfast.core.job.decision import Kind
 from tests.crash import submitting
 from tests.crash.fleet import REPOSITORY, Fleet, environment_of, eventually
 from tests.crash.sampling import on_both_databases

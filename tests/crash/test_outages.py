@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import Submit
 from holdfast.errors import UnavailableError
-from holdfast.testing.postgres_server import PrivatePostgres, StopMode
+from holdfast.testing.postgres.server import PrivatePostgres, StopMode
 from tests.crash.fleet import Fleet, eventually
 from tests.crash.sampling import slow
 from tests.crash.verdict import (

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from holdfast import Holdfast, JobState, Submit
-from holdfast.core.retention import Retention
+from holdfast.core.values.retention import Retention
 from tests.crash import dying_purge
 from tests.crash.fleet import PATIENCE_S, REPOSITORY, Fleet, environment_of, eventually
 from tests.crash.sampling import on_both_databases

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from holdfast import JobState
-from holdfast.core.decision import Kind
+from holdfast.core.job.decision import Kind
 from tests.crash.fleet import Fleet, WorkerProcess, eventually
 from tests.crash.verdict import assert_ledgers_agree
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.runtime.received import Received
-from holdfast.testing.conformance.publishing import rolled_back
-from holdfast.testing.rabbitmq_server import PrivateRabbitmq
+from holdfast.runtime.outbox.received import Received
+from holdfast.testing.conformance.messages.outbox import rolled_back
+from holdfast.testing.rabbitmq.server import PrivateRabbitmq
 from tests.crash.fleet import eventually
 from tests.crash.relaying import BATCH_SIZE, Relays, assert_in_order
 from tests.crash.sampling import RELAY_POINTS, on_both_databases

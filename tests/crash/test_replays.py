@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast, JobState
-from holdfast.core.decision import Kind
-from holdfast.core.replay import Counts, ReplayState
-from holdfast.store.letters import LetterFilter
+from holdfast.core.dead_letter.replay import Counts, ReplayState
+from holdfast.core.job.decision import Kind
+from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing.inline import run_inline
 from tests.crash import dying_replay
 from tests.crash.fleet import PATIENCE_S, REPOSITORY, environment_of, eventually

@@ -7,11 +7,11 @@ from itertools import pairwise
 import pytest
 
 from holdfast import JobState, Submit
-from holdfast.core.breaker import Observed, decide_breaker
-from holdfast.core.breaker_policy import Breaker
-from holdfast.core.decision import Kind
-from holdfast.core.instant import SECOND_US
-from holdfast.core.upstream import Gate
+from holdfast.core.job.decision import Kind
+from holdfast.core.upstream.breaker import Observed, decide_breaker
+from holdfast.core.upstream.breaker_policy import Breaker
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.instant import SECOND_US
 from holdfast.store.contract import JobFilter
 from tests.crash.fleet import Fleet, eventually
 from tests.crash.gateway import Gateway

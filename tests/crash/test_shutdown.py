@@ -39,7 +39,7 @@ def test_a_worker_told_to_end_at_any_point_ends_in_order_and_costs_no_attempt(
     assert set(late) <= begun, "no job begins after the end was announced"
     assert fleet.app.store.held_by(worker.id) == []
     assert not worker.events("dropped")
-    fleet.start()
+    fleet.start(lease=30.0)
     fleet.finished(jobs)
     assert_steps_done(fleet, jobs)
     assert_no_stage_repeated(fleet)

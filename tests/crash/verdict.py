@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from holdfast.core.decision import Kind
+from holdfast.core.job.decision import Kind
 from tests.crash import program
 from tests.crash.fleet import Fleet
 

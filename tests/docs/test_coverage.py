@@ -28,11 +28,11 @@ from holdfast import (
 )
 from holdfast import errors as errors_module
 from holdfast.classify import PublicCode, Rule, Verdict
-from holdfast.cli.exit_codes import ExitCode
-from holdfast.core.decision import Kind
-from holdfast.core.failure import Category, ErrorClass, Failure
-from holdfast.core.job import Job
-from holdfast.core.upstream import Gate
+from holdfast.cli.shell.exit_codes import ExitCode
+from holdfast.core.job.decision import Kind
+from holdfast.core.job.job import Job
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.failure import Category, ErrorClass, Failure
 from holdfast.error_log import ErrorLog, ErrorRecord
 from holdfast.store import contract
 from holdfast.upstreams import Upstreams, UpstreamView

@@ -1,6 +1,6 @@
 """Every event that a stream or a tail tells has its line on the page about events."""
 
-from holdfast.runtime import stream_event
+from holdfast.runtime.events import stream_event
 from tests.docs.markdown import ROOT
 
 PAGE = ROOT / "docs" / "reference" / "events.md"

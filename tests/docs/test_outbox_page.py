@@ -5,7 +5,7 @@ from dataclasses import fields
 from holdfast import OutboxStatus, Received, RelayOptions
 from holdfast.bridges.envelope import headers_of
 from holdfast.bridges.rabbitmq_letters import ATTEMPTS, FAILED_AT, FAILURE, QUEUE
-from holdfast.core.outbox import OutboxMessage, Trouble
+from holdfast.core.values.outbox import OutboxMessage, Trouble
 from tests.bridges.broker import a_message
 from tests.docs.test_coverage import REFERENCE, named, rows
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from holdfast import CourierOptions, Evidence, Holdfast, Promise, Retry
 from holdfast.classify import ProviderError, QuotaExceeded, Verdict, Window
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.testing import ManualClock
 
 BOTH = Promise(dedupes_for=24 * 3600, lookup_lag=30)

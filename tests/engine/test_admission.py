@@ -8,7 +8,7 @@ import pytest
 from holdfast import Holdfast, Pipeline, Submit
 from holdfast.admission import MOST, MOST_QUEUES, Admission
 from holdfast.errors import InvalidValue, KeyConflict, QueueFull, UnavailableError
-from holdfast.runtime.clock import sleep_s
+from holdfast.runtime.kernel.clock import sleep_s
 from holdfast.testing import ManualClock, run_inline
 from tests.crash.fleet import eventually
 

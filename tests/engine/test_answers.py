@@ -17,8 +17,9 @@ from holdfast import (
     Verdict,
     Wait,
 )
-from holdfast.core.instant import SECOND_US, Instant, to_datetime
+from holdfast.core.values.instant import SECOND_US, Instant, to_datetime
 from holdfast.errors import InvalidPolicy, InvalidValue, TokenRefused, UsageError, WrongState
+from holdfast.store.statements.timing import observe
 from holdfast.testing import drain, run_inline
 
 BUSY = CallbackFailure("UPSTREAM_5XX", "the grader is down")
@@ -460,3 +461,65 @@ def test_an_unanswered_stage_fails_as_before(asked):
     drain(app)
 
     assert job.get().error["error_class"] == "CALLBACK_TIMEOUT"
+
+
+@pytest.fixture
+def reads():
+    """The reads of jobs, as stores report them."""
+    seen: list[str] = []
+    leave = observe(lambda name, _took_s, _error: seen.append(name))
+    yield lambda: seen.count("get")
+    leave()
+
+
+@pytest.mark.parametrize("answer", [Progress("half"), 87])
+def test_a_job_that_was_just_read_is_not_read_again_for_its_answer(asked, reads, answer):
+    app, job, token = asked()
+    view = job.get()
+    before = reads()
+    receipt = app.receive_answer(token, answer, message_id="m-1", job=view)
+
+    assert (receipt.standing, reads()) == ("accepted", before)
+
+
+def test_an_answer_reads_its_job_once(asked, reads):
+    app, _job, token = asked()
+    before = reads()
+    app.receive_answer(token, 87, message_id="m-1")
+
+    assert reads() == before + 1
+
+
+@pytest.mark.parametrize(
+    ("between", "standing"), [(Progress("half"), "accepted"), (87, "repeated"), (88, "ignored")]
+)
+def test_an_answer_to_a_job_that_has_moved_on_since_it_was_read(asked, between, standing):
+    app, job, token = asked()
+    old = job.get()
+    app.receive_answer(token, between, message_id="m-1" if between == 87 else "m-0")
+    receipt = app.receive_answer(token, 87, message_id="m-1", job=old)
+
+    assert (receipt.standing, receipt.job.job.stage) == (standing, "tell")
+
+
+def test_a_job_that_the_token_is_not_of_is_refused(asked):
+    app, _job, token = asked()
+    other = app.submit("grading").get()
+    with pytest.raises(UsageError, match=other.id):
+        app.receive_answer(token, 87, job=other)
+
+
+def test_a_progress_note_wakes_no_workers_and_a_result_does(asked):
+    app, _job, token = asked()
+    listener = app.store.listen()
+    while listener.wait(0.1):
+        pass
+    app.receive_answer(token, Progress("half"))
+    woken_by_note = listener.wait(0.1)
+    app.receive_answer(token, 87)
+    woken_by_result = listener.wait(10)
+    listener.close()
+
+    # On SQLite every commit wakes whoever listens.
+    on_sqlite = app.store.url.startswith("sqlite")
+    assert (woken_by_note, woken_by_result) == (on_sqlite, True)

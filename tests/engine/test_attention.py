@@ -9,15 +9,15 @@ from holdfast import Breaker, GiveUp, Holdfast, Notify, Pipeline, Upstream
 from holdfast.advice import BY_CLASS, IN_DOUBT, Mover
 from holdfast.attention import Kind, Urgency
 from holdfast.attention.leftovers import MOST_CAUSES, letters
-from holdfast.core.breaker import Observed, decide_breaker
-from holdfast.core.failure import Category
-from holdfast.core.instant import Instant
-from holdfast.core.job import WorkerId
-from holdfast.core.plan import Route
-from holdfast.core.upstream import FailedCall
+from holdfast.core.job.job import WorkerId
+from holdfast.core.job.plan import Route
+from holdfast.core.upstream.breaker import Observed, decide_breaker
+from holdfast.core.upstream.upstream import FailedCall
+from holdfast.core.values.failure import Category
+from holdfast.core.values.instant import Instant
 from holdfast.letter_view import advice_of
 from holdfast.store.contract import WorkerRow
-from holdfast.store.letters import LetterGroup
+from holdfast.store.tables.dead_letters import LetterGroup
 from holdfast.testing import ManualClock, drain
 from tests.engine.mailbox import NEITHER, OPTIONS, Mailbox
 

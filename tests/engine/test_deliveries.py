@@ -13,7 +13,7 @@ from holdfast import (
     Recipient,
     RetryLater,
 )
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import (
     InvalidDocument,
     InvalidPolicy,

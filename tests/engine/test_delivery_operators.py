@@ -14,7 +14,7 @@ from holdfast import (
     Notify,
     Pipeline,
 )
-from holdfast.core.delivery import Delivery
+from holdfast.core.delivery.delivery import Delivery
 from holdfast.errors import DeliveryMoved, InvalidValue, UnknownDelivery, UnknownProvider
 from holdfast.testing import drain
 from tests.engine.mailbox import DEDUPES, LOOKUP, NEITHER, Mailbox, one, state

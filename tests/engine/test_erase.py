@@ -21,7 +21,7 @@ from holdfast import (
     Retention,
 )
 from holdfast.errors import InvalidValue
-from holdfast.store.erasure import ErasureRows
+from holdfast.store.tables.erasure import ErasureRows
 from holdfast.testing import drain
 from tests.engine.mailbox import NEITHER, OPTIONS, Mailbox
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from holdfast import Cause, DeliveryState, JobState, Notify, Pipeline, Retry
-from holdfast.core.instant import SECOND_US
+from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import StepMissing
 from holdfast.testing import drain, run_inline
 from tests.engine.mailbox import DEDUPES, LOOKUP, NEITHER, OPTIONS

@@ -3,9 +3,9 @@
 import pytest
 
 from holdfast import Breaker, Holdfast, JobFilter, JobState, Pipeline, Upstream
-from holdfast.core.instant import FAR_FUTURE, Instant
+from holdfast.core.values.instant import FAR_FUTURE, Instant
 from holdfast.holding import Span, shut_spans
-from holdfast.store.audit import AuditEntry
+from holdfast.store.tables.audit import AuditEntry
 from holdfast.testing import ManualClock, drain
 
 

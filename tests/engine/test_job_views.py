@@ -1,7 +1,7 @@
 """What a view of a job tells of its time."""
 
 from holdfast import Pipeline
-from holdfast.core.instant import to_datetime
+from holdfast.core.values.instant import to_datetime
 from holdfast.testing import run_inline
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast import Holdfast, JobState, Pipeline, Retention, Submit
-from holdfast.core.instant import to_datetime
+from holdfast.core.values.instant import to_datetime
 from holdfast.errors import InvalidPolicy, KeyConflict, UnknownJob, VersionConflict
 from holdfast.testing import drain
 

@@ -10,7 +10,7 @@ from holdfast import GiveUp, JobState, Pipeline
 from holdfast.api import ApiOptions, create_api
 from holdfast.letter_files import LetterFiles
 from holdfast.logs import Redacting
-from holdfast.store.letters import LetterFilter
+from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import drain
 
 ADDRESS, PHONE, CODE = "jane.doe@example.com", "+49 30 901820", "482913"

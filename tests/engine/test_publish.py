@@ -9,10 +9,10 @@ import psycopg
 import pytest
 
 from holdfast import Holdfast, JobState
-from holdfast.core.document import DEFAULT_LIMITS
-from holdfast.core.outbox import OutboxMessage, OutboxStatus
+from holdfast.core.values.document import DEFAULT_LIMITS
+from holdfast.core.values.outbox import OutboxMessage, OutboxStatus
 from holdfast.errors import ConflictError, InvalidDocument, InvalidValue, UnknownMessage, UsageError
-from holdfast.store.outbox import OutboxFilter
+from holdfast.store.tables.outbox import OutboxFilter
 from holdfast.testing.inline import run_inline
 from tests.engine import publishing_app
 

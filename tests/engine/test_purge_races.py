@@ -8,7 +8,7 @@ import pytest
 
 from holdfast import Holdfast, Pipeline, Retention, Submit
 from holdfast.errors import ConflictError, UnknownJob
-from holdfast.store.retention import Place, Section
+from holdfast.store.tables.retention import Place, Section
 
 ENOUGH = 40
 MOST_ROUNDS = 20_000

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from holdfast import GiveUp, Holdfast, JobFilter
-from holdfast.core.instant import to_datetime
+from holdfast.core.values.instant import to_datetime
 from holdfast.errors import InvalidValue
 from holdfast.testing import run_inline
 

@@ -7,10 +7,10 @@ import pytest
 
 from holdfast import JobState, Pipeline, Retry, Wait
 from holdfast.bridges.inbound import replied, reply_of
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 from holdfast.errors import GiveUp, InvalidValue, TokenRefused, WrongState
-from holdfast.runtime.callbacks import REPLIES
-from holdfast.runtime.received import Received
+from holdfast.runtime.outbox.callbacks import REPLIES
+from holdfast.runtime.outbox.received import Received
 from holdfast.testing import ManualClock, run_inline
 
 

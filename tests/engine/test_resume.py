@@ -6,7 +6,7 @@ import pytest
 
 from holdfast import JobState, Pipeline, Retry, Wait
 from holdfast.errors import InvalidValue, TokenRefused, UsageError
-from holdfast.runtime.attempt import Attempt, JobContext
+from holdfast.runtime.attempts.attempt import Attempt, JobContext
 from holdfast.testing import run_inline
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from holdfast import Holdfast, JobState, Pipeline, Submit
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, to_datetime
+from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, to_datetime
 from holdfast.errors import (
     InvalidDocument,
     InvalidPolicy,

@@ -6,12 +6,12 @@ import psycopg
 import pytest
 
 from holdfast import GiveUp, Holdfast, Pipeline, Retry, RetryLater
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.plan import Route
+from holdfast.core.job.plan import Route
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import InvalidValue
-from holdfast.runtime.stream_event import StreamEvent
-from holdfast.runtime.tail import Tail
-from holdfast.runtime.tail_cursor import cursor_from_text
+from holdfast.runtime.events.stream_event import StreamEvent
+from holdfast.runtime.events.tail import Tail
+from holdfast.runtime.events.tail_cursor import cursor_from_text
 from holdfast.testing import Script, drain, run_inline
 
 EMPTY = {"duration_ms": None, "gateway_http_status": None, "error_code": None}

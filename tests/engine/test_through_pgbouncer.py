@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import Holdfast, JobState, Pipeline, Retry, Submit, WorkerOptions
 from holdfast.testing import Script
-from holdfast.testing.pgbouncer import PrivatePgbouncer
+from holdfast.testing.postgres.pgbouncer import PrivatePgbouncer
 from tests.plugins.postgres import SharedServer
 
 SOON_S = 20.0

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast import Breaker, Pipeline, Upstream
-from holdfast.core.breaker import (
+from holdfast.core.upstream.breaker import (
     Admits,
     Observed,
     PermitsAsked,
@@ -11,8 +11,8 @@ from holdfast.core.breaker import (
     TrialEnded,
     decide_breaker,
 )
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.upstream import Gate, UpstreamState
+from holdfast.core.upstream.upstream import Gate, UpstreamState
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import ConflictError, InvalidValue, UnknownUpstream
 from holdfast.testing import Script
 from holdfast.upstreams import SUBJECT, TRIES, Upstreams

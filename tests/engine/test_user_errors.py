@@ -4,9 +4,9 @@ import pytest
 
 from holdfast import JobState, Pipeline, Retry, Rule, Upstream, UserError, Verdict
 from holdfast.alerts.sources import of_decision
-from holdfast.core.dead_letter import LetterState
+from holdfast.core.dead_letter.dead_letter import LetterState
 from holdfast.errors import GiveUp, InvalidValue, RetryRefused
-from holdfast.store.letters import LetterFilter
+from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import Script, drain, run_inline
 
 CUT_OFF = UserError("PDF_TRUNCATED", "the file was cut off")

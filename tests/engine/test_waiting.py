@@ -5,10 +5,10 @@ import json
 import pytest
 
 from holdfast import Breaker, Pipeline, Upstream, Wait
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
-from holdfast.core.job import JobState, WorkerId
-from holdfast.core.plan import Route
-from holdfast.core.upstream import Gate, UpstreamState
+from holdfast.core.job.job import JobState, WorkerId
+from holdfast.core.job.plan import Route
+from holdfast.core.upstream.upstream import Gate, UpstreamState
+from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant
 from holdfast.store.contract import Leases, PausedQueue, WorkerRow
 from holdfast.testing import run_inline
 from holdfast.upstreams import UpstreamView

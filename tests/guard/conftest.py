@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from holdfast import Guard
-from holdfast.runtime.clock import Chance
+from holdfast.runtime.kernel.clock import Chance
 from holdfast.testing import ManualClock
 from tests.guard.calls import Sleeper
 

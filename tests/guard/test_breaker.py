@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from holdfast import Breaker, CircuitOpen, GiveUp, Guard, RetryLater
-from holdfast.core.instant import later, to_rfc3339
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.instant import later, to_rfc3339
 from holdfast.errors import UnavailableError
 from holdfast.testing import Script
 from tests.guard.calls import DOWN, STEADY, fail, guard_call, http_error

@@ -8,9 +8,9 @@ import pytest
 
 from holdfast import Breaker, CircuitOpen, GiveUp, Guard, Retry, Rule, Verdict
 from holdfast.classify import classify
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.upstream import Gate
 from holdfast.errors import InvalidPolicy, InvalidValue
-from holdfast.runtime.clock import Chance
+from holdfast.runtime.kernel.clock import Chance
 from holdfast.testing import ManualClock, Script
 from tests.guard.calls import DOWN, PATIENCE_S, STEADY, awaiting, fail, http_error
 

@@ -6,7 +6,7 @@ import inspect
 import pytest
 
 from holdfast import Breaker, CircuitOpen, Guard
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.upstream import Gate
 from holdfast.errors import UsageError
 from holdfast.testing import Script
 from tests.guard.calls import DOWN, fail, guard_call

@@ -6,8 +6,8 @@ from contextlib import suppress
 import pytest
 
 from holdfast import Breaker, CircuitOpen
-from holdfast.core.upstream import Gate
-from holdfast.runtime.clock import Chance
+from holdfast.core.upstream.upstream import Gate
+from holdfast.runtime.kernel.clock import Chance
 from holdfast.testing import ManualClock, Script
 from tests.guard.calls import DOWN, PATIENCE_S, fail, guard_call
 

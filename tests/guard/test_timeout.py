@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from holdfast import Breaker, Guard, Retry
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.upstream import Gate
 from holdfast.testing import Script
 from tests.guard.calls import awaiting
 

@@ -8,12 +8,12 @@ from starlette.testclient import TestClient
 from holdfast import Holdfast, JobFilter, JobState
 from holdfast.api import ApiOptions, create_api
 from holdfast.console import mount_console
-from holdfast.core.role import Role
+from holdfast.core.values.role import Role
 from holdfast.lab import postcards
 from holdfast.lab.behaviour import TITLES, Behaviour
 from holdfast.lab.pages import MOST_CARDS, mount_lab
 from holdfast.lab.stand_ins import StandIns
-from holdfast.systems import build
+from holdfast.systems import Answer, Parts, StandIn, System, Table, build
 from tests.api.clients import client_of
 
 
@@ -131,3 +131,24 @@ def test_a_site_without_the_lab_has_none(app: Holdfast):
     with client_of(api) as client:
         assert client.get("/lab").status_code == 404
         assert "Fault lab" not in client.get("/").text
+
+
+def test_what_a_stand_in_holds_is_a_page_and_its_texts_are_no_markup(app: Holdfast):
+    def table() -> Table:
+        return Table("Rows", ["name"], [["<b>first</b>"], ["second"]])
+
+    holds = StandIn(upstream="shelf", variable="SHELF_URL", answer=lambda _: Answer(), table=table)
+    system = System(name="shelves", title="Shelves", build=lambda _: Parts(), stand_ins=[holds])
+    with StandIns([postcards.SYSTEM, system], {}) as stand_ins:
+        api = create_api(app, options=ApiOptions(host="127.0.0.1"))
+        mount_console(api, app, more=[mount_lab(api, app, stand_ins=stand_ins)])
+        with client_of(api) as client:
+            lab = client.get("/lab").text
+            page = client.get("/lab/tables/shelf")
+            none = client.get("/lab/tables/printer")
+
+    assert lab.count("/lab/tables/") == 1
+    assert 'href="/lab/tables/shelf"' in lab
+    assert (page.status_code, none.status_code) == (200, 404)
+    assert "&lt;b&gt;first&lt;/b&gt;" in page.text
+    assert "2 rows" in page.text

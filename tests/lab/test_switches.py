@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from holdfast import Holdfast
 from holdfast.bridges.loopback import EXPLANATIONS, LoopbackFaults
-from holdfast.cli.site import site_of
+from holdfast.cli.processes.site import site_of
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.lab.behaviour import Behaviour
 from holdfast.lab.stand_ins import StandIns

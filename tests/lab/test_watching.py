@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast, JobFilter, JobState, WorkerOptions
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.upstream import Gate
 from holdfast.lab import postcards
 from holdfast.lab.behaviour import Behaviour
 from holdfast.lab.stand_ins import StandIns

@@ -6,7 +6,7 @@ from holdfast import GiveUp, Holdfast, Pipeline, Rate, Retry, Upstream, UserErro
 from holdfast.classify import PublicCode, PublicCodes
 from holdfast.errors import ReadTooSlow
 from holdfast.metrics import Exposition, Scope
-from holdfast.store.patience import reads_within
+from holdfast.store.statements.statement_timeout import reads_within
 from holdfast.testing import Script, drain, run_inline
 from tests.store.copies import Copies, copy
 

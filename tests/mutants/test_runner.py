@@ -1,6 +1,5 @@
 """The runner of planted faults, on a project of two functions."""
 
-import re
 import subprocess
 import textwrap
 from pathlib import Path
@@ -9,8 +8,11 @@ import pytest
 
 from mutants.fault import Fault, ListError, load
 from mutants.page import PAGE
-from mutants.run import HOLDFAST, Project, main, red_without_fault, tried
+from mutants.run import Project, main, red_without_fault, tried
 from mutants.scratch import Scratch
+
+# It runs pytest in a copy of a small project, a second and more each time.
+pytestmark = pytest.mark.slow
 
 CODE = """
 def double(number):
@@ -227,18 +229,3 @@ def test_a_list_that_says_too_little_is_refused(tmp_path: Path):
 
     with pytest.raises(ListError, match=r"one\.toml: n: 'tests'"):
         load(tmp_path)
-
-
-def test_the_list_of_this_project_can_be_read_and_says_each_fault_once():
-    faults = load()
-
-    assert len({fault.name for fault in faults}) == len(faults)
-    assert len({(fault.file, fault.before, fault.after) for fault in faults}) == len(faults)
-
-
-def test_the_page_with_the_score_names_the_faults_of_the_list():
-    page = (HOLDFAST.tree / PAGE).read_text(encoding="utf-8")
-
-    assert re.findall(r"^- (.+?)(?: \(\*\*not caught\*\*\))?$", page, re.MULTILINE) == [
-        fault.name for fault in load()
-    ]

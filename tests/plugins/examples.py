@@ -8,7 +8,7 @@ import os
 from hypothesis import HealthCheck, settings
 
 VARIABLE = "HOLDFAST_TEST_EXAMPLES"
-IN_EVERY_RUN = 30
+IN_EVERY_RUN = 20
 
 # Examples cross a database in places, so one may take long; a run in CI repeats exactly.
 settings.register_profile(

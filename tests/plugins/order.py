@@ -20,7 +20,7 @@ HURTS_A_BROKER = (
     "tests/crash/test_broker_restarts.py",
     "tests/crash/test_relays.py",
     "tests/crash/under_celery/test_outages.py",
-    "tests/testing/test_rabbitmq_server.py",
+    "tests/testing/rabbitmq/test_server.py",
 )
 LOADS_SDKS = (
     "apps/collabiq/tests/extract/test_gemini.py",
@@ -36,9 +36,9 @@ LOADS_SDKS = (
 TOGETHER = (HURTS_A_BROKER, LOADS_SDKS)
 WAITS_LONG = ("tests/crash/", "tests/docs/", "apps/")
 TAKES_LONG = (
-    *("tests/api/operating/test_schema.py", "tests/bench/", "tests/console/browser/"),
+    *("tests/api/routes/operating/test_schema.py", "tests/bench/", "tests/console/browser/"),
     *("tests/mutants/", "tests/store/sqlite/test_sharing.py", "tests/store/test_matches_model.py"),
-    *("tests/testing/test_postgres_server.py", "tests/testing/test_reused_databases.py"),
+    *("tests/testing/postgres/test_server.py", "tests/testing/postgres/test_reused_databases.py"),
 )
 """Ten seconds and more in one file of few tests; taken last, it would be waited for alone."""
 WAITS = ("tests/api/", "tests/bridges/", "tests/cli/", "tests/console/", "tests/testing/")

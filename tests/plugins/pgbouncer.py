@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from holdfast.errors import UnavailableError
-from holdfast.testing.pgbouncer import PrivatePgbouncer
+from holdfast.testing.postgres.pgbouncer import PrivatePgbouncer
 from tests.plugins.postgres import SharedServer, missing_server
 
 POOL_SIZE = 4

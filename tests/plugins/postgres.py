@@ -16,8 +16,8 @@ from typing import NoReturn, Self
 import pytest
 
 from holdfast.errors import UnavailableError
-from holdfast.testing.postgres_databases import CopyStrategy, DisposableDatabases
-from holdfast.testing.postgres_server import URL_VARIABLE, PrivatePostgres
+from holdfast.testing.postgres.databases import CopyStrategy, DisposableDatabases
+from holdfast.testing.postgres.server import URL_VARIABLE, PrivatePostgres
 from tests.plugins.reused_databases import ReusedDatabases
 from tests.plugins.servers import NOT_ALLOWED, runs_without_servers
 

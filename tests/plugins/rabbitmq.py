@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from holdfast.errors import UnavailableError
-from holdfast.testing.rabbitmq_server import URL_VARIABLE, PrivateRabbitmq, wait_until_ready
+from holdfast.testing.rabbitmq.server import URL_VARIABLE, PrivateRabbitmq, wait_until_ready
 from tests.plugins.postgres import missing_server
 from tests.plugins.servers import NOT_ALLOWED, runs_without_servers
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 import psycopg
 
 from holdfast.store.postgres.store import PostgresStore
-from holdfast.testing.postgres_databases import DisposableDatabases
+from holdfast.testing.postgres.databases import DisposableDatabases
 
 LONGEST_GOODBYE_S = 1.0
 """How long after the end of a test its sessions may take to end."""

@@ -43,7 +43,7 @@ def test_files_that_wait_alternate_with_files_that_compute():
 def test_what_takes_longest_comes_first_on_either_side():
     sizes = {**dict.fromkeys(reversed(WAITING), 5), **dict.fromkeys(COMPUTING, 5)}
     sizes[COMPUTING[-1]] = MANY
-    of_few_tests = ["tests/mutants/test_x.py", "tests/api/operating/test_schema.py"]
+    of_few_tests = ["tests/mutants/test_x.py", "tests/api/routes/operating/test_schema.py"]
     sizes |= dict.fromkeys(of_few_tests, 2)
 
     taken = in_order(sizes)

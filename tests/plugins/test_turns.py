@@ -67,7 +67,7 @@ def test_the_store_itself_takes_no_turns():
 
 
 def test_of_the_tests_through_a_pooler_one_in_three_runs_and_of_others_all():
-    path = "tests/store/pgbouncer/test_conformance_through_pgbouncer.py"
+    path = "tests/store/postgres/pgbouncer/test_conformance_through_pgbouncer.py"
     left_out = sum(is_left_out(f"{path}::TestStore::test_{number}") for number in range(300))
 
     assert 150 < left_out < 250

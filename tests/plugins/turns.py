@@ -26,7 +26,7 @@ import pytest
 TAKES_TURNS = re.compile(
     r"tests/(?:alerts|api|bridges|cli|console|crash|engine|lab|metrics|runtime|tracing)/|apps/"
 )
-SAMPLED = re.compile(r"tests/store/pgbouncer/test_conformance_through_pgbouncer")
+SAMPLED = re.compile(r"tests/store/postgres/pgbouncer/test_conformance_through_pgbouncer")
 ONE_IN = 3
 FAULTS = Path(__file__).parents[2] / "mutants" / "faults"
 _EITHER = re.compile(r"(?<=[\[-])(?:sqlite|postgres|poppler|pdfminer)(?=[\]-])")

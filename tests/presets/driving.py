@@ -1,8 +1,14 @@
 """Policies of presets driven by hand: delay by delay, call by call."""
 
-from holdfast.core.breaker import Observed, PermitsAsked, TrialEnded, admission, decide_breaker
-from holdfast.core.instant import SECOND_US
-from holdfast.core.upstream import UpstreamState
+from holdfast.core.upstream.breaker import (
+    Observed,
+    PermitsAsked,
+    TrialEnded,
+    admission,
+    decide_breaker,
+)
+from holdfast.core.upstream.upstream import UpstreamState
+from holdfast.core.values.instant import SECOND_US
 
 NOW = 1_445_412_480_000_000
 ALMOST_ONE = 1 - 2**-53

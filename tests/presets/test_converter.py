@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.core.breaker import Admits
-from holdfast.core.breaker_policy import BreakerMode
-from holdfast.core.instant import SECOND_US
+from holdfast.core.upstream.breaker import Admits
+from holdfast.core.upstream.breaker_policy import BreakerMode
+from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import InvalidSetting, UsageError
 from holdfast.presets import (
     ADDED_JITTER,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from holdfast.core.breaker import Admits
-from holdfast.core.breaker_policy import BreakerMode
-from holdfast.core.instant import SECOND_US
+from holdfast.core.upstream.breaker import Admits
+from holdfast.core.upstream.breaker_policy import BreakerMode
+from holdfast.core.values.instant import SECOND_US
 from holdfast.presets import CAPPED, THREE_TRIALS
 from tests.presets.driving import ALMOST_ONE, Drive, delays, retries
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from holdfast.core.breaker import Admits, admission
-from holdfast.core.breaker_policy import BreakerMode
-from holdfast.core.instant import SECOND_US
+from holdfast.core.upstream.breaker import Admits, admission
+from holdfast.core.upstream.breaker_policy import BreakerMode
+from holdfast.core.values.instant import SECOND_US
 from holdfast.presets import FIVE_IN_A_ROW, THREE_IN_A_ROW
 from tests.presets.driving import Drive
 

@@ -4,7 +4,7 @@ import httpx2
 import pytest
 
 from holdfast.classify import classify
-from holdfast.core.failure import Category
+from holdfast.core.values.failure import Category
 from holdfast.errors import GiveUp, InvalidPolicy
 from holdfast.presets import retry_only
 from tests.presets.driving import NOW

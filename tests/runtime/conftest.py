@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.runtime.clock import Chance
+from holdfast.runtime.kernel.clock import Chance
 from holdfast.testing import ManualClock
 
 

@@ -6,20 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast import Holdfast, Pipeline, Retry
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import WorkerId
+from holdfast.core.job.job import WorkerId
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import StoreUnavailable
-from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report
-from holdfast.runtime.breakers import Breakers
-from holdfast.runtime.claimer import Claimer
-from holdfast.runtime.clock import Chance
-from holdfast.runtime.in_flight import InFlight
-from holdfast.runtime.keeper import Keeper
-from holdfast.runtime.plans import PlanCache
-from holdfast.runtime.reporter import Reporter
-from holdfast.runtime.settle import Settler
-from holdfast.runtime.stage import LaneKind
-from holdfast.runtime.sweeper import Sweeper
+from holdfast.runtime.attempts.attempt import Attempt, Fate, JobContext, Report
+from holdfast.runtime.attempts.in_flight import InFlight
+from holdfast.runtime.breakers.breakers import Breakers
+from holdfast.runtime.events.settle import Settler
+from holdfast.runtime.kernel.clock import Chance
+from holdfast.runtime.kernel.plans import PlanCache
+from holdfast.runtime.kernel.stage import LaneKind
+from holdfast.runtime.maintenance.sweeper import Sweeper
+from holdfast.runtime.worker.claimer import Claimer
+from holdfast.runtime.worker.keeper import Keeper
+from holdfast.runtime.worker.reporter import Reporter
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import ManualClock, Script
 

@@ -17,6 +17,7 @@ def a_system(name, attempts, **options) -> System:
         given.text(f"{name.upper()}_URL", "http://127.0.0.1")
         given.maybe("API_TOKEN")
         given.text("DATABASE_URL", "sqlite:///holdfast.db")
+        given.text("HOLDFAST_PORT", "8000")
 
     return System(
         name=name, title=name, build=lambda _: Parts(), **{"read_settings": read, **options}
@@ -50,6 +51,10 @@ def test_each_value_is_shown_with_where_it_comes_from():
 
 def test_what_belongs_to_the_process_is_no_knob_of_a_system():
     assert values({"DATABASE_URL": "sqlite:///x.db"}, "DATABASE_URL", PRESS) == {}
+
+
+def test_where_the_process_listens_moves_no_system():
+    assert told({"HOLDFAST_PORT": "8123"}, PRESS, OFFICE) == []
 
 
 def test_no_secret_is_shown():

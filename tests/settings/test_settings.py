@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from holdfast.core.retention import DAY_S, Retention
-from holdfast.runtime.relay import RelayOptions
+from holdfast.core.values.retention import DAY_S, Retention
+from holdfast.runtime.outbox.relay import RelayOptions
 from holdfast.settings import DEFAULT_DATABASE_URL
 from tests.settings.loading import BROKER, TOKEN, URL, settings
 

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from holdfast.store.contract import Store
-from holdfast.store.migrate import Migration
 from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.schema.migrate import Migration
 from holdfast.store.sqlite.store import SqliteStore
 
 TABLES = (

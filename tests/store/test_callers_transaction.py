@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from holdfast.core.ids import JobId
-from holdfast.core.job import JobState
+from holdfast.core.job.job import JobState
+from holdfast.core.values.ids import JobId
 from holdfast.errors import StoreUnavailable, UsageError
 from holdfast.store.contract import Store
 from holdfast.store.rows import as_stored

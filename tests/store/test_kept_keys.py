@@ -13,7 +13,7 @@ from holdfast.store.contract import NewJob, Store, Twin
 from holdfast.store.postgres.rows import arrays
 from holdfast.store.postgres.statements import text
 from holdfast.store.postgres.store import PostgresStore
-from holdfast.testing.conformance.purge_samples import KEEP_S, complete, id_made_now, purged
+from holdfast.testing.conformance.retention.samples import KEEP_S, complete, id_made_now, purged
 from holdfast.testing.conformance.samples import NOW, PLAN, after, new_job
 
 

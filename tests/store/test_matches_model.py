@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from holdfast.core.dead_letter import DeadLetter
-from holdfast.core.decision import Decision
-from holdfast.core.event import (
+from holdfast.core.dead_letter.dead_letter import DeadLetter
+from holdfast.core.job.decision import Decision
+from holdfast.core.job.event import (
     Answered,
     AnsweredFailure,
     CancelRequested,
@@ -28,20 +28,20 @@ from holdfast.core.event import (
     Suspended,
     WaitExpired,
 )
-from holdfast.core.failure import Category, Failure
-from holdfast.core.ids import IdSequence, JobId
-from holdfast.core.instant import SECOND_US, Instant, later
-from holdfast.core.job import ACTIVE, Job, JobState, WorkerId
-from holdfast.core.lease import Lease, claimable, claimed, lease_of
-from holdfast.core.lifecycle import ACCEPTS, decide, evolve
-from holdfast.core.plan import Plan, Route, StagePlan
-from holdfast.core.retry import Retry
+from holdfast.core.job.job import ACTIVE, Job, JobState, WorkerId
+from holdfast.core.job.lease import Lease, claimable, claimed, lease_of
+from holdfast.core.job.lifecycle import ACCEPTS, decide, evolve
+from holdfast.core.job.plan import Plan, Route, StagePlan
+from holdfast.core.values.failure import Category, Failure
+from holdfast.core.values.ids import IdSequence, JobId
+from holdfast.core.values.instant import SECOND_US, Instant, later
+from holdfast.core.values.retry import Retry
 from holdfast.store.contract import JobFilter, LedgerEntry, NewJob, Store
-from holdfast.store.letters import LetterFilter
 from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.rows import as_stored
 from holdfast.store.sqlite.store import SqliteStore
-from holdfast.testing.conformance.letter_model import letter_after
+from holdfast.store.tables.dead_letters import LetterFilter
+from holdfast.testing.conformance.dead_letters.letter_model import letter_after
 from tests.store.conftest import TABLES
 
 # Its own: ids only rise, and time passes here, which it does not in other tests.

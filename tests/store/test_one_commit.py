@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from holdfast.core.event import Done, Event, Failed
-from holdfast.core.job import Job
-from holdfast.core.outbox import new_message
+from holdfast.core.job.event import Done, Event, Failed
+from holdfast.core.job.job import Job
+from holdfast.core.values.outbox import new_message
 from holdfast.store.contract import Store
 from holdfast.testing.conformance.samples import (
     LASTING_FAILURE,

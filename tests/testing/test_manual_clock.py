@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from holdfast.core.instant import FAR_FUTURE, Instant, to_datetime
+from holdfast.core.values.instant import FAR_FUTURE, Instant, to_datetime
 from holdfast.errors import InvalidValue
 from holdfast.testing import ManualClock
 

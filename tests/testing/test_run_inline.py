@@ -14,7 +14,7 @@ from holdfast import (
     UsageError,
     Wait,
 )
-from holdfast.core.decision import Kind
+from holdfast.core.job.decision import Kind
 from holdfast.testing import Script, drain, failing, run_inline
 
 STEADY = Retry(attempts=3, base=10, factor=1, jitter="none")

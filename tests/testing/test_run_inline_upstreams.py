@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from holdfast import Breaker, Holdfast, JobState, Pipeline, Retry, Upstream
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.upstream import Gate
 from holdfast.testing import Script, drain, run_inline
 
 PATIENT = Retry(attempts=4, base=1, factor=1, jitter="none")

@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from holdfast import Holdfast, WorkerOptions, tracing
-from holdfast.runtime.clock import monotonic_s, sleep_s
+from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 
 PATIENCE_S = 30
 

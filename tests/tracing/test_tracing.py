@@ -5,7 +5,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from holdfast import Holdfast, JobState, Notify, Pipeline, Retry, Submit, tracing
 from holdfast.bridges.webhook import Webhook
-from holdfast.core.trace_context import read
+from holdfast.core.values.trace_context import read
 from tests.bridges.fake_receiver import SECRET, fake_receiver
 from tests.tracing.handlers import apart
 

@@ -37,17 +37,21 @@ IMPORTED = (
     "criticizer.pages.pages",
     "criticizer.reviewers.openai",
     "criticizer.system",
+    "collabiq.cli.status",
+    "collabiq.http.routes",
+    "collabiq.pages.pages",
+    "collabiq.system",
     "grading.cli",
     "grading.http.routes",
     "grading.pages.pages",
     "grading.system",
-    "holdfast.api.server",
+    "holdfast.api.server.server",
     "holdfast.bridges.file",
     "holdfast.bridges.rabbitmq",
     "holdfast.bridges.rabbitmq_consumer",
-    "holdfast.cli.app_location",
+    "holdfast.cli.shell.app_location",
     "holdfast.cli.main",
-    "holdfast.cli.site",
+    "holdfast.cli.processes.site",
     "holdfast.console",
     "holdfast.lab.pages",
     "holdfast.lab.postcards",
@@ -164,7 +168,7 @@ def run(arguments: list[str]) -> None:
     sys.orig_argv = [sys.executable, *arguments]
     sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     # What reads its environment when it is imported.
-    failpoint = sys.modules.get("holdfast.runtime.failpoint")
+    failpoint = sys.modules.get("holdfast.runtime.kernel.failpoint")
     if failpoint is not None:
         importlib.reload(failpoint)
     if arguments[0] == "-W":

@@ -143,7 +143,7 @@ def test_two_talk_at_once_and_neither_hears_the_other():
 
 
 def test_failpoints_are_those_of_its_own_environment():
-    asks = ["-c", "from holdfast.runtime import failpoint; failpoint.reach('claim.before')"]
+    asks = ["-c", "from holdfast.runtime.kernel import failpoint; failpoint.reach('claim.before')"]
 
     armed = run([sys.executable, *asks], env={"HOLDFAST_FAILPOINTS": "claim.before=exit"})
     unarmed = run([sys.executable, *asks], env={})

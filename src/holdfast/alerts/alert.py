@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.core.values.instant import Instant, to_rfc3339
 from holdfast.secrecy import private_value
 
 

@@ -16,12 +16,12 @@ from holdfast.alerts import sources
 from holdfast.alerts.alert import Alert
 from holdfast.alerts.debounce import Debounce
 from holdfast.alerts.sinks import LogSink, Sink
-from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.core.values.instant import SECOND_US, Instant, later
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError, InvalidValue
-from holdfast.runtime import signals
-from holdfast.runtime.announce import Applied
-from holdfast.runtime.clock import monotonic_s, sleep_s
+from holdfast.runtime.events import signals
+from holdfast.runtime.events.announce import Applied
+from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 
 LOGGER: Final = logging.getLogger("holdfast.alert")
 ROOM: Final = 1_000

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.alerts.alert import Alert
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 MOST_KEYS: Final = 1_000
 

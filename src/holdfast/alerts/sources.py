@@ -7,15 +7,15 @@ from typing import Final
 
 from holdfast.alerts.alert import Alert, AlertKind, AlertLevel
 from holdfast.attention import Attention, Kind, Urgency
-from holdfast.core.delivery_event import Postponed
-from holdfast.core.delivery_lifecycle import breaks_order
-from holdfast.core.failure import Category, Failure, Severity
-from holdfast.core.instant import SECOND_US, Instant, to_rfc3339
-from holdfast.core.job import Job
-from holdfast.core.upstream import Gate, UpstreamState
-from holdfast.runtime.announce import Applied
-from holdfast.runtime.signals import DeliveryChanged, Escalated, GateMoved, MarksDoubted
-from holdfast.runtime.told import masked
+from holdfast.core.delivery.event import Postponed
+from holdfast.core.delivery.lifecycle import breaks_order
+from holdfast.core.job.job import Job
+from holdfast.core.upstream.upstream import Gate, UpstreamState
+from holdfast.core.values.failure import Category, Failure, Severity
+from holdfast.core.values.instant import SECOND_US, Instant, to_rfc3339
+from holdfast.runtime.deliveries.log import masked
+from holdfast.runtime.events.announce import Applied
+from holdfast.runtime.events.signals import DeliveryChanged, Escalated, GateMoved, MarksDoubted
 
 SHARE_OF_SPAN: Final = 0.25
 """A job is not near its deadline before this share of its time is all that is left."""

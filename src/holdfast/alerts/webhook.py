@@ -7,7 +7,7 @@ from typing import Final
 from holdfast.alerts.alert import Alert
 from holdfast.bridges.signature import Secrets
 from holdfast.bridges.webhook import Webhook
-from holdfast.core.instant import to_rfc3339
+from holdfast.core.values.instant import to_rfc3339
 from holdfast.secrecy import keep_secret
 
 TIMEOUT_S: Final = 10.0

@@ -27,22 +27,22 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 from starlette.types import Message
 
-from holdfast.api import walk_ins as walk_in_cookie
-from holdfast.api.doors import Visitor
-from holdfast.api.media_type import check_media_type
-from holdfast.api.path_credential import path_credential_of
-from holdfast.api.principal import Principal, Role
+from holdfast.api.auth import anonymous as walk_in_cookie
+from holdfast.api.auth.anonymous import is_walk_in
+from holdfast.api.auth.authenticator import Visitor
+from holdfast.api.auth.path_credential import path_credential_of
+from holdfast.api.auth.principal import Principal, Role
+from holdfast.api.auth.session import COOKIE, CSRF_FIELD, CSRF_HEADER, Session
 from holdfast.api.problems import Problem
-from holdfast.api.repeated import check_repeated, lists_of
+from holdfast.api.requests.media_type import check_media_type
+from holdfast.api.requests.repeated import check_repeated, lists_of
+from holdfast.api.server.threads import in_thread, run_through
 from holdfast.api.serving import serving_of
-from holdfast.api.session import COOKIE, CSRF_FIELD, CSRF_HEADER, Session
-from holdfast.api.threads import in_thread, run_through
-from holdfast.api.walk_ins import is_walk_in
-from holdfast.core.role import checked_permission
+from holdfast.core.values.role import checked_permission
 from holdfast.disclosure import Disclosure
 from holdfast.engine import Holdfast
 from holdfast.errors import UnknownJob, UsageError
-from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.kernel.clock import monotonic_s
 
 __all__ = [
     "FormToken",

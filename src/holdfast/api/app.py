@@ -15,24 +15,25 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from holdfast.api.access import keep_walk_in, operation_id, refuse_open_routes
-from holdfast.api.body_limit import BodyLimits
-from holdfast.api.doors import Doors
+from holdfast.api.auth.anonymous import WalkIns
+from holdfast.api.auth.authenticator import Doors
+from holdfast.api.auth.path_credential import secret_beginnings
+from holdfast.api.auth.session import Sessions
+from holdfast.api.docs.openapi import describe
 from holdfast.api.error_problems import problem_of, problem_of_http, problem_of_validation
-from holdfast.api.faults import Faults, internal_error, log_fault
-from holdfast.api.headers import SecurityHeaders
-from holdfast.api.hosts import Hosts
 from holdfast.api.metering import Metering, metering_of
-from holdfast.api.methods import METHOD_NOT_ALLOWED, methods_at
-from holdfast.api.openapi import describe
+from holdfast.api.middleware.body_limit import BodyLimits
+from holdfast.api.middleware.faults import Faults, internal_error, log_fault
+from holdfast.api.middleware.headers import SecurityHeaders
+from holdfast.api.middleware.hosts import Hosts
+from holdfast.api.middleware.read_timeout import Patience
+from holdfast.api.middleware.request_id import RequestIds
+from holdfast.api.middleware.request_log import RequestLog
 from holdfast.api.options import ApiOptions
-from holdfast.api.path_credential import secret_beginnings
-from holdfast.api.patience import Patience
 from holdfast.api.problems import Kind, Problem, answer, is_of_api
 from holdfast.api.queue_counts import QueueCounting
-from holdfast.api.readiness import Readiness
 from holdfast.api.replay_runner import BackgroundReplays, background_of
-from holdfast.api.request_id import RequestIds
-from holdfast.api.request_log import RequestLog
+from holdfast.api.requests.methods import METHOD_NOT_ALLOWED, methods_at
 from holdfast.api.routes import (
     attention,
     audit,
@@ -40,26 +41,20 @@ from holdfast.api.routes import (
     dead_letters,
     deliveries,
     exports,
-    health,
     job_bulk,
     jobs,
-    metrics,
     outbox,
     queues,
-    reference,
     replays,
-    session,
-    stream,
     tokens,
     upstreams,
-    version,
     workers,
 )
+from holdfast.api.routes.service import health, metrics, reference, session, stream, version
+from holdfast.api.server.readiness import Readiness
+from holdfast.api.server.threads import in_thread
 from holdfast.api.serving import Serving, serving_of
-from holdfast.api.session import Sessions
-from holdfast.api.threads import in_thread
-from holdfast.api.walk_ins import WalkIns
-from holdfast.core.ids import JobId, is_marked
+from holdfast.core.values.ids import JobId, is_marked
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError, UnknownJob
 

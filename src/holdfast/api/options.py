@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from holdfast.api.headers import DEVICES
+from holdfast.api.middleware.headers import DEVICES
 from holdfast.classify import PublicCode
 from holdfast.errors import InvalidValue
 

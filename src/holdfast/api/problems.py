@@ -14,7 +14,7 @@ from fastapi.encoders import jsonable_encoder
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from holdfast.api.path_credential import shown_path
+from holdfast.api.auth.path_credential import shown_path
 from holdfast.secrecy import redacted
 
 MEDIA_TYPE: Final = "application/problem+json"

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from holdfast.core.instant import SECOND_US, Instant, later
+from holdfast.core.values.instant import SECOND_US, Instant, later
 from holdfast.engine import Holdfast
 from holdfast.store.contract import QueueCounts
 

@@ -12,11 +12,11 @@ from typing import Final, cast
 
 from starlette.applications import Starlette
 
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, later
+from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant, later
 from holdfast.engine import Holdfast
 from holdfast.errors import UnavailableError, UnknownReplay, UsageError
-from holdfast.runtime.replayer import Replayer
-from holdfast.runtime.service import Supervisor
+from holdfast.runtime.kernel.service import Supervisor
+from holdfast.runtime.maintenance.replayer import Replayer
 
 LOGGER: Final = logging.getLogger("holdfast.replay")
 LOOK_US: Final = 2 * SECOND_US

@@ -8,12 +8,12 @@ from typing import Annotated, cast
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from holdfast.api.doors import Doors
+from holdfast.api.auth.anonymous import WalkIns
+from holdfast.api.auth.authenticator import Doors
+from holdfast.api.auth.session import Sessions
 from holdfast.api.options import ApiOptions
 from holdfast.api.queue_counts import QueueCounting
-from holdfast.api.readiness import Readiness
-from holdfast.api.session import Sessions
-from holdfast.api.walk_ins import WalkIns
+from holdfast.api.server.readiness import Readiness
 from holdfast.engine import Holdfast
 
 

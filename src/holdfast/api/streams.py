@@ -17,14 +17,14 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from holdfast.api import sse
 from holdfast.api.access import Principal, is_still_welcome
-from holdfast.api.hub import Hub, hub_of
-from holdfast.api.stream import Turn
-from holdfast.api.threads import in_thread
+from holdfast.api.events import sse
+from holdfast.api.events.hub import Hub, hub_of
+from holdfast.api.events.stream import Turn
+from holdfast.api.server.threads import in_thread
 from holdfast.engine import Holdfast
 from holdfast.errors import UnavailableError, UsageError
-from holdfast.runtime.stream_event import StreamEvent
+from holdfast.runtime.events.stream_event import StreamEvent
 
 __all__ = ["END", "Rendered", "StreamEvent", "stream_of"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from holdfast.advice import Mover
-from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.core.values.instant import Instant, to_rfc3339
 
 
 class Kind(StrEnum):

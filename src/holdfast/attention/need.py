@@ -7,7 +7,7 @@ from datetime import datetime
 
 from holdfast.advice import Mover
 from holdfast.attention.entry import Action, Attention, Kind, Urgency
-from holdfast.core.instant import from_datetime
+from holdfast.core.values.instant import from_datetime
 from holdfast.errors import InvalidValue
 
 

@@ -11,9 +11,9 @@ from holdfast.attention.entry import Attention, Kind, Urgency
 from holdfast.attention.leftovers import deliveries, letters, outbox, replays
 from holdfast.attention.read import DueRoute, Read
 from holdfast.attention.work import breakers, due_jobs, pauses, workers
-from holdfast.core.instant import Instant
-from holdfast.core.replay import ItemState, Replay, ReplayState, obstacle
-from holdfast.runtime.clock import Clock
+from holdfast.core.dead_letter.replay import ItemState, Replay, ReplayState, obstacle
+from holdfast.core.values.instant import Instant
+from holdfast.runtime.kernel.clock import Clock
 from holdfast.store.contract import Store
 from holdfast.waits import Waits
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from holdfast.core.instant import Instant
-from holdfast.core.plan import Route
-from holdfast.core.replay import Replay
-from holdfast.store.deliveries import DeliveryStanding
-from holdfast.store.letters import LetterGroup
-from holdfast.store.outbox import Standing
+from holdfast.core.dead_letter.replay import Replay
+from holdfast.core.job.plan import Route
+from holdfast.core.values.instant import Instant
+from holdfast.store.tables.dead_letters import LetterGroup
+from holdfast.store.tables.deliveries import DeliveryStanding
+from holdfast.store.tables.outbox import Standing
 from holdfast.waiting import Around
 
 

@@ -18,9 +18,9 @@ from holdfast.attention.entry import (
     number_of,
 )
 from holdfast.attention.read import Read
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.plan import Route
-from holdfast.core.upstream import Gate
+from holdfast.core.job.plan import Route
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.liveness import queues_of, serves, standing
 from holdfast.spoken import span
 from holdfast.store.contract import Leases, WorkerRow

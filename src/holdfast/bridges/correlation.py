@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from holdfast.core.document import decode
+from holdfast.core.values.document import decode
 from holdfast.errors import InvalidDocument
-from holdfast.runtime.answer import Outcome
+from holdfast.runtime.outbox.answer import Outcome
 
 TOKEN_FIELD: Final = "callback_token"  # noqa: S105 - the name of a field
 _TOKEN_FIELDS: Final = (TOKEN_FIELD, "callbackToken")

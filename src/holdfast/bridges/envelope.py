@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from holdfast.core import trace_context
-from holdfast.core.instant import to_rfc3339
-from holdfast.core.outbox import OutboxMessage
+from holdfast.core.values import trace_context
+from holdfast.core.values.instant import to_rfc3339
+from holdfast.core.values.outbox import OutboxMessage
 
 PREFIX: Final = "cloudEvents:"
 CONTENT_TYPE: Final = "application/json"

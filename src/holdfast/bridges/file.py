@@ -18,13 +18,13 @@ from holdfast.bridges import fields
 from holdfast.bridges.deadline import Deadline
 from holdfast.classify import ProviderError
 from holdfast.classify.verdicts import SATURATED
-from holdfast.core.document import encode
-from holdfast.core.instant import Instant, to_rfc3339
-from holdfast.core.promise import Promise
-from holdfast.core.retry import Retry
+from holdfast.core.delivery.promise import Promise
+from holdfast.core.values.document import encode
+from holdfast.core.values.instant import Instant, to_rfc3339
+from holdfast.core.values.retry import Retry
 from holdfast.printable import visible
-from holdfast.runtime.clock import sleep_s, wall_clock
-from holdfast.runtime.provider import Evidence
+from holdfast.runtime.deliveries.provider import Evidence
+from holdfast.runtime.kernel.clock import sleep_s, wall_clock
 
 DEDUPES_FOR_S: Final = 100 * 365 * 24 * 3600.0
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from contextlib import suppress
 from typing import Final
 
+from holdfast.bridges.handler_threads import HandlerThreads
 from holdfast.classify import classify, is_failure
-from holdfast.core.failure import PAYLOAD_INVALID, Category, ErrorClass, Failure
-from holdfast.core.instant import Instant
+from holdfast.core.values.failure import PAYLOAD_INVALID, Category, ErrorClass, Failure
+from holdfast.core.values.instant import Instant
 from holdfast.errors import HandlerStuck, InvalidValue, RetryLater, UnavailableError
-from holdfast.runtime.received import Handle, Received
+from holdfast.runtime.outbox.received import Handle, Received
 
 __all__ = [
     "Handle",
@@ -56,8 +56,10 @@ def checked_timeout(timeout_s: object) -> float:
     return float(timeout_s)
 
 
-async def tried(handle: Handle, received: Received, *, timeout_s: float) -> BaseException | None:
-    """Run a handler in a thread of its own, and return what it raised.
+async def tried(
+    handle: Handle, received: Received, *, timeout_s: float, threads: HandlerThreads
+) -> BaseException | None:
+    """Run a handler in a thread that does nothing else meanwhile, and return what it raised.
 
     That is `HandlerStuck` once its time is up. A thread cannot be ended: it runs on, and keeps
     what it holds, but does not keep the process from ending.
@@ -75,7 +77,7 @@ async def tried(handle: Handle, received: Received, *, timeout_s: float) -> Base
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(tell, raised)
 
-    threading.Thread(target=run, name="holdfast-consumer", daemon=True).start()
+    threads.run(run)
     try:
         async with asyncio.timeout(timeout_s):
             return await ended

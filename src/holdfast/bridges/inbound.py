@@ -11,17 +11,17 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from holdfast.bridges.correlation import OUTCOME_FIELD, RESULT_FIELD, TOKEN_FIELD
 from holdfast.bridges.rabbitmq_letters import attempts_of, queue_of
 from holdfast.bridges.rabbitmq_letters import failure_of as failure_in
-from holdfast.core.dead_letter import MESSAGE, DeadLetter, LetterState
-from holdfast.core.failure import ErrorClass, clean_text
-from holdfast.core.fingerprint import fingerprint
-from holdfast.core.instant import Instant, to_datetime
-from holdfast.core.job import DEFAULT_OWNER
-from holdfast.core.outbox import MAX_NAME_BYTES
+from holdfast.core.dead_letter.dead_letter import MESSAGE, DeadLetter, LetterState
+from holdfast.core.dead_letter.fingerprint import fingerprint
+from holdfast.core.job.job import DEFAULT_OWNER
+from holdfast.core.values.failure import ErrorClass, clean_text
+from holdfast.core.values.instant import Instant, to_datetime
+from holdfast.core.values.outbox import MAX_NAME_BYTES
 from holdfast.errors import ConflictError, GiveUp, InvalidDocument, UsageError
-from holdfast.runtime.answer import Outcome, Progress, answer_of, failure_of, progress_of
-from holdfast.runtime.callbacks import REPLIES
-from holdfast.runtime.clock import Clock
-from holdfast.runtime.received import Handle, Received
+from holdfast.runtime.kernel.clock import Clock
+from holdfast.runtime.outbox.answer import Outcome, Progress, answer_of, failure_of, progress_of
+from holdfast.runtime.outbox.callbacks import REPLIES
+from holdfast.runtime.outbox.received import Handle, Received
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.consumer")

@@ -25,10 +25,10 @@ from holdfast.bridges.handling import (
 from holdfast.bridges.inbound import buried
 from holdfast.bridges.loopback_faults import EXPLANATIONS, LoopbackFaults, LoopbackMode
 from holdfast.bridges.rabbitmq_letters import headers_of_letter
-from holdfast.core.document import Limits, parse
-from holdfast.core.failure import Failure
-from holdfast.core.json_flaws import MAX_BYTES
-from holdfast.core.outbox import (
+from holdfast.core.values.document import Limits, parse
+from holdfast.core.values.failure import Failure
+from holdfast.core.values.json_flaws import MAX_BYTES
+from holdfast.core.values.outbox import (
     Confirmed,
     NotTaken,
     OutboxMessage,
@@ -37,8 +37,8 @@ from holdfast.core.outbox import (
     Trouble,
 )
 from holdfast.errors import HandlerStuck, InvalidDocument, UnavailableError
-from holdfast.runtime.clock import Clock, monotonic_s
-from holdfast.runtime.received import Handle, Received
+from holdfast.runtime.kernel.clock import Clock, monotonic_s
+from holdfast.runtime.outbox.received import Handle, Received
 from holdfast.secrecy import redacted
 from holdfast.store.contract import Store
 

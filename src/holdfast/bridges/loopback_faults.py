@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple, get_args
 
-from holdfast.core.instant import SECOND_US, Instant, later
-from holdfast.core.outbox import OutboxMessage
+from holdfast.core.values.instant import SECOND_US, Instant, later
+from holdfast.core.values.outbox import OutboxMessage
 from holdfast.errors import InvalidValue
 
 LoopbackMode = Literal["healthy", "down", "loses_confirms", "delivers_twice", "delays"]

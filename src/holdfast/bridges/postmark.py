@@ -23,9 +23,9 @@ from holdfast.bridges.secret import Key, Secret
 from holdfast.bridges.upstream import Guarded
 from holdfast.classify import ProviderError, Verdict, Window
 from holdfast.classify.verdicts import AUTH, INVALID, NOT_FOUND, RATE_LIMITED, UPSTREAM
-from holdfast.core.promise import Promise
-from holdfast.core.retry import Retry
-from holdfast.runtime.provider import Evidence
+from holdfast.core.delivery.promise import Promise
+from holdfast.core.values.retry import Retry
+from holdfast.runtime.deliveries.provider import Evidence
 
 LOOKUP_LAG_S: Final = 300.0
 """How long the message search may miss a message that was accepted; nobody promises less."""

@@ -37,8 +37,9 @@ from holdfast.bridges.rabbitmq_topology import (
     declare_exchange,
     declare_queue,
 )
-from holdfast.core.instant import SECOND_US
-from holdfast.core.outbox import (
+from holdfast.core.redaction import secrets_in_url
+from holdfast.core.values.instant import SECOND_US
+from holdfast.core.values.outbox import (
     Confirmed,
     NotTaken,
     OutboxMessage,
@@ -46,7 +47,6 @@ from holdfast.core.outbox import (
     Trouble,
     Unsendable,
 )
-from holdfast.core.redaction import secrets_in_url
 from holdfast.errors import InvalidValue
 from holdfast.secrecy import keep_secret, redacted
 

@@ -21,6 +21,7 @@ import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
 from aio_pika.exceptions import AMQPError, DeliveryError
 
+from holdfast.bridges.handler_threads import HandlerThreads
 from holdfast.bridges.handling import (
     TIMEOUT_S,
     Handle,
@@ -44,8 +45,8 @@ from holdfast.bridges.rabbitmq_topology import (
     declare_exchange,
     declare_queue,
 )
-from holdfast.core.failure import Failure
 from holdfast.core.redaction import secrets_in_url
+from holdfast.core.values.failure import Failure
 from holdfast.errors import (
     HandlerStuck,
     InvalidDocument,
@@ -54,9 +55,9 @@ from holdfast.errors import (
     UnavailableError,
     UsageError,
 )
-from holdfast.runtime import failpoint
-from holdfast.runtime.clock import Chance, Clock, monotonic_s
-from holdfast.runtime.received import Received
+from holdfast.runtime.kernel import failpoint
+from holdfast.runtime.kernel.clock import Chance, Clock, monotonic_s
+from holdfast.runtime.outbox.received import Received
 from holdfast.secrecy import keep_secret, redacted
 
 LOGGER: Final = logging.getLogger("holdfast.consumer")
@@ -120,6 +121,7 @@ class RabbitMqConsumer:
         self._prefetch = prefetch
         self._timeout_s = checked_timeout(timeout_s)
         self._loop = LoopThread("holdfast-consumer")
+        self._threads = HandlerThreads()
         self._stop_requested = False
         self._noticed: queue_module.SimpleQueue[None] = queue_module.SimpleQueue()
         self._serving: Future[None] | None = None
@@ -169,6 +171,7 @@ class RabbitMqConsumer:
             with suppress(*_UNREACHABLE):
                 serving.result(grace_s)
         self._loop.close()
+        self._threads.close()
 
     async def _wind_up(self) -> None:
         if self._stopping is not None:
@@ -280,7 +283,9 @@ class RabbitMqConsumer:
             return invalid(str(error))
         tries = 0
         while True:
-            raised = await tried(self._handle, received, timeout_s=self._timeout_s)
+            raised = await tried(
+                self._handle, received, timeout_s=self._timeout_s, threads=self._threads
+            )
             if raised is None or not is_outage(raised):
                 break
             if tries == 0:

@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from holdfast.core.failure import Category, ErrorClass, Failure, clean_text
-from holdfast.core.instant import Instant, to_rfc3339
-from holdfast.core.outbox import MAX_NAME_BYTES
+from holdfast.core.values.failure import Category, ErrorClass, Failure, clean_text
+from holdfast.core.values.instant import Instant, to_rfc3339
+from holdfast.core.values.outbox import MAX_NAME_BYTES
 from holdfast.errors import InvalidDocument, InvalidValue
 
 FAILURE: Final = "holdfast-failure"

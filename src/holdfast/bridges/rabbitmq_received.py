@@ -9,12 +9,12 @@ from aio_pika.abc import AbstractIncomingMessage
 
 from holdfast.bridges.envelope import attribute, time_of, trace_of
 from holdfast.bridges.rabbitmq_letters import DELIVERIES
-from holdfast.core.document import Limits, parse
-from holdfast.core.failure import clean_text
-from holdfast.core.json_flaws import MAX_BYTES
-from holdfast.core.outbox import MAX_NAME_BYTES
+from holdfast.core.values.document import Limits, parse
+from holdfast.core.values.failure import clean_text
+from holdfast.core.values.json_flaws import MAX_BYTES
+from holdfast.core.values.outbox import MAX_NAME_BYTES
 from holdfast.errors import InvalidDocument
-from holdfast.runtime.received import Received
+from holdfast.runtime.outbox.received import Received
 
 MOST_UNREADABLE: Final = 16_384
 """How many characters are kept of a dead letter that is no JSON."""

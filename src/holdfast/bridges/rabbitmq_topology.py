@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from aio_pika.abc import AbstractChannel, AbstractExchange
 from aio_pika.exceptions import ChannelPreconditionFailed
 
-from holdfast.core.outbox import checked_name
+from holdfast.core.values.outbox import checked_name
 from holdfast.errors import InvalidValue, TopologyMismatch
 
 EXCHANGE: Final = "holdfast"

@@ -31,9 +31,9 @@ from holdfast.classify.verdicts import (
     RATE_LIMITED,
     UPSTREAM,
 )
-from holdfast.core.promise import Promise
-from holdfast.core.retry import Retry
-from holdfast.runtime.provider import Evidence
+from holdfast.core.delivery.promise import Promise
+from holdfast.core.values.retry import Retry
+from holdfast.runtime.deliveries.provider import Evidence
 
 DEDUPES_FOR_S: Final = 24 * 3600.0
 LOOKUP_LAG_S: Final = 5.0

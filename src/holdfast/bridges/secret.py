@@ -10,7 +10,7 @@ from typing import Final, TypeAlias, TypeVar
 from holdfast.classify import ProviderError, usual_verdict
 from holdfast.classify.describe import type_name
 from holdfast.classify.verdicts import MISCONFIGURED
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 from holdfast.errors import InvalidValue
 from holdfast.secrecy import keep_secret
 

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from holdfast.bridges.secret import asked
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import InvalidValue
-from holdfast.runtime.clock import wall_clock
+from holdfast.runtime.kernel.clock import wall_clock
 from holdfast.secrecy import keep_secret
 
 Secrets: TypeAlias = str | Sequence[str] | Callable[[], str | Sequence[str]]

@@ -32,12 +32,12 @@ from holdfast.classify import ProviderError, QuotaExceeded
 from holdfast.classify.reasons import is_untrusted
 from holdfast.classify.smtp import quota_window
 from holdfast.classify.verdicts import ANSWER_INVALID, AUTH, TIMEOUT_UNSENT, UNSENT
-from holdfast.core.instant import Instant, to_datetime
-from holdfast.core.promise import Promise
-from holdfast.core.retry import Retry
+from holdfast.core.delivery.promise import Promise
+from holdfast.core.values.instant import Instant, to_datetime
+from holdfast.core.values.retry import Retry
 from holdfast.errors import InvalidValue
-from holdfast.runtime.clock import wall_clock
-from holdfast.runtime.provider import Evidence
+from holdfast.runtime.deliveries.provider import Evidence
+from holdfast.runtime.kernel.clock import wall_clock
 from holdfast.secrecy import safe_text
 
 Security = Literal["starttls", "tls", "none"]

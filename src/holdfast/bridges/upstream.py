@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from holdfast.runtime.stage import UpstreamTerms
+from holdfast.runtime.kernel.stage import UpstreamTerms
 
 
 class Guarded(Protocol):

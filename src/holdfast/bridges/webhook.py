@@ -20,12 +20,12 @@ from holdfast.bridges.signature import Secrets, SigningKeys, signed
 from holdfast.bridges.upstream import Guarded
 from holdfast.classify import ProviderError
 from holdfast.classify.verdicts import INVALID
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.promise import Promise
-from holdfast.core.retry import Retry
+from holdfast.core.delivery.promise import Promise
+from holdfast.core.values.instant import SECOND_US, Instant
+from holdfast.core.values.retry import Retry
 from holdfast.errors import InvalidValue
-from holdfast.runtime.clock import wall_clock
-from holdfast.runtime.provider import Evidence
+from holdfast.runtime.deliveries.provider import Evidence
+from holdfast.runtime.kernel.clock import wall_clock
 
 MAX_URL_LENGTH: Final = 2_048
 MAX_TYPE_LENGTH: Final = 200

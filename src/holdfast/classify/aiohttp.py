@@ -19,7 +19,7 @@ from holdfast.classify.verdicts import (
     TIMEOUT_UNSENT,
     UNSENT,
 )
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 
 def _verdict_of_content(error: BaseException, now: Instant) -> Verdict:

@@ -21,7 +21,7 @@ from holdfast.classify.verdicts import (
     SATURATED,
     UPSTREAM,
 )
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 _REFUSED: Final = replace(UPSTREAM, outcome_known=True, blames_upstream=False)
 """The broker answered that it did not take the message."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from holdfast.classify.describe import causes_of
 from holdfast.classify.http_facts import may_carry_answer, read
-from holdfast.core.failure import MAX_ANSWER_LENGTH
+from holdfast.core.values.failure import MAX_ANSWER_LENGTH
 from holdfast.secrecy import safe_text
 
 MAX_BYTES: Final = 16_384

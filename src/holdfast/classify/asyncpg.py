@@ -9,7 +9,7 @@ from holdfast.classify.http_facts import read
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.sqlstate import verdict_of_sqlstate
 from holdfast.classify.verdicts import MISCONFIGURED, NETWORK
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 
 def _verdict_of_error(error: BaseException, _now: Instant) -> Verdict | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from holdfast.classify.rule import Rule, Verdict
-from holdfast.core.failure import MAX_RETRY_AFTER_US, Category, ErrorClass
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.failure import MAX_RETRY_AFTER_US, Category, ErrorClass
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import HandlerSignal, InvalidValue, checked_error_class
 
 RESERVED: Final = frozenset(

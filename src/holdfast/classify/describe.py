@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Final, NamedTuple
 
 from holdfast.classify.places import places_along
-from holdfast.core.failure import (
+from holdfast.core.values.failure import (
     MAX_EXCEPTION_TYPE_LENGTH,
     MAX_MESSAGE_LENGTH,
     MAX_STACK_LENGTH,

@@ -7,7 +7,7 @@ from typing import Final
 from holdfast.classify.reasons import came_through
 from holdfast.classify.rule import Rule, Verdict, named
 from holdfast.classify.verdicts import INVALID, MISCONFIGURED
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 _READERS: Final = ("chunk.", "pdfminer.", "pypdf.", "wave.")
 

@@ -9,8 +9,8 @@ from holdfast.classify.libraries import LIBRARIES
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.standard import GIVE_UP, STANDARD
 from holdfast.classify.table import Table, failure_by
-from holdfast.core.failure import Failure
-from holdfast.core.instant import Instant
+from holdfast.core.values.failure import Failure
+from holdfast.core.values.instant import Instant
 
 EVERYWHERE: Final = Table((GIVE_UP, *LIBRARIES, *STANDARD))
 """What handlers give up, then what is known of libraries, then of the standard library."""

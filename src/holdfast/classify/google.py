@@ -20,8 +20,8 @@ from holdfast.classify.verdicts import (
     TIMEOUT,
     UNSENT,
 )
-from holdfast.core.failure import MAX_RETRY_AFTER_US
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.failure import MAX_RETRY_AFTER_US
+from holdfast.core.values.instant import SECOND_US, Instant
 
 _SECONDS: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)s")
 _MAX_DETAILS: Final = 100

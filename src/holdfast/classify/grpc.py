@@ -23,8 +23,8 @@ from holdfast.classify.verdicts import (
     UNSENT,
     UPSTREAM,
 )
-from holdfast.core.failure import MAX_RETRY_AFTER_US
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.failure import MAX_RETRY_AFTER_US
+from holdfast.core.values.instant import SECOND_US, Instant
 
 _LIMITED: Final = replace(UPSTREAM, attempts=3)
 

@@ -13,8 +13,8 @@ from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Final
 
-from holdfast.core.failure import MAX_RETRY_AFTER_US
-from holdfast.core.instant import SECOND_US, Instant, from_datetime
+from holdfast.core.values.failure import MAX_RETRY_AFTER_US
+from holdfast.core.values.instant import SECOND_US, Instant, from_datetime
 
 # The answer itself first: most clients keep it, and asking for what is not there takes time.
 _STATUS_PATHS: Final = (

@@ -18,8 +18,8 @@ from holdfast.classify.verdicts import (
     TIMEOUT_UNSENT,
     UPSTREAM,
 )
-from holdfast.core.failure import ErrorClass
-from holdfast.core.instant import Instant
+from holdfast.core.values.failure import ErrorClass
+from holdfast.core.values.instant import Instant
 
 _BY_STATUS: Final[Mapping[int, Verdict]] = {
     401: AUTH,

@@ -19,7 +19,7 @@ from holdfast.classify.verdicts import (
     TIMEOUT_UNSENT,
     UNSENT,
 )
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 _PACKAGES: Final = "httpx httpx2"
 

@@ -15,7 +15,7 @@ from holdfast.classify.http_facts import retry_after_us_of
 from holdfast.classify.http_status import verdict_of_response
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.verdicts import ANSWER_INVALID
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 
 def _verdict_of_answer(error: BaseException, now: Instant) -> Verdict | None:

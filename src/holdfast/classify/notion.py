@@ -11,7 +11,7 @@ from typing import Final
 from holdfast.classify.http_status import verdict_of_response
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.verdicts import CONFLICT, INVALID, TIMEOUT
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 _FEW: Final = replace(CONFLICT, attempts=3)
 

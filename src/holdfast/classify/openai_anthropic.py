@@ -29,7 +29,7 @@ from holdfast.classify.verdicts import (
     TIMEOUT,
     UPSTREAM,
 )
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 _PACKAGES: Final = "openai anthropic"
 _FIRST_ERROR_STATUS: Final = 400

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.verdicts import INVALID, QUOTA
-from holdfast.core.instant import Instant
-from holdfast.core.quota import Window
+from holdfast.core.values.instant import Instant
+from holdfast.core.values.quota import Window
 from holdfast.errors import InvalidDocument, InvalidValue
 
 

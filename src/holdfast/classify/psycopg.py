@@ -12,7 +12,7 @@ from holdfast.classify.http_facts import read
 from holdfast.classify.rule import Rule, Verdict, named
 from holdfast.classify.sqlstate import verdict_of_sqlstate
 from holdfast.classify.verdicts import MISCONFIGURED, NETWORK, SATURATED, TIMEOUT_UNSENT
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 
 def _verdict_of_error(error: BaseException, _now: Instant) -> Verdict | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from holdfast.core.failure import Failure
+from holdfast.core.values.failure import Failure
 from holdfast.errors import InvalidDocument, InvalidPolicy, InvalidValue, checked_error_class
 
 MAX_MESSAGE_LENGTH: Final = 200

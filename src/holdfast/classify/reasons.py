@@ -11,7 +11,7 @@ from holdfast.classify.describe import causes_of
 from holdfast.classify.http_facts import read
 from holdfast.classify.rule import Verdict
 from holdfast.classify.table import Table
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 _MAX_FRAMES: Final = 1_000
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from holdfast.core.failure import MAX_MESSAGE_LENGTH, Category, ErrorClass, Failure, Severity
+from holdfast.core.values.failure import MAX_MESSAGE_LENGTH, Category, ErrorClass, Failure, Severity
 from holdfast.errors import GiveUp
 from holdfast.secrecy import safe_text
 

@@ -21,7 +21,7 @@ from holdfast.classify.verdicts import (
     UNSENT,
     UPSTREAM,
 )
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 _REFUSED_BY_PROXY: Final = "failed: 407"
 _UNMADE: Final = frozenset(

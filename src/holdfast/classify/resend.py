@@ -11,7 +11,7 @@ from holdfast.classify.requests import REQUESTS
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.table import Table
 from holdfast.classify.verdicts import ANSWER_INVALID, NETWORK
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 _TRANSPORT: Final = Table((*REQUESTS, *HTTPX))
 _FAILED_TO_REACH: Final = 500

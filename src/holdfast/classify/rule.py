@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from holdfast.core.failure import MAX_RETRY_AFTER_US, Category, ErrorClass, Severity
-from holdfast.core.instant import Instant
-from holdfast.core.retry import MAX_ATTEMPTS
+from holdfast.core.values.failure import MAX_RETRY_AFTER_US, Category, ErrorClass, Severity
+from holdfast.core.values.instant import Instant
+from holdfast.core.values.retry import MAX_ATTEMPTS
 from holdfast.errors import InvalidPolicy, checked_error_class
 
 _NAME: Final = re.compile(r"[A-Za-z_][\w.]*\.(?:\w+|\*)")

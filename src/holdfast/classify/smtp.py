@@ -26,8 +26,8 @@ from holdfast.classify.verdicts import (
     UNSENT,
     UPSTREAM,
 )
-from holdfast.core.instant import Instant
-from holdfast.core.quota import Window
+from holdfast.core.values.instant import Instant
+from holdfast.core.values.quota import Window
 
 _PACKAGES: Final = "smtplib aiosmtplib"
 _ENHANCED: Final = re.compile(r"\b[245]\.\d{1,3}\.\d{1,3}\b")

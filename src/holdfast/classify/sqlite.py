@@ -17,7 +17,7 @@ from holdfast.classify.verdicts import (
     IO_RETRY,
     TIMEOUT_UNSENT,
 )
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 _WRONG_STATEMENT: Final = replace(BUG, outcome_known=True)
 _PRIMARY: Final = 0xFF

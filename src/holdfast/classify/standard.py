@@ -33,8 +33,8 @@ from holdfast.classify.verdicts import (
     UNSENT,
     UPSTREAM,
 )
-from holdfast.core.failure import ErrorClass
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.failure import ErrorClass
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import (
     CircuitOpen,
     ConflictError,

@@ -18,7 +18,7 @@ from holdfast.classify.describe import (
 )
 from holdfast.classify.http_facts import may_carry_answer, retry_after_us_of, status_of
 from holdfast.classify.rule import Judge, Rule, Verdict
-from holdfast.core.failure import (
+from holdfast.core.values.failure import (
     BUG,
     MAX_MESSAGE_LENGTH,
     MAX_STACK_LENGTH,
@@ -26,8 +26,8 @@ from holdfast.core.failure import (
     Failure,
     clean_text,
 )
-from holdfast.core.instant import Instant
-from holdfast.core.retry import MAX_ATTEMPTS
+from holdfast.core.values.instant import Instant
+from holdfast.core.values.retry import MAX_ATTEMPTS
 from holdfast.errors import RetryLater
 from holdfast.secrecy import safe_text
 

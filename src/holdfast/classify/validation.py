@@ -14,7 +14,7 @@ from typing import Final
 from holdfast.classify.reasons import came_through
 from holdfast.classify.rule import Rule, Verdict, named
 from holdfast.classify.verdicts import ANSWER_INVALID, INVALID, OUTPUT_INVALID
-from holdfast.core.instant import Instant
+from holdfast.core.values.instant import Instant
 
 _SCHEMA_ERRORS: Final = (
     *named("pydantic_core pydantic", "ValidationError"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from holdfast.classify.rule import Verdict
-from holdfast.core.failure import BUG as UNKNOWN_EXCEPTION
-from holdfast.core.failure import Category, ErrorClass, Severity
+from holdfast.core.values.failure import BUG as UNKNOWN_EXCEPTION
+from holdfast.core.values.failure import Category, ErrorClass, Severity
 
 TIMEOUT: Final = Verdict(ErrorClass.NETWORK_TIMEOUT, retryable=True, outcome_known=False)
 """No answer in time; the upstream may have done what was asked."""

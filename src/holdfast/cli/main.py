@@ -6,29 +6,29 @@ from typing import Final
 
 import click
 
-from holdfast.cli.config import config
-from holdfast.cli.dead import dead
-from holdfast.cli.deliveries import deliveries
-from holdfast.cli.dev import dev
-from holdfast.cli.doctor import doctor
-from holdfast.cli.erase import erase
-from holdfast.cli.export import export
-from holdfast.cli.herald import herald
-from holdfast.cli.jobs import jobs
-from holdfast.cli.migrate import migrate
-from holdfast.cli.outbox import outbox
-from holdfast.cli.program import PROGRAM, Program
-from holdfast.cli.purge import purge
-from holdfast.cli.queues import queues
-from holdfast.cli.relay import relay
-from holdfast.cli.submit import submit
-from holdfast.cli.tokens import tokens
-from holdfast.cli.up import serve, up
-from holdfast.cli.upstreams import upstreams
-from holdfast.cli.verify import verify
-from holdfast.cli.version import version
-from holdfast.cli.worker import worker
-from holdfast.cli.workers import workers
+from holdfast.cli.dead_letters.dead import dead
+from holdfast.cli.jobs.jobs import jobs
+from holdfast.cli.jobs.submit import submit
+from holdfast.cli.maintenance.config import config
+from holdfast.cli.maintenance.doctor import doctor
+from holdfast.cli.maintenance.erase import erase
+from holdfast.cli.maintenance.export import export
+from holdfast.cli.maintenance.migrate import migrate
+from holdfast.cli.maintenance.purge import purge
+from holdfast.cli.maintenance.verify import verify
+from holdfast.cli.maintenance.version import version
+from holdfast.cli.operations.deliveries import deliveries
+from holdfast.cli.operations.outbox import outbox
+from holdfast.cli.operations.queues import queues
+from holdfast.cli.operations.tokens import tokens
+from holdfast.cli.operations.upstreams import upstreams
+from holdfast.cli.operations.workers import workers
+from holdfast.cli.processes.dev import dev
+from holdfast.cli.processes.dispatch import herald
+from holdfast.cli.processes.relay import relay
+from holdfast.cli.processes.up import serve, up
+from holdfast.cli.processes.worker import worker
+from holdfast.cli.shell.program import PROGRAM, Program
 
 _EPILOG: Final = """\b
 Exit codes:

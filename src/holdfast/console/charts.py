@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup, escape
 
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.upstream import Gate
 
 WIDTH: Final = 720
 HEIGHT: Final = 224

@@ -8,7 +8,7 @@ from holdfast.console.words import plural
 from holdfast.engine import Holdfast
 from holdfast.errors import ReadTooSlow
 from holdfast.store.contract import JobFilter
-from holdfast.store.patience import reads_within
+from holdfast.store.statements.statement_timeout import reads_within
 
 MOST_COUNTED: Final = 10_000
 PATIENCE_S: Final = 1.0

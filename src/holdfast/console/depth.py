@@ -14,9 +14,9 @@ from markupsafe import Markup
 
 from holdfast.activity import ActivityRow
 from holdfast.console import charts
-from holdfast.core.decision import Kind
-from holdfast.core.instant import Instant, to_datetime
-from holdfast.runtime.tally import SUBMITTED
+from holdfast.core.job.decision import Kind
+from holdfast.core.values.instant import Instant, to_datetime
+from holdfast.runtime.maintenance.tally import SUBMITTED
 from holdfast.store.contract import QueueCounts
 
 WIDTH: Final = 720

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from typing import Any, Final
 
 from jinja2 import Environment, pass_context
@@ -11,9 +12,9 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from holdfast.console import charts, words
-from holdfast.core.instant import Instant, to_datetime, to_rfc3339
-from holdfast.core.replay import Counts
-from holdfast.secrecy import kept_value, private, private_value
+from holdfast.core.dead_letter.replay import Counts
+from holdfast.core.values.instant import Instant, to_datetime, to_rfc3339
+from holdfast.secrecy import kept_value, private, private_value, without_names
 from holdfast.spoken import span
 
 SHOWN_ID: Final = 13
@@ -77,16 +78,30 @@ def milliseconds(length_ms: float | None) -> str:
     return "—" if length_ms is None else span(int(length_ms * _MILLISECOND_US))
 
 
-def shown(value: Any, *, keeps: bool = False) -> str:  # noqa: ANN401 - JSON of any shape
+def shown(
+    value: Any,  # noqa: ANN401 - JSON of any shape
+    *,
+    keeps: bool = False,
+    without: Collection[str] = (),
+) -> str:
     """Return JSON for people as `whole` does; what is very long is cut, and says so."""
-    text = whole(value, keeps=keeps)
+    text = whole(value, keeps=keeps, without=without)
     if len(text) <= LONGEST_SHOWN:
         return text
     return f"{text[:LONGEST_SHOWN]}\n… {len(text) - LONGEST_SHOWN} more characters: download it"
 
 
-def whole(value: Any, *, keeps: bool = False) -> str:  # noqa: ANN401 - JSON of any shape
-    """Return JSON for people, without its secrets, nor what is personal unless it `keeps` that."""
+def whole(
+    value: Any,  # noqa: ANN401 - JSON of any shape
+    *,
+    keeps: bool = False,
+    without: Collection[str] = (),
+) -> str:
+    """Return JSON for people, without its secrets, nor what is personal unless it `keeps` that.
+
+    What stands under the names in `without` is left out as well.
+    """
+    value = without_names(value, without)
     seen = kept_value(value) if keeps else private_value(value)
     return json.dumps(seen, indent=2, ensure_ascii=False)
 

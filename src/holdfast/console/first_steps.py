@@ -1,4 +1,4 @@
-"""What to do first: shown on the overview while nothing has ever been submitted."""
+"""What to do first: shown on the overview while nothing has been submitted, longer in the lab."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from holdfast.console.screens import Screen
-from holdfast.core.access import SubmitBy
+from holdfast.core.job.access import SubmitBy
 from holdfast.engine import Holdfast
 
 LAB: Final = "lab"
 TUTORIAL: Final = "docs/tutorial.md"
+NEWCOMER_US: Final = 30 * 60 * 1_000_000
+"""For how long the steps stay beside the lab, where systems submit jobs by themselves."""
 
 
 class Step(NamedTuple):
@@ -23,10 +25,18 @@ class Step(NamedTuple):
 
 
 def first_steps(engine: Holdfast, more: Sequence[Screen]) -> list[Step]:
-    """Return what a newcomer can do here; nothing once a job has been submitted."""
-    if engine.counted_since() is not None or engine.jobs(limit=1):
-        return []
+    """Return what a newcomer can do here; nothing once a job has been submitted.
+
+    Beside the lab they stay for a while.
+    """
     lab = [each for each in more if each.name == LAB]
+    since = engine.counted_since()
+    if lab:
+        is_new = since is None or engine.clock.now() - since < NEWCOMER_US
+    else:
+        is_new = since is None and not engine.jobs(limit=1)
+    if not is_new:
+        return []
     others = [each for each in more if each.name != LAB]
     return [
         *(

@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 
 from holdfast.console.visit import Visit
 from holdfast.console.words import sentence
-from holdfast.core.access import RetryBy
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import JobState
+from holdfast.core.job.access import RetryBy
+from holdfast.core.job.job import JobState
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.engine import Holdfast
 from holdfast.errors import InvalidValue, RetryNotAllowed
 from holdfast.store.contract import JobFilter

@@ -16,9 +16,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from holdfast.api.access import GuardedRoute, Needs, csrf_token_of, needs, shown_to
-from holdfast.api.doors import Visitor
+from holdfast.api.auth.authenticator import Visitor
+from holdfast.api.auth.principal import Role
 from holdfast.api.error_problems import problem_of
-from holdfast.api.principal import Role
 from holdfast.console import filters
 from holdfast.console.ask import Action, Ask, Field
 from holdfast.console.said import said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from holdfast.api.principal import Principal
+from holdfast.api.auth.principal import Principal
 
 
 class Screen(NamedTuple):

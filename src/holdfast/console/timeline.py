@@ -8,7 +8,7 @@ from typing import Final
 from markupsafe import Markup
 
 from holdfast.console import charts
-from holdfast.core.instant import SECOND_US, Instant, to_datetime
+from holdfast.core.values.instant import SECOND_US, Instant, to_datetime
 
 MINUTE_US: Final = 60 * SECOND_US
 HOUR_S: Final = 3_600.0

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 
-from holdfast.api.principal import Principal, Role
+from holdfast.api.auth.principal import Principal, Role
 from holdfast.errors import InvalidValue
 
 LONGEST_FIELD: Final = 8_000

@@ -7,10 +7,10 @@ from typing import Final, assert_never
 
 from holdfast import sentences
 from holdfast.advice import REMEDIES, whose_move
-from holdfast.core.dead_letter import FILE, MESSAGE, Cause, Standing
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant
-from holdfast.core.job import ACTIVE, JobState
-from holdfast.core.plan import Plan
+from holdfast.core.dead_letter.dead_letter import FILE, MESSAGE, Cause, Standing
+from holdfast.core.job.job import ACTIVE, JobState
+from holdfast.core.job.plan import Plan
+from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant
 from holdfast.letter_view import LetterView
 from holdfast.spoken import span
 from holdfast.upstreams import UpstreamView

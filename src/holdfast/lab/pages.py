@@ -16,9 +16,9 @@ from holdfast.console.pages.upstreams import UpstreamLine, held_by_upstream, ups
 from holdfast.console.rendering import ACT_ON_ALL, LOOK_AT_ALL, Console
 from holdfast.console.screens import Screen
 from holdfast.console.visit import Visit
-from holdfast.core.job import JobState
+from holdfast.core.job.job import JobState
 from holdfast.engine import Holdfast
-from holdfast.errors import InvalidValue, UsageError
+from holdfast.errors import InvalidValue, UnknownUpstream, UsageError
 from holdfast.lab import postcards
 from holdfast.lab.behaviour import EXPLANATIONS, TITLES, Behaviour
 from holdfast.lab.stand_in_server import StandInServer
@@ -56,6 +56,7 @@ def mount_lab(
     console = _LabConsole(app, more=(*more, SCREEN))
     lab = _Lab(console, app, stand_ins, switches)
     console.page("/lab", LOOK_AT_ALL, lab.page)
+    console.page("/lab/tables/{name}", LOOK_AT_ALL, lab.table)
     console.action("/lab/upstreams/{name}", ACT_ON_ALL, _Behave(stand_ins))
     console.action("/lab/switches/{name}", ACT_ON_ALL, _Set(named))
     console.action("/lab/cards", ACT_ON_ALL, _Send(app))
@@ -106,6 +107,16 @@ class _Lab:
             failed=engine.count(JobFilter(states=(JobState.FAILED,))),
         )
 
+    def table(self, visit: Visit) -> Response:
+        """Return what a stand-in holds."""
+        name = visit.part("name")
+        shown = [each for each in self._stand_ins if each.stand_in.upstream == name]
+        if not shown or shown[0].stand_in.table is None:
+            raise UnknownUpstream(name, known=[each.stand_in.upstream for each in self._stand_ins])
+        return self._console.render(
+            visit, "lab_table.html", screen=SCREEN.name, name=name, table=shown[0].stand_in.table()
+        )
+
 
 def _stand_in(
     server: StandInServer, breaker: UpstreamLine | None, *, waiting: int
@@ -119,6 +130,7 @@ def _stand_in(
     return {
         "name": server.stand_in.upstream,
         "url": server.url,
+        "has_table": server.stand_in.table is not None,
         "options": options,
         "chosen": chosen,
         "tone": "bad" if server.fault else _TONES[server.behaviour],

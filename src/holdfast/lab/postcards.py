@@ -13,10 +13,10 @@ from typing import Any, Final
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from holdfast.core.breaker_policy import Breaker
-from holdfast.core.retry import Retry
+from holdfast.core.upstream.breaker_policy import Breaker
+from holdfast.core.values.retry import Retry
 from holdfast.pipeline import Pipeline, Upstream
-from holdfast.runtime.attempt import JobContext
+from holdfast.runtime.attempts.attempt import JobContext
 from holdfast.submission import Submit
 from holdfast.systems import Answer, Call, Parts, StandIn, System
 

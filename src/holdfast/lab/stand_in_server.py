@@ -106,15 +106,21 @@ class StandInServer:
                 return None
             case behaviour:
                 self._closing.wait(SLOW_S if behaviour is Behaviour.SLOW else BRISK_S)
-                found = self._own_answer(call)
+                own = self._own_answer(call)
+                if own is None:
+                    self._count("none")
+                    return None
+                found = own
         self._count(str(found.status))
         return found
 
-    def _own_answer(self, call: Call) -> Answer:
+    def _own_answer(self, call: Call) -> Answer | None:
         fault = self._fault
         answer = self.stand_in.answer if fault is None else self.stand_in.faults[fault]
         try:
             return answer(call)
+        except ConnectionError:
+            return None
         except Exception:
             LOGGER.exception("the stand-in for %s failed by itself", self.stand_in.upstream)
             return Answer(500, b'{"error": "the stand-in failed; see the log"}')

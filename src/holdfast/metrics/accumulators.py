@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from holdfast.core.instant import SECOND_US
+from holdfast.core.values.instant import SECOND_US
 
 Labels = tuple[str, ...]
 

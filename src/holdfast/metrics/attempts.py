@@ -7,8 +7,8 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from holdfast.core.decision import Kind
-from holdfast.core.job import JobState
+from holdfast.core.job.decision import Kind
+from holdfast.core.job.job import JobState
 from holdfast.metrics.accumulators import (
     BOUNDS_US,
     Cells,
@@ -19,7 +19,7 @@ from holdfast.metrics.accumulators import (
     no_cells,
     summed,
 )
-from holdfast.runtime.announce import Applied
+from holdfast.runtime.events.announce import Applied
 
 _ENDS: Final = {
     Kind.COMPLETED.value: JobState.COMPLETE.value,

@@ -11,20 +11,20 @@ from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
 from holdfast.activity import ActivityRow
-from holdfast.core.delivery import DeliveryState
-from holdfast.core.instant import SECOND_US, Instant, to_datetime
-from holdfast.core.upstream import Gate
+from holdfast.core.delivery.delivery import DeliveryState
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.instant import SECOND_US, Instant, to_datetime
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError
 from holdfast.metrics import names
 from holdfast.metrics.counted import LOOK_BACK_US, Counted
 from holdfast.metrics.families import counter, gauge, untyped
-from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.kernel.clock import monotonic_s
 from holdfast.store.contract import QueueCounts, WorkerRow
-from holdfast.store.deliveries import DeliveryStanding
-from holdfast.store.letters import LetterStanding
-from holdfast.store.outbox import Standing
-from holdfast.store.patience import reads_within
+from holdfast.store.statements.statement_timeout import reads_within
+from holdfast.store.tables.dead_letters import LetterStanding
+from holdfast.store.tables.deliveries import DeliveryStanding
+from holdfast.store.tables.outbox import Standing
 from holdfast.upstreams import UpstreamView
 
 LOGGER: Final = logging.getLogger("holdfast.metrics")

@@ -10,18 +10,18 @@ from typing import Final
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
-from holdfast.core.delivery import DeliveryState
-from holdfast.core.delivery_lifecycle import breaks_order
-from holdfast.core.instant import SECOND_US
+from holdfast.core.delivery.delivery import DeliveryState
+from holdfast.core.delivery.lifecycle import breaks_order
+from holdfast.core.values.instant import SECOND_US
 from holdfast.engine import Holdfast
 from holdfast.errors import UnavailableError
 from holdfast.metrics import names
 from holdfast.metrics.accumulators import Distributions, Sums
 from holdfast.metrics.attempts import AttemptTimes
 from holdfast.metrics.families import counter, gauge, histogram
-from holdfast.runtime import signals
-from holdfast.runtime.roster import OF_THIS_PROCESS
-from holdfast.store import timing
+from holdfast.runtime.events import signals
+from holdfast.runtime.worker.roster import OF_THIS_PROCESS
+from holdfast.store.statements import timing
 
 _OUTCOMES: Final = {True: "fine", False: "failed", None: "no evidence"}
 _ENDED: Final = frozenset({DeliveryState.SENT, DeliveryState.FAILED, DeliveryState.UNKNOWN})

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from holdfast.engine import Holdfast
 from holdfast.figures import Figure
-from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.kernel.clock import monotonic_s
 from holdfast.secrecy import redacted
 
 LOGGER: Final = logging.getLogger("holdfast.metrics")

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
-from holdfast.core.breaker import (
+from holdfast.core.upstream.breaker import (
     Admits,
     BreakerEvent,
     Observed,
@@ -17,13 +17,13 @@ from holdfast.core.breaker import (
     admission,
     decide_breaker,
 )
-from holdfast.core.breaker_policy import Breaker
-from holdfast.core.evidence import BUCKETS
-from holdfast.core.instant import SECOND_US, Instant, later, to_datetime
-from holdfast.core.upstream import UpstreamState
+from holdfast.core.upstream.breaker_policy import Breaker
+from holdfast.core.upstream.evidence import BUCKETS
+from holdfast.core.upstream.upstream import UpstreamState
+from holdfast.core.values.instant import SECOND_US, Instant, later, to_datetime
 from holdfast.errors import CircuitOpen
-from holdfast.runtime.clock import Chance
-from holdfast.runtime.gate_moves import log_move
+from holdfast.runtime.breakers.transitions import log_move
+from holdfast.runtime.kernel.clock import Chance
 
 HERE: Final = "here"
 """The one worker there is."""

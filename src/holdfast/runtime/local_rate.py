@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from holdfast.core.instant import SECOND_US, Instant, to_datetime
-from holdfast.core.rate_policy import Rate
+from holdfast.core.upstream.rate_policy import Rate
+from holdfast.core.values.instant import SECOND_US, Instant, to_datetime
 from holdfast.errors import CircuitOpen
 
 

@@ -10,35 +10,35 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
-from holdfast.core.ids import JobId, id_before
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import ACTIVE, MOST_URGENT
+from holdfast.core.job.job import ACTIVE, MOST_URGENT
+from holdfast.core.values.ids import JobId, id_before
+from holdfast.core.values.instant import SECOND_US, Instant
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from holdfast.core.decision import Decision, Entry
-    from holdfast.core.job import Job, JobState, PlanDigest, WorkerId
-    from holdfast.core.lease import Lease
-    from holdfast.core.plan import Plan, Route
-    from holdfast.store.audit import AuditEntry, AuditRows
-    from holdfast.store.deliveries import DeliveryRows
-    from holdfast.store.drains import DrainRows
-    from holdfast.store.due import DueRows
-    from holdfast.store.erasure import ErasureRows
-    from holdfast.store.inbox import InboxRows
-    from holdfast.store.letters import LetterRows
-    from holdfast.store.outbox import OutboxRows
-    from holdfast.store.replays import ReplayRows
-    from holdfast.store.retention import RetentionRows
-    from holdfast.store.secrets import SecretRows
-    from holdfast.store.sessions import SessionRows
-    from holdfast.store.system_sql import Ran, Value
-    from holdfast.store.system_tables import SystemTables
-    from holdfast.store.tail import TailRows
-    from holdfast.store.tallies import TallyRows
-    from holdfast.store.tokens import TokenRows
-    from holdfast.store.upstreams import UpstreamRows
+    from holdfast.core.job.decision import Decision, Entry
+    from holdfast.core.job.job import Job, JobState, PlanDigest, WorkerId
+    from holdfast.core.job.lease import Lease
+    from holdfast.core.job.plan import Plan, Route
+    from holdfast.store.credentials.secrets import SecretRows
+    from holdfast.store.credentials.sessions import SessionRows
+    from holdfast.store.credentials.tokens import TokenRows
+    from holdfast.store.schema.system_sql import Ran, Value
+    from holdfast.store.schema.system_tables import SystemTables
+    from holdfast.store.tables.activity import TallyRows
+    from holdfast.store.tables.audit import AuditEntry, AuditRows
+    from holdfast.store.tables.dead_letters import LetterRows
+    from holdfast.store.tables.deliveries import DeliveryRows
+    from holdfast.store.tables.drains import DrainRows
+    from holdfast.store.tables.due import DueRows
+    from holdfast.store.tables.erasure import ErasureRows
+    from holdfast.store.tables.inbox import InboxRows
+    from holdfast.store.tables.outbox import OutboxRows
+    from holdfast.store.tables.replays import ReplayRows
+    from holdfast.store.tables.retention import RetentionRows
+    from holdfast.store.tables.tail import TailRows
+    from holdfast.store.tables.upstreams import UpstreamRows
 
 
 _CLOCKS_APART_US: Final = 3600 * SECOND_US
@@ -461,8 +461,15 @@ class Store(Protocol):
         """Return what `doctor` shows: product, version, settings that matter, schema version."""
         ...
 
-    def transaction(self) -> AbstractContextManager[Any]:
-        """Open a transaction of the store's own and yield its connection, for `connection=`."""
+    def transaction(self, *, one_statement: bool = False) -> AbstractContextManager[Any]:
+        """Open a transaction of the store's own and yield its connection, for `connection=`.
+
+        With `one_statement` at most one is run on it, so that no other has to begin and commit it.
+        """
+        ...
+
+    def reading(self) -> AbstractContextManager[Any]:
+        """Lend a connection for `run_statement` that sees what is committed, and does not write."""
         ...
 
     def run_statement(self, text: str, values: Mapping[str, Value], *, connection: object) -> Ran:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from holdfast.store.audit import AuditRows
-from holdfast.store.deliveries import DeliveryRows
-from holdfast.store.drains import DrainRows
-from holdfast.store.due import DueRows
-from holdfast.store.erasure import ErasureRows
-from holdfast.store.inbox import InboxRows
-from holdfast.store.letters import LetterRows
-from holdfast.store.outbox import MessagesAdded, OutboxRows
-from holdfast.store.replays import ReplayRows
-from holdfast.store.retention import RetentionRows
-from holdfast.store.secrets import SecretRows
-from holdfast.store.sessions import SessionRows
-from holdfast.store.sql import Sql
-from holdfast.store.system_tables import SystemTables
-from holdfast.store.tail import TailRows
-from holdfast.store.tallies import TallyRows
-from holdfast.store.tokens import TokenRows
-from holdfast.store.upstreams import UpstreamRows
+from holdfast.store.credentials.secrets import SecretRows
+from holdfast.store.credentials.sessions import SessionRows
+from holdfast.store.credentials.tokens import TokenRows
+from holdfast.store.schema.system_tables import SystemTables
+from holdfast.store.statements.sql import Sql
+from holdfast.store.tables.activity import TallyRows
+from holdfast.store.tables.audit import AuditRows
+from holdfast.store.tables.dead_letters import LetterRows
+from holdfast.store.tables.deliveries import DeliveryRows
+from holdfast.store.tables.drains import DrainRows
+from holdfast.store.tables.due import DueRows
+from holdfast.store.tables.erasure import ErasureRows
+from holdfast.store.tables.inbox import InboxRows
+from holdfast.store.tables.outbox import MessagesAdded, OutboxRows
+from holdfast.store.tables.replays import ReplayRows
+from holdfast.store.tables.retention import RetentionRows
+from holdfast.store.tables.tail import TailRows
+from holdfast.store.tables.upstreams import UpstreamRows
 
 
 class Parts:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from holdfast.core.decision import Entry, Kind
-from holdfast.core.ids import JobId
-from holdfast.core.instant import Instant
-from holdfast.core.job import Job, JobState, WorkerId
+from holdfast.core.job.decision import Entry, Kind
+from holdfast.core.job.job import Job, JobState, WorkerId
+from holdfast.core.values.ids import JobId
+from holdfast.core.values.instant import Instant
 from holdfast.store.contract import LedgerEntry, NewJob, Twin
 
 _STATES: Final = {state.value: state for state in JobState}

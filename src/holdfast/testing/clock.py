@@ -6,7 +6,7 @@ import threading
 from datetime import datetime, timedelta
 from typing import Final
 
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, from_datetime, to_datetime
+from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant, from_datetime, to_datetime
 from holdfast.errors import InvalidValue
 
 START: Final = Instant(1_767_225_600 * SECOND_US)

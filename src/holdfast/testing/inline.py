@@ -9,27 +9,27 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.decision import Kind
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import ENDED, JobState, WorkerId
-from holdfast.core.upstream import UpstreamState
+from holdfast.core.job.decision import Kind
+from holdfast.core.job.job import ENDED, JobState, WorkerId
+from holdfast.core.upstream.upstream import UpstreamState
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
 from holdfast.handle import JobHandle
-from holdfast.runtime.announce import Applied
-from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report
-from holdfast.runtime.breakers import Breakers
-from holdfast.runtime.claimer import Claimer, Leased
-from holdfast.runtime.clock import Chance, Clock
-from holdfast.runtime.courier import Courier
-from holdfast.runtime.decision_messages import DecisionMessages
-from holdfast.runtime.in_flight import InFlight
-from holdfast.runtime.notices import Notices
-from holdfast.runtime.plans import PlanCache
-from holdfast.runtime.reporter import Reporter
-from holdfast.runtime.settle import Settler
-from holdfast.runtime.stage import LaneKind
-from holdfast.runtime.sweeper import Sweeper
+from holdfast.runtime.attempts.attempt import Attempt, Fate, JobContext, Report
+from holdfast.runtime.attempts.in_flight import InFlight
+from holdfast.runtime.breakers.breakers import Breakers
+from holdfast.runtime.deliveries.courier import Courier
+from holdfast.runtime.deliveries.stage_deliveries import Notices
+from holdfast.runtime.events.announce import Applied
+from holdfast.runtime.events.decision_messages import DecisionMessages
+from holdfast.runtime.events.settle import Settler
+from holdfast.runtime.kernel.clock import Chance, Clock
+from holdfast.runtime.kernel.plans import PlanCache
+from holdfast.runtime.kernel.stage import LaneKind
+from holdfast.runtime.maintenance.sweeper import Sweeper
+from holdfast.runtime.worker.claimer import Claimer, Leased
+from holdfast.runtime.worker.reporter import Reporter
 from holdfast.testing.clock import ManualClock
 from holdfast.testing.jump import jump, stages_of
 

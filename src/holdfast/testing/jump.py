@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from holdfast.core.delivery import DeliveryState
-from holdfast.core.instant import FAR_FUTURE, Instant
-from holdfast.core.job import ACTIVE, Job, JobState
-from holdfast.core.upstream import UpstreamState
+from holdfast.core.delivery.delivery import DeliveryState
+from holdfast.core.job.job import ACTIVE, Job, JobState
+from holdfast.core.upstream.upstream import UpstreamState
+from holdfast.core.values.instant import FAR_FUTURE, Instant
 from holdfast.delivery_view import DeliveryView
 from holdfast.engine import Holdfast
-from holdfast.runtime.stage import BoundStage
+from holdfast.runtime.kernel.stage import BoundStage
 from holdfast.store.contract import JobFilter
-from holdfast.store.deliveries import DeliveryFilter
+from holdfast.store.tables.deliveries import DeliveryFilter
 from holdfast.testing.clock import ManualClock
 
 _PAGE: Final = 1_000

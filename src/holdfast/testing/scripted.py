@@ -6,7 +6,7 @@ import threading
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final, NamedTuple
 
-from holdfast.runtime.attempt import JobContext
+from holdfast.runtime.attempts.attempt import JobContext
 
 _NOTHING: Final = object()
 _CALLED: Final = (FunctionType, MethodType, BuiltinFunctionType)

@@ -22,10 +22,10 @@ from holdfast import (
 )
 from holdfast.api import ApiOptions, Server, create_api
 from holdfast.console import mount_console
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import WorkerId
-from holdfast.core.plan import Route
-from holdfast.runtime.clock import monotonic_s, wall_clock
+from holdfast.core.job.job import WorkerId
+from holdfast.core.job.plan import Route
+from holdfast.core.values.instant import SECOND_US, Instant
+from holdfast.runtime.kernel.clock import monotonic_s, wall_clock
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import ManualClock
 from tests.engine.mailbox import NEITHER, Mailbox

@@ -7,9 +7,9 @@ import pytest
 from playwright.sync_api import Page
 
 from holdfast import Holdfast, Pipeline, Retry
-from holdfast.core.instant import Instant
-from holdfast.core.job import WorkerId
-from holdfast.core.upstream import UpstreamState
+from holdfast.core.job.job import WorkerId
+from holdfast.core.upstream.upstream import UpstreamState
+from holdfast.core.values.instant import Instant
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import run_inline
 from tests.console.browser.payloads import PAYLOADS

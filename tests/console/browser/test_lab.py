@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from holdfast import Holdfast, WorkerOptions
-from holdfast.cli.site import server_of
+from holdfast.cli.processes.site import server_of
 from holdfast.lab import postcards
 from holdfast.lab.stand_ins import StandIns
 from holdfast.settings import Settings

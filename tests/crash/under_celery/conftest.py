@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.testing.proxy import PostgresProxy
-from holdfast.testing.rabbitmq_server import PrivateRabbitmq
+from holdfast.testing.rabbitmq.server import PrivateRabbitmq
+from holdfast.testing.servers.proxy import PostgresProxy
 from tests.crash.celery_fleet import CeleryFleet
 
 

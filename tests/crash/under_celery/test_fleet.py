@@ -3,8 +3,8 @@
 import pytest
 
 from holdfast import JobState
-from holdfast.core.decision import Kind
-from holdfast.testing.conformance.publishing import rolled_back
+from holdfast.core.job.decision import Kind
+from holdfast.testing.conformance.messages.outbox import rolled_back
 from tests.crash.celery_fleet import CeleryFleet, poison
 from tests.crash.fleet import eventually
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from holdfast import JobState
-from holdfast.core.decision import Kind
+from holdfast.core.job.decision import Kind
 from tests.crash.celery_fleet import CeleryFleet
 
 pytestmark = pytest.mark.timeout(300)

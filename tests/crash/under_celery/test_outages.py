@@ -5,9 +5,9 @@ import time
 import pytest
 
 from holdfast import JobState
-from holdfast.core.decision import Kind
-from holdfast.testing.proxy import PostgresProxy
-from holdfast.testing.rabbitmq_server import PrivateRabbitmq
+from holdfast.core.job.decision import Kind
+from holdfast.testing.rabbitmq.server import PrivateRabbitmq
+from holdfast.testing.servers.proxy import PostgresProxy
 from tests.crash.celery_fleet import CeleryFleet
 from tests.crash.fleet import eventually
 

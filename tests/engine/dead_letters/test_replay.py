@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from holdfast import Breaker, ConflictError, GiveUp, JobFilter, JobState, Pipeline, Upstream
-from holdfast.core.dead_letter import LetterState, Standing
-from holdfast.core.failure import Category
+from holdfast.core.dead_letter.dead_letter import LetterState, Standing
+from holdfast.core.values.failure import Category
 from holdfast.dead_letters import DeadLetters
 from holdfast.errors import StaleRevision, StepMissing, WrongState
 from holdfast.testing import Script, drain, run_inline

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from holdfast import GiveUp, JobState, Pipeline
-from holdfast.core.dead_letter import LetterState, Standing
-from holdfast.core.failure import MAX_MESSAGE_LENGTH
+from holdfast.core.dead_letter.dead_letter import LetterState, Standing
+from holdfast.core.values.failure import MAX_MESSAGE_LENGTH
 from holdfast.errors import InvalidValue, StepMissing
-from holdfast.store.letters import LetterFilter
+from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import run_inline
 from tests.engine.dead_letters.letters import actions, died, replayed
 

@@ -26,7 +26,7 @@ from holdfast import (
     Wait,
     WorkerOptions,
 )
-from holdfast.core.outbox import OutboxMessage
+from holdfast.core.values.outbox import OutboxMessage
 from holdfast.errors import PipelineNeeded, StoreUnavailable
 from holdfast.testing import Script, run_inline
 

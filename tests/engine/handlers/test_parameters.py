@@ -12,7 +12,7 @@ import pytest
 from typing_extensions import TypedDict
 
 from holdfast import JobContext, JobState, Pipeline, Retry, Wait
-from holdfast.core.document import Limits
+from holdfast.core.values.document import Limits
 from holdfast.errors import InvalidDocument
 from holdfast.testing import run_inline
 from tests.runtime.crew import Crew

@@ -6,7 +6,7 @@ from pathlib import Path
 from holdfast import Holdfast
 from holdfast.letter_files import LetterFiles, Outcome
 from holdfast.letter_form import PLAIN_FORM, LetterEntry
-from holdfast.store.letters import LetterFilter
+from holdfast.store.tables.dead_letters import LetterFilter
 
 FOREIGN = {
     "entry_id": "letter_20251106_101522_abc123",

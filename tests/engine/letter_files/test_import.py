@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast
-from holdfast.core.dead_letter import FILE, LetterState
+from holdfast.core.dead_letter.dead_letter import FILE, LetterState
 from holdfast.errors import InvalidDocument, UsageError
 from holdfast.letter_entry import letter_id_of, letter_of
 from holdfast.letter_files import PROCESSED, Outcome

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from holdfast import GiveUp, Holdfast, JobState
-from holdfast.core.decision import Kind
+from holdfast.core.job.decision import Kind
 
 READY = {"cause": "transient", "evidence": "the gateway answers again"}
 AT_ONCE = {**READY, "canary": 0, "rate": None}

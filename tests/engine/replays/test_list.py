@@ -3,12 +3,12 @@
 import pytest
 
 from holdfast import Holdfast, UsageError
-from holdfast.core.dead_letter import LetterState
-from holdfast.core.replay import Counts, ItemState, ReplayState
+from holdfast.core.dead_letter.dead_letter import LetterState
+from holdfast.core.dead_letter.replay import Counts, ItemState, ReplayState
 from holdfast.replays import A_MESSAGE, NO_KEY
-from holdfast.store.letters import LetterFilter
+from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import drain
-from holdfast.testing.conformance.messages import letter
+from holdfast.testing.conformance.dead_letters.message_letters import letter
 from tests.engine.replays.gateway import AT_ONCE, READY, Gateway, returns
 
 

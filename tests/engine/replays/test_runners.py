@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from holdfast import ConflictError, Holdfast, Pipeline
-from holdfast.core.replay import Counts, ReplayState
+from holdfast.core.dead_letter.replay import Counts, ReplayState
 from holdfast.replays import Replays
-from holdfast.runtime.replayer import Replayer
-from holdfast.store.letters import LetterFilter
+from holdfast.runtime.maintenance.replayer import Replayer
+from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import drain
 from holdfast.testing.inline import run_inline
 from tests.engine.replays.gateway import AT_ONCE, READY, Gateway, returns

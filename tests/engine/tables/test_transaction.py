@@ -1,7 +1,9 @@
 """Rows of a program's own beside jobs and messages, in one transaction, on both databases."""
 
+import threading
 from contextlib import suppress
 from datetime import UTC, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -189,3 +191,100 @@ def test_a_connection_lost_in_the_middle_is_unavailable(tables, postgres_url) ->
 
     assert orders(app) == []
     app.close()
+
+
+def test_what_is_committed_is_read_while_somebody_writes(app: Holdfast) -> None:
+    with app.transaction() as tx:
+        add(tx, "a")
+    with app.transaction() as tx:
+        add(tx, "b")
+        with app.reading() as db:
+            found = db.rows("select id from shop.orders")
+            one = db.row("select goods from shop.orders where id = :id", {"id": "a"})
+
+    assert (found, one) == ([{"id": "a"}], {"goods": "rope"})
+
+
+def test_a_reading_waits_for_no_turn_to_write(app: Holdfast) -> None:
+    began, over, found = threading.Event(), threading.Event(), []
+
+    def write() -> None:
+        with app.transaction() as tx:
+            add(tx, "a")
+            began.set()
+            over.wait(10)
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    began.wait(10)
+    with app.reading() as db:
+        found = db.rows("select id from shop.orders")
+    over.set()
+    writing.join()
+
+    assert (found, orders(app)) == ([], ["a"])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "delete from shop.orders",
+        "update shop.orders set pieces = 2 returning id",
+        "with gone as (Delete from shop.orders returning id) select id from gone",
+        "select id from shop.orders for update",
+    ],
+)
+def test_a_reading_refuses_to_write(app: Holdfast, sql: str) -> None:
+    with app.transaction() as tx:
+        add(tx, "a")
+    with pytest.raises(UsageError, match="transaction"), app.reading() as db:
+        db.rows(sql)
+
+    with app.reading() as db:
+        assert db.row("select pieces, 'update' as word from shop.orders") == {
+            "pieces": 1,
+            "word": "update",
+        }
+
+
+def test_a_transaction_of_one_statement_is_committed(app: Holdfast) -> None:
+    with app.transaction(one_statement=True) as tx:
+        assert add(tx, "a") == 1
+    with app.transaction(one_statement=True):
+        pass
+
+    assert orders(app) == ["a"]
+
+
+def test_a_transaction_of_one_statement_takes_no_other(app: Holdfast) -> None:
+    with (
+        pytest.raises(UsageError, match="one statement"),
+        app.transaction(one_statement=True) as tx,
+    ):
+        list(map(partial(add, tx), "ab"))
+    with (
+        pytest.raises(UsageError, match="one_statement"),
+        app.transaction(one_statement=True) as tx,
+    ):
+        app.submit("packing", {}, connection=tx.connection)
+
+    assert app.jobs() == []
+    assert "b" not in orders(app)
+
+
+def test_a_statement_that_fails_alone_leaves_the_connection_as_it_was(app: Holdfast) -> None:
+    for block in (app.reading, lambda: app.transaction(one_statement=True)):
+        with pytest.raises(StatementRefused), block() as db:
+            db.rows("select nothing from shop.orders")
+    with app.transaction(one_statement=True) as tx:
+        add(tx, "a")
+
+    assert orders(app) == ["a"]
+
+
+def test_a_reading_knows_the_time_of_the_store(app: Holdfast, clock) -> None:
+    with app.reading() as db:
+        before = db.now
+    clock.advance(90)
+    with app.reading() as db:
+        assert db.now - before == timedelta(seconds=90)

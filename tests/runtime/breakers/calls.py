@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast import Holdfast, Pipeline, Retry, Upstream
-from holdfast.core.breaker_policy import Breaker
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.breaker_policy import Breaker
+from holdfast.core.upstream.upstream import Gate
 from holdfast.errors import StoreUnavailable
 from tests.runtime.crew import Crew
 

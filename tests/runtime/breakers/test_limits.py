@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from holdfast import Pipeline, Upstream
-from holdfast.core.decision import Kind
-from holdfast.core.upstream import Gate
+from holdfast.core.job.decision import Kind
+from holdfast.core.upstream.upstream import Gate
 from holdfast.errors import InvalidPolicy, StoreUnavailable, UsageError
 from tests.runtime.breakers.calls import FIVE, Unwritable, calling, opened, state_of, turn
 from tests.runtime.crew import Crew

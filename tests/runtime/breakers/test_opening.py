@@ -5,14 +5,14 @@ from dataclasses import replace
 import httpx
 
 from holdfast import JobState, Pipeline, Upstream
-from holdfast.core.breaker import ForceAsked, decide_breaker
-from holdfast.core.breaker_policy import Breaker
-from holdfast.core.decision import Kind
-from holdfast.core.instant import SECOND_US, later, to_rfc3339
-from holdfast.core.upstream import Gate
-from holdfast.runtime.breakers import OLD_US, SPARE_US, Breakers
-from holdfast.runtime.clock import Chance
-from holdfast.runtime.watch import STALE_US
+from holdfast.core.job.decision import Kind
+from holdfast.core.upstream.breaker import ForceAsked, decide_breaker
+from holdfast.core.upstream.breaker_policy import Breaker
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.instant import SECOND_US, later, to_rfc3339
+from holdfast.runtime.breakers.breakers import OLD_US, SPARE_US, Breakers
+from holdfast.runtime.breakers.watch import STALE_US
+from holdfast.runtime.kernel.clock import Chance
 from tests.runtime.breakers.calls import FIVE, PATIENT, Gateway, calling, opened, state_of, turn
 from tests.runtime.crew import Crew
 

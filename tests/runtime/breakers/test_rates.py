@@ -6,9 +6,9 @@ import httpx
 import pytest
 
 from holdfast import Breaker, Holdfast, JobState, Pipeline, Rate, Retry, Upstream
-from holdfast.core.instant import SECOND_US
-from holdfast.core.rate import VALID_US
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.rate import VALID_US
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import InvalidPolicy, StoreUnavailable
 from holdfast.testing import run_inline
 from tests.runtime.breakers.calls import FIVE, Gateway, calling, opened, state_of, turn

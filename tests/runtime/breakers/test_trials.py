@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from holdfast import JobState, Upstream
-from holdfast.core.instant import SECOND_US
-from holdfast.core.upstream import Gate
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import StoreUnavailable
 from tests.runtime.breakers.calls import FIVE, Unwritable, calling, opened, state_of, turn
 from tests.runtime.crew import Crew

@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from holdfast.core.event import Done
-from holdfast.core.job import JobState, WorkerId
+from holdfast.core.job.event import Done
+from holdfast.core.job.job import JobState, WorkerId
 from holdfast.errors import ForkedProcess, StoreUnavailable
 from holdfast.store.contract import JobFilter
 from holdfast.store.sqlite.store import SqliteStore

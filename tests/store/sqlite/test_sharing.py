@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.job import JobState
+from holdfast.core.job.job import JobState
 from holdfast.errors import StoreUnavailable, UsageError
 from holdfast.store.contract import JobFilter
 from holdfast.store.sqlite.store import SqliteStore

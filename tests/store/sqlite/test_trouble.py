@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.core.instant import FAR_FUTURE
+from holdfast.core.values.instant import FAR_FUTURE
 from holdfast.errors import SchemaTooOld, StoreCorrupt, StoreUnavailable
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing.conformance.samples import NOW, new_job, submitted
-from holdfast.testing.unprivileged import Account
+from holdfast.testing.servers.unprivileged import Account
 from tests.store.sqlite.database_file import lock_of, log_of, number_of_jobs, run
 
 

@@ -2,32 +2,66 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from typing import Any
 
 from collabiq.circuits import Circuits
 from collabiq.config import Config
-from collabiq.dlq import DeadLetterQueue
+from collabiq.dlq import DatabaseId, DeadLetterQueue
 from collabiq.emails import Emails
 from collabiq.errors import ErrorRecords
+from collabiq.flow.flow import Flow
+from collabiq.flow.tools import ROWS_DATABASE
 from collabiq.inbox import Inbox
+from collabiq.mapping_rules import rules_document
+from collabiq.setting_sources import config_document
+from collabiq.status import status_document
 from holdfast import Holdfast
+from holdfast.secrets import Secrets
 
 
 class Collabiq:
-    """The system on one engine."""
+    """The system on one engine; with a `flow` also what its stages work with."""
 
-    def __init__(self, engine: Holdfast, config: Config) -> None:
-        self.engine, self.config = engine, config
-        self.emails = Emails(engine, config)
-        self.inbox = Inbox(engine, config)
-        self.dlq = DeadLetterQueue(engine, config)
+    def __init__(
+        self,
+        engine: Holdfast,
+        config: Config,
+        *,
+        flow: Flow | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.engine, self.config, self.flow = engine, config, flow
+        self.environment = os.environ if environment is None else environment
+        """The variables that the settings were read from."""
         self.errors = ErrorRecords(engine, config)
-        self.circuits = Circuits(engine)
+        if flow is not None:
+            flow.bind(engine, errors=self.errors)
+        self.emails = Emails(engine, config, errors=self.errors)
+        self.inbox = Inbox(engine, config)
+        self.dlq = DeadLetterQueue(engine, config, database_id=self._database_id())
+        self.circuits = Circuits(engine, infisical=None if flow is None else flow.secrets.guard)
 
-    def status(self) -> dict[str, Any]:
+    @property
+    def secrets(self) -> Secrets:
+        """Where secrets are asked for by name."""
+        return self.engine.secrets if self.flow is None else self.flow.secrets
+
+    def status(self, *, owner: str | None = None) -> dict[str, Any]:
         """Return how each service is, today's counts, the last poll, the token and the cost."""
-        raise NotImplementedError
+        return status_document(self, owner=owner)
+
+    def rules(self) -> dict[str, Any]:
+        """Return which field goes to which column, as the schema was last found."""
+        return rules_document(self.engine, self.config)
 
     def config_document(self) -> dict[str, Any]:
         """Return every setting with its source; secrets are masked."""
-        raise NotImplementedError
+        return config_document(self.secrets, self.environment)
+
+    def _database_id(self) -> DatabaseId | None:
+        flow = self.flow
+        if flow is None:
+            return None
+        return lambda: flow.works.tools.maybe_secret(ROWS_DATABASE)

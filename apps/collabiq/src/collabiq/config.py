@@ -110,7 +110,6 @@ class Config:
         usual = cls()
         address = _address(given)
         token_path = given.maybe("GMAIL_TOKEN_PATH")
-        env_file = given.maybe("ENV_FILE")
         given.knows(*REQUIRED_SECRETS, "GMAIL_ENCRYPTION_KEY", "GMAIL_NOTIFICATION_SECRET")
         given.knows("GMAIL_CREDENTIALS_PATH")
         return cls(
@@ -152,7 +151,7 @@ class Config:
                 else None
             ),
             infisical=_infisical(given),
-            env_file=Path(env_file) if env_file else None,
+            env_file=Path(given.text("ENV_FILE", ".env")),
             data_dir=Path(given.text("DATA_DIR", str(usual.data_dir))),
             data_min_free_bytes=given.whole(
                 "DATA_MIN_FREE_BYTES", usual.data_min_free_bytes, most=2**50

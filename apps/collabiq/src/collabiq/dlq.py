@@ -1,7 +1,7 @@
 """The dead letter queue: what failed for good, as files and as people ask for it.
 
 The letters of the engine's store are the truth. Their files in `data/dlq` follow them, and a
-payload that somebody has changed there is what a replay sends, once it was checked.
+payload that was edited there is what a replay sends, after validation.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class DeadLetterQueue:
     ) -> dict[str, Any]:
         """Send the oldest entries of an operation again, and answer when all have ended.
 
-        `skipped` are those that somebody else replayed meanwhile, or that have not ended in time.
+        `skipped` counts entries that were replayed by others meanwhile, or have not ended in time.
         """
         _check_choice("operation_type", operation_type, OPERATION_TYPES)
         if type(max_count) is not int or not 1 <= max_count <= MOST_AT_ONCE:
@@ -192,7 +192,7 @@ class DeadLetterQueue:
         }
 
     def complete(self, dlq_id: str, *, by: str, reason: str) -> dict[str, Any]:
-        """Close an entry that somebody has seen to by hand."""
+        """Close an entry that was resolved by hand."""
         kept = self._get(dlq_id)
         if kept.entry.processed:
             raise AlreadyProcessed(dlq_id)

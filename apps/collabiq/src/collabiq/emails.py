@@ -2,18 +2,57 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from collabiq.config import Config
-from holdfast import Holdfast
+from collabiq.corrections import corrected
+from collabiq.cursors import number_of, written
+from collabiq.email_views import Views
+from collabiq.errors import ErrorRecords
+from collabiq.flow import submitting
+from collabiq.forgetting import Forgetting
+from collabiq.mail import MAX_MAIL_BYTES
+from collabiq.mail.headers import looks_like_a_header
+from collabiq.records.dlq_entry import is_email_id
+from collabiq.refusals import (
+    EmailNotFound,
+    Invalid,
+    NotAMailRefused,
+    TooLarge,
+    WrongState,
+    flaw,
+)
+from collabiq.rows import (
+    STATUSES,
+    EmailRow,
+    get_email,
+    list_emails,
+    set_status,
+)
+from holdfast import ConflictError, Holdfast, Transaction
+from holdfast.errors import UnknownJob, UnknownLetter
+
+MOST_LISTED: Final = 200
+MAX_SEARCH: Final = 200
+_UNDER_WAY: Final = frozenset({"pending", "processing"})
+_WRITTEN: Final = frozenset({"processed", "needs_review"})
 
 
 class Emails:
-    """The mails that were noticed."""
+    """The mails that were noticed.
 
-    def __init__(self, engine: Holdfast, config: Config) -> None:
+    With `owner` only those of that mailbox exist.
+    """
+
+    def __init__(
+        self, engine: Holdfast, config: Config, *, errors: ErrorRecords | None = None
+    ) -> None:
         self._engine, self._config = engine, config
+        self._views = Views(engine, errors)
 
     def list(
         self,
@@ -25,25 +64,136 @@ class Emails:
         limit: int = 50,
         cursor: str | None = None,
     ) -> dict[str, Any]:
-        """Return mails, newest first, as `emails`, and as `next` the cursor of the next page."""
-        raise NotImplementedError
+        """Return mails, newest first, as `emails`, and as `next` the cursor of the next page.
+
+        Raises `Invalid`, and `InvalidCursor` for the cursor of another list.
+        """
+        _check_listing(status=status, since=since, q=q, limit=limit)
+        list_key = (owner, status, since.isoformat() if since else None, q)
+        before = None if cursor is None else number_of(cursor, list_key=list_key)
+        with self._engine.transaction() as tx:
+            rows = list_emails(
+                tx, owner=owner, status=status, since=since, q=q, limit=limit + 1, before=before
+            )
+        page = rows[:limit]
+        more = len(rows) > limit
+        return {
+            "emails": [self._views.item(row) for row in page],
+            "next": written(page[-1].number, list_key=list_key) if more else None,
+        }
 
     def show(self, email_id: str, owner: str | None = None) -> dict[str, Any]:
         """Return all that is known of a mail; raises `EmailNotFound`."""
-        raise NotImplementedError
+        return self._views.whole(self._get(email_id, owner), end_user=owner is not None)
 
-    def process(self, email_id: str, *, by: str) -> dict[str, Any]:
-        """Run a mail again from the start; raises `WrongState` while it is under way."""
-        raise NotImplementedError
+    def item(self, email_id: str, owner: str | None = None) -> dict[str, Any]:
+        """Return a mail as lists have it; raises `EmailNotFound`."""
+        return self._views.item(self._get(email_id, owner))
+
+    def job_id(self, email_id: str, owner: str | None = None) -> str | None:
+        """Return the job of a mail's last run; None while it waits for its turn."""
+        return self._get(email_id, owner).job_id
+
+    def process(self, email_id: str, *, by: str, owner: str | None = None) -> dict[str, Any]:
+        """Run a mail again from the start; raises `WrongState` while it is under way.
+
+        A dead letter of the run before is closed: nobody needs to replay it any more.
+        """
+        row = self._get(email_id, owner)
+        self._check_ended(row)
+        if row.status in _UNDER_WAY:
+            # Its job has failed, and nobody has looked since.
+            with self._engine.transaction() as tx:
+                set_status(tx, email_id, "failed", reason=row.reason, job_id=row.job_id)
+        with _one_at_a_time(email_id):
+            submitting.process_again(self._engine, email_id)
+        if row.job_id is not None:
+            self._close_letter(row.job_id, f"processed again as version {row.version + 1}", by)
+        return self._views.item(self._get(email_id, owner))
 
     def receive(self, raw: bytes, *, by: str) -> tuple[dict[str, Any], bool]:
-        """Take a mail that was sent in, and return it and whether it is new."""
-        raise NotImplementedError
+        """Take a mail that was sent in, and return it and whether it is new.
 
-    def correct(self, email_id: str, fields: dict[str, Any], *, by: str) -> dict[str, Any]:
-        """Have a person's corrections in the row; raises `Invalid` and `WrongState`."""
-        raise NotImplementedError
+        The same bytes are the same mail. Raises `NotAMailRefused` and `TooLarge`.
+        """
+        del by  # uploads belong to the mailbox, not to the sender
+        if len(raw) > MAX_MAIL_BYTES:
+            raise TooLarge(MAX_MAIL_BYTES)
+        if not looks_like_a_header(raw):
+            raise NotAMailRefused
+        email_id = hashlib.sha256(raw).hexdigest()
+        is_new = submitting.receive(
+            self._engine, raw, email_id=email_id, mailbox=self._config.mailbox
+        )
+        return self._views.item(self._get(email_id, None)), is_new
+
+    def correct(
+        self, email_id: str, fields: dict[str, Any], *, by: str, owner: str | None = None
+    ) -> dict[str, Any]:
+        """Have a person's corrections in the row; raises `Invalid` and `WrongState`.
+
+        Fields that are left out stay as they are.
+        """
+        row = self._get(email_id, owner)
+        self._check_ended(row)
+        if self._views.status_of(row) not in _WRITTEN:
+            raise WrongState(f"{email_id} has no row that could be corrected; process it first")
+        if self._views.is_under_way(row.correction_id):
+            raise WrongState(f"{email_id} is being corrected; wait until that has ended")
+        found = self._views.results(row)
+        extraction = corrected(found.get("extraction") or {}, fields, matched=found.get("match"))
+        with _one_at_a_time(email_id):
+            submitting.correct(self._engine, row, extraction, by=by)
+        return self._views.whole(self._get(email_id, owner), end_user=owner is not None)
 
     def forget(self, email_id: str, *, by: str) -> dict[str, Any]:
         """Remove what is kept of a mail here; its row in Notion stays."""
-        raise NotImplementedError
+        return Forgetting(self._engine, self._config).forget(email_id, by=by)
+
+    def _get(self, email_id: str, owner: str | None) -> EmailRow:
+        if not is_email_id(email_id):
+            raise Invalid([flaw("/email_id", "has to be 1 to 64 letters, digits, - and _")])
+        with self._engine.transaction() as tx:
+            return _found(tx, email_id, owner)
+
+    def _check_ended(self, row: EmailRow) -> None:
+        if self._views.status_of(row) in _UNDER_WAY:
+            raise WrongState(f"{row.email_id} is under way; wait until it has ended")
+
+    def _close_letter(self, job_id: str, why: str, by: str) -> None:
+        try:
+            self._engine.dead.resolve(job_id, note=why, by=by, unreplayed=True)
+        except (UnknownLetter, UnknownJob, ConflictError):
+            return  # it did not fail, or is closed already
+
+
+@contextmanager
+def _one_at_a_time(email_id: str) -> Iterator[None]:
+    """Refuse whoever comes second of two who change a mail at once."""
+    try:
+        yield
+    except ConflictError as error:
+        raise WrongState(f"{email_id} was changed meanwhile; look at it again") from error
+
+
+def _found(tx: Transaction, email_id: str, owner: str | None) -> EmailRow:
+    row = get_email(tx, email_id)
+    if row is None or owner not in (None, row.mailbox):
+        raise EmailNotFound(email_id)
+    return row
+
+
+def _check_listing(
+    *, status: str | None, since: datetime | None, q: str | None, limit: int
+) -> None:
+    flaws = []
+    if status is not None and status not in STATUSES:
+        flaws.append(flaw("/status", f"has to be one of {', '.join(STATUSES)}"))
+    if since is not None and since.tzinfo is None:
+        flaws.append(flaw("/since", "give the offset from UTC as well"))
+    if q is not None and len(q) > MAX_SEARCH:
+        flaws.append(flaw("/q", f"may have {MAX_SEARCH} characters at most"))
+    if type(limit) is not int or not 1 <= limit <= MOST_LISTED:
+        flaws.append(flaw("/limit", f"has to be a whole number from 1 to {MOST_LISTED}"))
+    if flaws:
+        raise Invalid(flaws)

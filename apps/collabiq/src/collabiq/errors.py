@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from collabiq.refusals import Invalid, flaw
 from holdfast import Failure, Holdfast, JobView, UsageError
 from holdfast.error_log import ErrorLog
 
+LOGGER: Final = logging.getLogger("collabiq.errors")
 MOST: Final = 1_000
 _NAME: Final = re.compile(r"error_([0-9]{8}T[0-9]{12}Z)_(.+)\.json")
 _STAMP: Final = "%Y%m%dT%H%M%S%fZ"
@@ -52,13 +54,19 @@ class ErrorRecords:
         email_id: str = INBOX,
         context: Mapping[str, Any] | None = None,
     ) -> Path:
-        """Write a record of something that no job failed of; returns its file."""
+        """Write a record of something that no job failed of; returns its file.
+
+        A record that cannot be written is left out: what it is about goes on.
+        """
         about = {"email_id": email_id, "operation": operation, "mailbox": self._config.mailbox}
-        return self.log.write(
-            ErrorRecord(
-                at, severity, category, message, error_type, None, {**(context or {}), **about}
-            )
+        made = ErrorRecord(
+            at, severity, category, message, error_type, None, {**(context or {}), **about}
         )
+        try:
+            return self.log.write(made)
+        except OSError as error:
+            LOGGER.warning("an error record cannot be written: %s", error)
+            return self.log.path_of(made)
 
     def list(
         self,
@@ -113,6 +121,14 @@ class ErrorRecords:
                     found.append((named[1], path))
         found.sort(reverse=True)
         return [path for _, path in found]
+
+
+def moment_and_mail_of(path: Path) -> tuple[datetime, str] | None:
+    """Return when the records of a file begin, and of which mail they are, by its name."""
+    named = _NAME.fullmatch(path.name)
+    if named is None:
+        return None
+    return datetime.strptime(named[1], _STAMP).replace(tzinfo=UTC), named[2]
 
 
 def severity_of(failure: Failure, retried: bool) -> ErrorSeverity:  # noqa: FBT001 - as it is called

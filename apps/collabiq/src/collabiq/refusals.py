@@ -66,6 +66,17 @@ class TooLarge(Refused):
         super().__init__("too_large", f"a mail may have {limit_bytes} bytes at most", status=413)
 
 
+class InvalidCursor(Refused):
+    """A cursor was not made by this list."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "invalid_cursor",
+            "the cursor is not one of this list; begin with the first page",
+            status=400,
+        )
+
+
 class Invalid(Refused):
     """A body does not fit; `pointers` has every place."""
 

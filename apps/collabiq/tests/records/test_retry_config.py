@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from collabiq.records import RetryConfig
-from holdfast.core.retry import Jitter, Retry
+from holdfast.core.values.retry import Jitter, Retry
 from holdfast.errors import InvalidPolicy
 from tests.presets.driving import delays
 

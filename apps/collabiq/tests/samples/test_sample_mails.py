@@ -51,3 +51,13 @@ def test_they_are_written_as_files(tmp_path):
 
     assert {file.suffix for file in files} == {".eml"}
     assert [file.read_bytes() for file in files] == [sample.raw for sample in mailbox()]
+
+
+def test_only_the_mails_that_are_meant_to_be_copies_share_an_id():
+    by_id: dict[str, list[str]] = {}
+    for each in mailbox():
+        by_id.setdefault(parse_mail(each.raw).message_id or each.name, []).append(each.name)
+
+    shared = [names for names in by_id.values() if len(names) > 1]
+
+    assert shared == [["odd-duplicate-by-group", "odd-duplicate-direct"]]

@@ -31,16 +31,16 @@ from converter.storage.contract import Storage
 from converter.storage.errors import StorageFailed
 from converter.system import SYSTEM
 from holdfast import Breaker, BreakerMode, GiveUp, Holdfast, Notify, Pipeline, Retry, RetryLater
-from holdfast.api.walk_ins import COOKIE
+from holdfast.api.auth.anonymous import COOKIE
 from holdfast.classify import ProviderError, Verdict, classify
-from holdfast.cli.site import site_of
-from holdfast.core.event import Event, Failed
-from holdfast.core.failure import STAGE_TIMEOUT
-from holdfast.core.instant import SECOND_US
-from holdfast.core.job import WorkerId
-from holdfast.core.plan import Route
-from holdfast.runtime.plans import PlanCache
-from holdfast.runtime.settle import Settler
+from holdfast.cli.processes.site import site_of
+from holdfast.core.job.event import Event, Failed
+from holdfast.core.job.job import WorkerId
+from holdfast.core.job.plan import Route
+from holdfast.core.values.failure import STAGE_TIMEOUT
+from holdfast.core.values.instant import SECOND_US
+from holdfast.runtime.events.settle import Settler
+from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.settings import Settings
 from holdfast.systems import Built, Parts
 from holdfast.testing import ManualClock, Script, drain, run_inline

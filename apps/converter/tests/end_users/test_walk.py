@@ -24,9 +24,11 @@ from apps.converter.tests.end_users.planted import (
 )
 from converter.codes import CODES
 from holdfast.api import Server
-from holdfast.api.walk_ins import COOKIE
+from holdfast.api.auth.anonymous import COOKIE
 from tests.api.event_client import EventClient
 
+# Thousands of requests: a dozen seconds where nothing else runs.
+pytestmark = pytest.mark.timeout(300)
 SAFE = ("GET", "HEAD")
 ABOUT_NO_JOB = re.compile(r"/(metrics|problems|api/(openapi\.json|reference|stream))")
 """Figures for Prometheus and descriptions of the API may name error classes; streams do not end."""

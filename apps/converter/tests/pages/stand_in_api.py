@@ -18,7 +18,7 @@ from starlette.routing import Mount, Route
 from converter.pages import pages
 from holdfast import Holdfast
 from holdfast.api import Server
-from holdfast.api.headers import SecurityHeaders
+from holdfast.api.middleware.headers import SecurityHeaders
 
 MAX_BYTES = 50 * 1024 * 1024
 PATIENCE_S = 30.0

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 PLACE: Final = "grading"
 TABLES: Final = "grading.tables"
 SECRET_NAMES: Final = ("transcript", "audioUrl", "callbackToken")
-"""Not `text`: names count for the whole process, and too much of other systems is called that."""
+"""In logs and messages as well; what learners wrote is hidden by the pipelines."""
 LAB_DELAY_S: Final = 60.0
 """Longer than an essay may take in the lab: so its result comes late."""
 _STT_BODY_BYTES: Final = 32 * 1024 * 1024

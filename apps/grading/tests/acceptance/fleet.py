@@ -20,7 +20,7 @@ from grading.config import GradingConfig
 from grading.llm.stand_in import LlmStandIn
 from holdfast.lab.stand_in_server import StandInServer
 from holdfast.systems import Answer, Call, StandIn
-from holdfast.testing.ports import LOOPBACK, free_port
+from holdfast.testing.servers.ports import LOOPBACK, free_port
 from tests.deployed.process import OPERATOR, surroundings
 from tests.warm.process import WarmProcess
 

@@ -5,7 +5,7 @@ import pytest
 from apps.grading.tests.brokered import broker_config, grader_running, main_running
 from apps.grading.tests.running import wait_for
 from apps.grading.tests.sides import ScriptedAssessor, scripted_tools
-from holdfast.testing.rabbitmq_server import PrivateRabbitmq
+from holdfast.testing.rabbitmq.server import PrivateRabbitmq
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 LIMIT_S = 120.0

@@ -15,7 +15,7 @@ from apps.grading.tests.recordings import SHORT_SPEECH, tone, write_wav
 from apps.grading.tests.running import wait_for
 from grading.config import GradingConfig
 from grading.grader.opening import open_tools
-from holdfast.testing.ports import LOOPBACK, free_port
+from holdfast.testing.servers.ports import LOOPBACK, free_port
 from tests.bridges.broker import drained
 from tests.deployed.process import OPERATOR
 

@@ -163,6 +163,15 @@ def test_a_callback_that_is_no_callback_is_refused_with_its_fields(run):
     assert "eventId" in done.stderr
 
 
+def test_a_table_that_is_piped_is_not_cut(run):
+    listed = json.loads(run("questions", "--json").stdout)
+
+    shown = run("questions").stdout
+
+    assert [each["title"] for each in listed if each["title"] not in shown] == []
+    assert "…" not in shown
+
+
 def test_questions_can_be_listed_by_skill(run):
     listed = json.loads(run("questions", "--skill", "speaking", "--json").stdout)
 

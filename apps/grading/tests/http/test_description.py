@@ -66,3 +66,10 @@ def test_documents_are_described_in_the_words_of_the_wire(visit):
         document
     )
     assert set(sent) == {"text", "audioUrl", "durationSeconds", "audioSha256"}
+
+
+def test_the_page_about_the_api_shows_the_callback_with_what_it_refers_to(visit):
+    page = visit("reader").get("/api/reference")
+
+    assert page.status_code == 200
+    assert "callbackToken" in page.text

@@ -21,7 +21,7 @@ from starlette.routing import Mount, Route
 from grading.pages import DEVICES, pages
 from holdfast import Holdfast
 from holdfast.api import Server
-from holdfast.api.headers import SecurityHeaders
+from holdfast.api.middleware.headers import SecurityHeaders
 
 PATIENCE_S = 30.0
 ESSAY = (

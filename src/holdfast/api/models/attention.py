@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from holdfast.advice import Mover
-from holdfast.api.models.moment import Moment
+from holdfast.api.models.values.moment import Moment
 from holdfast.attention import Attention, Kind, Urgency
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from holdfast.api.models.acting import Action
-from holdfast.core.instant import to_rfc3339
-from holdfast.store.audit import AuditEntry
+from holdfast.api.models.values.acting import Action
+from holdfast.core.values.instant import to_rfc3339
+from holdfast.store.tables.audit import AuditEntry
 
 
 class AuditLine(Action):

@@ -7,16 +7,16 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from holdfast.advice import Mover
-from holdfast.api.models.acting import Action, Request
 from holdfast.api.models.deliveries import Delivery
-from holdfast.api.models.moment import Moment
-from holdfast.api.models.texts import Text
-from holdfast.core.dead_letter import Cause, LetterState, Standing
-from holdfast.core.failure import Category, Severity
-from holdfast.core.instant import to_rfc3339
-from holdfast.core.job import JobState
+from holdfast.api.models.values.acting import Action, Request
+from holdfast.api.models.values.moment import Moment
+from holdfast.api.models.values.texts import Text
+from holdfast.core.dead_letter.dead_letter import Cause, LetterState, Standing
+from holdfast.core.job.job import JobState
+from holdfast.core.values.failure import Category, Severity
+from holdfast.core.values.instant import to_rfc3339
 from holdfast.disclosure import Disclosure
-from holdfast.store.letters import LetterGroup
+from holdfast.store.tables.dead_letters import LetterGroup
 
 
 class PayloadFacts(BaseModel):

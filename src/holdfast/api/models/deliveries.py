@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from holdfast.api.models.acting import Action, Reasoned
-from holdfast.api.models.moment import Moment
-from holdfast.core.delivery import DeliveryState
-from holdfast.core.delivery_event import Word
-from holdfast.core.delivery_log import Outcome
+from holdfast.api.models.values.acting import Action, Reasoned
+from holdfast.api.models.values.moment import Moment
+from holdfast.core.delivery.delivery import DeliveryState
+from holdfast.core.delivery.event import Word
+from holdfast.core.delivery.log import Outcome
 
 
 class Delivery(BaseModel):

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from holdfast.advice import Mover
-from holdfast.api.models.acting import Request
-from holdfast.api.models.moment import Moment, When, instant, told
-from holdfast.api.models.texts import Plain, Text
-from holdfast.api.models.whole import WHOLE
-from holdfast.api.paging import PageQuery
-from holdfast.core.job import DEFAULT_PRIORITY, PRIORITIES, JobState
+from holdfast.api.models.values.acting import Request
+from holdfast.api.models.values.moment import Moment, When, instant, told
+from holdfast.api.models.values.texts import Plain, Text
+from holdfast.api.models.values.whole import WHOLE
+from holdfast.api.requests.paging import PageQuery
+from holdfast.core.job.job import DEFAULT_PRIORITY, PRIORITIES, JobState
 from holdfast.disclosure import Disclosure
-from holdfast.secrecy import kept_value, private_value, redacted, redacted_value
+from holdfast.secrecy import kept_value, private_value, redacted, redacted_value, without_names
 from holdfast.store.contract import JobFilter
 from holdfast.submission import MAX_VERSION
 from holdfast.view import AttemptLine, HistoryLine, JobView
@@ -163,10 +164,18 @@ class JobDocument(JobSummary):
     """Why it waits, for those who see every owner's jobs; null where it does not."""
 
     @classmethod
-    def of(cls, view: JobView, shown: Disclosure, *, keeps: bool = False) -> JobDocument:
+    def of(
+        cls,
+        view: JobView,
+        shown: Disclosure,
+        *,
+        keeps: bool = False,
+        without: Collection[str] = (),
+    ) -> JobDocument:
         """Return a job with its documents; of a failed one without what is personal.
 
-        Programs read the others, and a pipeline that `keeps` personal data wants it shown.
+        Programs read the others, and a pipeline that `keeps` personal data wants it shown. What
+        stands under the names in `without` is shown to nobody.
         """
         seen = shown.job(view)
         hide = redacted_value
@@ -175,10 +184,10 @@ class JobDocument(JobSummary):
         documents = {
             "plan": seen.job.plan,
             "trace": None if seen.job.trace is None else redacted(seen.job.trace),
-            "payload": hide(seen.payload),
-            "result": redacted_value(seen.result),
+            "payload": hide(without_names(seen.payload, without)),
+            "result": redacted_value(without_names(seen.result, without)),
             "error": hide(seen.error),
-            "late_result": redacted_value(seen.late_result),
+            "late_result": redacted_value(without_names(seen.late_result, without)),
         }
         return cls(**shown.own_fields(view) | _summary(view, shown) | documents)
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from holdfast.api.models.acting import Request
-from holdfast.api.models.moment import When, instant
-from holdfast.api.models.texts import Plain
-from holdfast.api.paging import PageQuery
-from holdfast.core.dead_letter import LetterState
-from holdfast.store.letters import LetterFilter
+from holdfast.api.models.values.acting import Request
+from holdfast.api.models.values.moment import When, instant
+from holdfast.api.models.values.texts import Plain
+from holdfast.api.requests.paging import PageQuery
+from holdfast.core.dead_letter.dead_letter import LetterState
+from holdfast.store.tables.dead_letters import LetterFilter
 
 
 class LetterSelection(Request):

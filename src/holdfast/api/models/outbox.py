@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from holdfast.api.models.moment import Moment
-from holdfast.core.outbox import OutboxStatus
+from holdfast.api.models.values.moment import Moment
+from holdfast.core.values.outbox import OutboxStatus
 
 
 class OutboxMessage(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from holdfast.api.models.moment import Moment, told
+from holdfast.api.models.values.moment import Moment, told
 from holdfast.store.contract import QueueCounts
 
 

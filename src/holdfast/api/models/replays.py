@@ -6,13 +6,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field
 
-from holdfast.api.models.acting import Request
 from holdfast.api.models.letter_selection import LetterSelection
-from holdfast.api.models.moment import Moment, told
-from holdfast.api.models.texts import Plain, Text
-from holdfast.api.models.whole import WHOLE
-from holdfast.core.dead_letter import Cause
-from holdfast.core.replay import Item, ItemState, ReplayState
+from holdfast.api.models.values.acting import Request
+from holdfast.api.models.values.moment import Moment, told
+from holdfast.api.models.values.texts import Plain, Text
+from holdfast.api.models.values.whole import WHOLE
+from holdfast.core.dead_letter.dead_letter import Cause
+from holdfast.core.dead_letter.replay import Item, ItemState, ReplayState
 from holdfast.replay_terms import (
     DEFAULT_CANARY,
     DEFAULT_RATE,

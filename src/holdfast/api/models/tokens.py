@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from holdfast.api.models.acting import Request
-from holdfast.api.models.moment import Moment
-from holdfast.api.models.texts import Plain
-from holdfast.core.role import Role
+from holdfast.api.models.values.acting import Request
+from holdfast.api.models.values.moment import Moment
+from holdfast.api.models.values.texts import Plain
+from holdfast.core.values.role import Role
 from holdfast.tokens import MAX_PERMISSIONS
 
 

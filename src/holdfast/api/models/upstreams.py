@@ -6,10 +6,10 @@ from enum import StrEnum
 
 from pydantic import BaseModel, Field
 
-from holdfast.api.models.acting import Action, Reasoned
-from holdfast.api.models.moment import Moment
-from holdfast.core.breaker import Admits
-from holdfast.core.upstream import Gate
+from holdfast.api.models.values.acting import Action, Reasoned
+from holdfast.api.models.values.moment import Moment
+from holdfast.core.upstream.breaker import Admits
+from holdfast.core.upstream.upstream import Gate
 
 
 class FailedCall(BaseModel):

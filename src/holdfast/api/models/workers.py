@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from pydantic import BaseModel
 
-from holdfast.api.models.moment import Moment, told
-from holdfast.core.instant import Instant, to_rfc3339
+from holdfast.api.models.values.moment import Moment, told
+from holdfast.core.values.instant import Instant, to_rfc3339
 from holdfast.liveness import queues_of, standing
 from holdfast.store.contract import WorkerRow
 

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from holdfast.api.access import ReaderOfAll, guarded_router
 from holdfast.api.models.audit import AuditLine, AuditPage
-from holdfast.api.models.texts import Plain
-from holdfast.api.paging import PageQuery, link_next
-from holdfast.api.positions import cut, number_position
+from holdfast.api.models.values.texts import Plain
+from holdfast.api.requests.paging import PageQuery, link_next
+from holdfast.api.requests.positions import cut, number_position
 from holdfast.api.serving import Engine
 
 ROUTER: Final = guarded_router("audit")

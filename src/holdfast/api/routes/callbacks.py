@@ -10,14 +10,14 @@ from starlette.requests import Request
 
 from holdfast.answer_verbs import AnswerStanding
 from holdfast.api.access import guarded_router
+from holdfast.api.auth.path_credential import path_credential
 from holdfast.api.models.callbacks import CallbackAnswer, CallbackReceipt, ProgressAnswer
-from holdfast.api.path_credential import path_credential
 from holdfast.api.problems import Problem
 from holdfast.api.routes.jobs import Key, plain_key
+from holdfast.api.server.threads import in_thread
 from holdfast.api.serving import Engine, serving_of
-from holdfast.api.threads import in_thread
-from holdfast.core.document import fingerprint
-from holdfast.core.instant import to_datetime
+from holdfast.core.values.document import fingerprint
+from holdfast.core.values.instant import to_datetime
 from holdfast.errors import UnknownJob, WrongState
 
 ROUTER: Final = guarded_router("callbacks")

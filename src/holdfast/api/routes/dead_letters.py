@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.api.access import Operator, Reader, guarded_router, shown_to
+from holdfast.api.auth.owners import owner_for
 from holdfast.api.models.dead_letters import (
     DeadLetter,
     DeadLetterGroup,
@@ -21,9 +22,8 @@ from holdfast.api.models.dead_letters import (
     Triage,
 )
 from holdfast.api.models.letter_selection import LetterQuery
-from holdfast.api.owners import owner_for
-from holdfast.api.paging import link_next
-from holdfast.api.positions import cut, id_position
+from holdfast.api.requests.paging import link_next
+from holdfast.api.requests.positions import cut, id_position
 from holdfast.api.serving import Engine
 from holdfast.letter_view import LetterView
 

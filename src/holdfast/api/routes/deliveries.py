@@ -10,20 +10,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.api.access import Operator, Reader, guarded_router, shown_to
-from holdfast.api.models.acting import Action
 from holdfast.api.models.deliveries import (
     Delivery,
     DeliveryPage,
     DeliveryReport,
     DeliveryResolution,
 )
-from holdfast.api.models.moment import When, instant
-from holdfast.api.models.texts import Plain
-from holdfast.api.paging import PageQuery, link_next
-from holdfast.api.positions import cut, id_position
+from holdfast.api.models.values.acting import Action
+from holdfast.api.models.values.moment import When, instant
+from holdfast.api.models.values.texts import Plain
+from holdfast.api.requests.paging import PageQuery, link_next
+from holdfast.api.requests.positions import cut, id_position
 from holdfast.api.serving import Engine
-from holdfast.core.delivery import DeliveryState
-from holdfast.store.deliveries import DeliveryFilter
+from holdfast.core.delivery.delivery import DeliveryState
+from holdfast.store.tables.deliveries import DeliveryFilter
 
 ROUTER: Final = guarded_router("deliveries")
 KIND: Final = "deliveries"

@@ -10,13 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.api.access import Reader, ReaderOfAll, guarded_router, shown_to
-from holdfast.api.csv_text import MEDIA_TYPE, csv_of
+from holdfast.api.auth.owners import owner_for
 from holdfast.api.models.audit import AuditLine
 from holdfast.api.models.jobs import JobQuery, JobSummary
 from holdfast.api.models.letter_selection import LetterQuery
-from holdfast.api.owners import owner_for
-from holdfast.api.paging import link_next
-from holdfast.api.positions import cut, id_position, number_position
+from holdfast.api.requests.csv_text import MEDIA_TYPE, csv_of
+from holdfast.api.requests.paging import link_next
+from holdfast.api.requests.positions import cut, id_position, number_position
 from holdfast.api.routes import audit, dead_letters, deliveries, jobs
 from holdfast.api.serving import Engine
 

@@ -7,13 +7,13 @@ from typing import Final
 
 from holdfast.api.access import Operator, guarded_router
 from holdfast.api.models.jobs import BulkAction, BulkCancel, BulkOutcome, BulkRetry, JobSelection
-from holdfast.api.paging import bad_cursor, cursor_of, text_position
 from holdfast.api.problems import Flaw, Problem
+from holdfast.api.requests.paging import bad_cursor, cursor_of, text_position
 from holdfast.api.routes.jobs import scoped
 from holdfast.api.serving import Engine
 from holdfast.bulk import Chunk
-from holdfast.core.access import RetryBy
-from holdfast.core.job import ACTIVE, JobState
+from holdfast.core.job.access import RetryBy
+from holdfast.core.job.job import ACTIVE, JobState
 from holdfast.engine import Holdfast
 from holdfast.errors import UnknownJob
 from holdfast.job_verbs import MOST_COUNTED

@@ -18,7 +18,8 @@ from holdfast.api.access import (
     guarded_router,
     shown_to,
 )
-from holdfast.api.models.acting import Reasoned
+from holdfast.api.auth.owners import owner_for
+from holdfast.api.auth.principal import Principal
 from holdfast.api.models.jobs import (
     JobAttempt,
     JobAttempts,
@@ -33,15 +34,14 @@ from holdfast.api.models.jobs import (
     RetryRequest,
     WaitingDocument,
 )
-from holdfast.api.owners import owner_for
-from holdfast.api.paging import bad_cursor, cursor_of, link_next, text_position
-from holdfast.api.principal import Principal
+from holdfast.api.models.values.acting import Reasoned
+from holdfast.api.requests.paging import bad_cursor, cursor_of, link_next, text_position
 from holdfast.api.serving import Engine
-from holdfast.core.job import DEFAULT_OWNER, JobState
-from holdfast.core.role import Role
+from holdfast.core.job.job import DEFAULT_OWNER, JobState
+from holdfast.core.values.role import Role
 from holdfast.engine import Holdfast
 from holdfast.errors import UnknownJob
-from holdfast.secrecy import redacted_value
+from holdfast.secrecy import redacted_value, without_names
 from holdfast.store.contract import JobFilter
 from holdfast.submission import MAX_KEY_LENGTH
 from holdfast.view import JobView
@@ -169,7 +169,9 @@ def list_job_attempts(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobAt
 @ROUTER.get("/{job_id}/results")
 def get_job_results(job_id: str, who: Reader, engine: Engine) -> JobResults:
     """Tell what the finished stages of a job's current run returned."""
-    return JobResults(results=redacted_value(engine.results(job_id, owner=who.owner)))
+    view = engine.job(job_id, owner=who.owner)
+    found = without_names(engine.results(job_id, owner=who.owner), engine.secret_names(view.job))
+    return JobResults(results=redacted_value(found))
 
 
 @ROUTER.post("/{job_id}/retry")
@@ -216,7 +218,8 @@ def page_of(
 
 def _document(view: JobView, engine: Holdfast, who: Principal) -> JobDocument:
     keeps = view.state is JobState.FAILED and engine.keeps_personal_data(view.job)
-    return JobDocument.of(view, shown_to(who, engine), keeps=keeps)
+    names = engine.secret_names(view.job)
+    return JobDocument.of(view, shown_to(who, engine), keeps=keeps, without=names)
 
 
 def plain_key(given: str | None) -> str | None:

@@ -9,19 +9,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from holdfast.api.access import OperatorOfAll, ReaderOfAll, guarded_router
-from holdfast.api.models.acting import NO_REASON, Reasoned
-from holdfast.api.models.moment import told
 from holdfast.api.models.outbox import OutboxMessage, OutboxPage
-from holdfast.api.models.texts import Plain
-from holdfast.api.paging import PageQuery, link_next
-from holdfast.api.positions import cut, number_position
+from holdfast.api.models.values.acting import NO_REASON, Reasoned
+from holdfast.api.models.values.moment import told
+from holdfast.api.models.values.texts import Plain
+from holdfast.api.requests.paging import PageQuery, link_next
+from holdfast.api.requests.positions import cut, number_position
 from holdfast.api.serving import Engine
-from holdfast.core.instant import Instant
-from holdfast.core.outbox import OutboxMessage as Message
-from holdfast.core.outbox import OutboxStatus
+from holdfast.core.values.instant import Instant
+from holdfast.core.values.outbox import OutboxMessage as Message
+from holdfast.core.values.outbox import OutboxStatus
 from holdfast.outbox import message_document
 from holdfast.secrecy import redacted_value
-from holdfast.store.outbox import OutboxFilter
+from holdfast.store.tables.outbox import OutboxFilter
 
 ROUTER: Final = guarded_router("outbox")
 KIND: Final = "outbox"

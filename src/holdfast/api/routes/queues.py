@@ -8,8 +8,8 @@ from fastapi import Path
 from starlette.requests import Request
 
 from holdfast.api.access import OperatorOfAll, ReaderOfAll, guarded_router
-from holdfast.api.models.acting import NO_REASON, Reasoned
 from holdfast.api.models.queues import Queue, Queues, QueueStanding
+from holdfast.api.models.values.acting import NO_REASON, Reasoned
 from holdfast.api.serving import Engine, serving_of
 from holdfast.pipeline import MAX_NAME_LENGTH
 

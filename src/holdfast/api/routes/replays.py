@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from holdfast.api.access import Operator, Reader, guarded_router, shown_to
-from holdfast.api.models.acting import NO_REASON, Reasoned
+from holdfast.api.auth.owners import owner_for
 from holdfast.api.models.replays import (
     NewReplay,
     Replay,
@@ -18,15 +18,15 @@ from holdfast.api.models.replays import (
     ReplayPage,
     ReplayPreview,
 )
-from holdfast.api.models.texts import Plain
-from holdfast.api.owners import owner_for
-from holdfast.api.paging import PageQuery, link_next
-from holdfast.api.positions import cut, id_position, number_position
+from holdfast.api.models.values.acting import NO_REASON, Reasoned
+from holdfast.api.models.values.texts import Plain
 from holdfast.api.problems import instance_of
 from holdfast.api.replay_runner import background_of
+from holdfast.api.requests.paging import PageQuery, link_next
+from holdfast.api.requests.positions import cut, id_position, number_position
 from holdfast.api.serving import Engine
 from holdfast.replay_view import ReplayView
-from holdfast.store.letters import LetterFilter
+from holdfast.store.tables.dead_letters import LetterFilter
 
 ROUTER: Final = guarded_router("replays")
 KIND: Final = "replays"

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 from fastapi import Path
 
 from holdfast.api.access import OperatorOfAll, guarded_router
-from holdfast.api.models.acting import NO_REASON, Reasoned
-from holdfast.api.models.texts import Plain
 from holdfast.api.models.tokens import MadeToken, NewToken, Token, Tokens
+from holdfast.api.models.values.acting import NO_REASON, Reasoned
+from holdfast.api.models.values.texts import Plain
 from holdfast.api.serving import Engine
 
 ROUTER: Final = guarded_router("tokens")

@@ -7,8 +7,6 @@ from typing import Annotated, Final
 from fastapi import Path
 
 from holdfast.api.access import OperatorOfAll, ReaderOfAll, guarded_router
-from holdfast.api.models.acting import Action
-from holdfast.api.models.texts import Plain
 from holdfast.api.models.upstreams import (
     BreakerAction,
     BreakerOrder,
@@ -16,6 +14,8 @@ from holdfast.api.models.upstreams import (
     UpstreamReport,
     Upstreams,
 )
+from holdfast.api.models.values.acting import Action
+from holdfast.api.models.values.texts import Plain
 from holdfast.api.serving import Engine
 from holdfast.waiting import holds
 

@@ -7,8 +7,8 @@ from typing import Annotated, Final
 from fastapi import Path
 
 from holdfast.api.access import OperatorOfAll, ReaderOfAll, guarded_router
-from holdfast.api.models.acting import NO_REASON, Reasoned
-from holdfast.api.models.texts import Plain
+from holdfast.api.models.values.acting import NO_REASON, Reasoned
+from holdfast.api.models.values.texts import Plain
 from holdfast.api.models.workers import Worker, Workers
 from holdfast.api.serving import Engine
 

@@ -26,11 +26,11 @@ from holdfast.bridges.celery.pool import Closing, options_for, refuse_greenlets
 from holdfast.bridges.celery.task import DurableTask, handler_of, refuse_unknown
 from holdfast.bridges.rabbitmq_topology import EXCHANGE, arguments_of, checked
 from holdfast.classify.table import Rule
-from holdfast.core.job import DEFAULT_QUEUE
-from holdfast.core.retry import Retry
+from holdfast.core.job.job import DEFAULT_QUEUE
+from holdfast.core.values.retry import Retry
 from holdfast.pipeline import Pipeline, Span, Upstream
-from holdfast.runtime.hired import HiredWorker
-from holdfast.runtime.worker_options import WorkerOptions
+from holdfast.runtime.dispatcher.embedded_worker import HiredWorker
+from holdfast.runtime.worker.options import WorkerOptions
 
 if TYPE_CHECKING:
     from holdfast.store.contract import Store

@@ -13,8 +13,8 @@ from aio_pika.exceptions import AMQPError
 from holdfast.bridges.celery.message import body_of, broker_queue, headers_of
 from holdfast.bridges.rabbitmq import RabbitMq
 from holdfast.bridges.rabbitmq_topology import EXCHANGE, Exchange, Queue, declare_queue
-from holdfast.core.instant import Instant
-from holdfast.core.outbox import (
+from holdfast.core.values.instant import Instant
+from holdfast.core.values.outbox import (
     NotTaken,
     OutboxMessage,
     OutboxStatus,
@@ -22,7 +22,7 @@ from holdfast.core.outbox import (
     Trouble,
     Untried,
 )
-from holdfast.runtime.herald import DueMessage
+from holdfast.runtime.dispatcher.dispatcher import DueMessage
 
 LOOK_S: Final = 5.0
 _UNREACHABLE: Final = (AMQPError, OSError, RuntimeError)

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Final
 
 from holdfast.bridges.celery.message import PoisonMessage
-from holdfast.core.ids import JobId
+from holdfast.core.values.ids import JobId
 from holdfast.errors import UnavailableError
-from holdfast.runtime.clock import monotonic_s, sleep_s
-from holdfast.runtime.herald import DueMessage
-from holdfast.runtime.hired import AWAY_S, HiredWorker
+from holdfast.runtime.dispatcher.dispatcher import DueMessage
+from holdfast.runtime.dispatcher.embedded_worker import AWAY_S, HiredWorker
+from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
 

@@ -6,9 +6,9 @@ import json
 import re
 from typing import Any, Final
 
-from holdfast.core.ids import JobId
-from holdfast.core.plan import Route
-from holdfast.runtime.herald import MOST_JOBS, DueMessage
+from holdfast.core.job.plan import Route
+from holdfast.core.values.ids import JobId
+from holdfast.runtime.dispatcher.dispatcher import MOST_JOBS, DueMessage
 
 TASK: Final = "holdfast.run"
 VERSION: Final = 1

@@ -6,7 +6,7 @@ import mmap
 import os
 from typing import Any, Final
 
-from holdfast.runtime.worker_options import WorkerOptions
+from holdfast.runtime.worker.options import WorkerOptions
 
 GREENLETS: Final = frozenset({"eventlet", "gevent"})
 THREADS: Final = frozenset({"threads", "thread"})

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from holdfast.errors import UsageError
 from holdfast.pipeline import Pipeline
-from holdfast.runtime.attempt import JobContext
+from holdfast.runtime.attempts.attempt import JobContext
 
 Submit = Callable[..., Any]
 

@@ -11,9 +11,9 @@ from holdfast.console import words
 from holdfast.console.rendering import LOOK_AT_ALL, Console
 from holdfast.console.tabs import tabs
 from holdfast.console.visit import Visit
-from holdfast.core.instant import SECOND_US
+from holdfast.core.values.instant import SECOND_US
 from holdfast.engine import Holdfast
-from holdfast.store.audit import AuditEntry
+from holdfast.store.tables.audit import AuditEntry
 
 PAGE: Final = 100
 CHUNK: Final = 500

@@ -12,12 +12,12 @@ from holdfast.console.filters import short_id
 from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.tabs import tabs
 from holdfast.console.visit import Visit
-from holdfast.core.delivery import Delivery, DeliveryState
-from holdfast.core.delivery_event import Word
+from holdfast.core.delivery.delivery import Delivery, DeliveryState
+from holdfast.core.delivery.event import Word
 from holdfast.delivery_view import DeliveryView
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.secrecy import redacted
-from holdfast.store.deliveries import DeliveryFilter
+from holdfast.store.tables.deliveries import DeliveryFilter
 
 PAGE: Final = 50
 _STATES: Final = (

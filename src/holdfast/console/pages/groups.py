@@ -13,12 +13,12 @@ from holdfast.console.ask import Ask, Done, Field
 from holdfast.console.pages.letter import cause_field
 from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
-from holdfast.core.dead_letter import Cause
+from holdfast.core.dead_letter.dead_letter import Cause
 from holdfast.disclosure import Disclosure
 from holdfast.errors import UnknownLetter
 from holdfast.replay_terms import DEFAULT_CANARY, DEFAULT_RATE, DEFAULT_STOP_AFTER
 from holdfast.replay_view import Preview
-from holdfast.store.letters import LetterGroup
+from holdfast.store.tables.dead_letters import LetterGroup
 
 MOST: Final = 100
 SHOWN_REPLAYS: Final = 5

@@ -13,9 +13,10 @@ from holdfast.console.ask import REASON, Ask, Done, Field
 from holdfast.console.filters import short_id, shown, whole
 from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
-from holdfast.core.job import Job, JobState
-from holdfast.core.plan import Plan
+from holdfast.core.job.job import Job, JobState
+from holdfast.core.job.plan import Plan
 from holdfast.disclosure import PublicError
+from holdfast.engine import Holdfast
 from holdfast.errors import UnknownLetter
 from holdfast.secrecy import kept_value, private_value
 from holdfast.spoken import span
@@ -67,6 +68,7 @@ def job_page(console: Console, visit: Visit) -> Response:
     stage = None if plan is None else plan.stage(job.stage)
     results = engine.results(job.id, owner=visit.owner)
     keeps = plan is not None and plan.keeps_personal_data
+    names = () if plan is None else plan.secret_names
     hide = kept_value if keeps else private_value
     return console.render(
         visit,
@@ -81,9 +83,15 @@ def job_page(console: Console, visit: Visit) -> Response:
         attempts=disclosed.attempts(engine.attempts(job.id, owner=visit.owner))[-_MOST_LINES:],
         error=_error(view, disclosed.public_error(found), hide),
         keeps=keeps,
-        payload=shown(view.payload, keeps=keeps),
-        results=[(name, shown(value, keeps=keeps)) for name, value in results.items()],
-        late_result=None if view.late_result is None else shown(view.late_result, keeps=keeps),
+        payload=shown(view.payload, keeps=keeps, without=names),
+        results=[
+            (name, shown(value, keeps=keeps, without=names)) for name, value in results.items()
+        ],
+        late_result=(
+            None
+            if view.late_result is None
+            else shown(view.late_result, keeps=keeps, without=names)
+        ),
         deliveries=[
             disclosed.delivery(each) for each in engine.deliveries.of_job(job.id, owner=visit.owner)
         ],
@@ -96,8 +104,7 @@ def job_page(console: Console, visit: Visit) -> Response:
 def payload(console: Console, visit: Visit) -> Response:
     """Return the payload as a file."""
     view = console.engine.job(visit.part("job_id"), owner=visit.owner)
-    keeps = console.engine.keeps_personal_data(view.job)
-    return _download(whole(view.payload, keeps=keeps), f"{view.id}-payload.json")
+    return _download(_whole(console.engine, view, view.payload), f"{view.id}-payload.json")
 
 
 def result(console: Console, visit: Visit) -> Response:
@@ -105,8 +112,13 @@ def result(console: Console, visit: Visit) -> Response:
     view = console.engine.job(visit.part("job_id"), owner=visit.owner)
     if view.state is not JobState.COMPLETE:
         raise Problem("not_found", "only a complete job has a result; look at the job")
-    keeps = console.engine.keeps_personal_data(view.job)
-    return _download(whole(view.result, keeps=keeps), f"{view.id}-result.json")
+    return _download(_whole(console.engine, view, view.result), f"{view.id}-result.json")
+
+
+def _whole(engine: Holdfast, view: JobView, value: Any) -> str:  # noqa: ANN401 - JSON of any shape
+    """Return a document of a job as its pipeline lets people see it."""
+    keeps = engine.keeps_personal_data(view.job)
+    return whole(value, keeps=keeps, without=engine.secret_names(view.job))
 
 
 class JobAction(NamedTuple):

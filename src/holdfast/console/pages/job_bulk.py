@@ -15,8 +15,8 @@ from holdfast.console.job_query import INPUTS, JobQuery, job_query, retry_obstac
 from holdfast.console.rendering import ACT, Console
 from holdfast.console.visit import Visit, whole_number
 from holdfast.console.words import plural
-from holdfast.core.instant import Instant
-from holdfast.core.job import ACTIVE, JobState
+from holdfast.core.job.job import ACTIVE, JobState
+from holdfast.core.values.instant import Instant
 from holdfast.errors import ConflictError, UsageError
 from holdfast.store.contract import JobFilter
 

@@ -12,7 +12,7 @@ from holdfast.console.job_query import HELD, INPUTS, SPANS, JobQuery, job_query,
 from holdfast.console.rendering import LOOK, Console
 from holdfast.console.tabs import Tab
 from holdfast.console.visit import Visit
-from holdfast.core.job import JobState
+from holdfast.core.job.job import JobState
 from holdfast.errors import UsageError
 from holdfast.store.contract import JobFilter
 from holdfast.view import JobView

@@ -13,7 +13,7 @@ from holdfast.console.ask import REASON, Ask, Done, Field
 from holdfast.console.filters import short_id
 from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
-from holdfast.core.dead_letter import (
+from holdfast.core.dead_letter.dead_letter import (
     FILE,
     MESSAGE,
     WAITING_STANDINGS,

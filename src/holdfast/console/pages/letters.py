@@ -13,10 +13,10 @@ from holdfast.console.pages.groups import group_lines, group_of
 from holdfast.console.rendering import LOOK, Console
 from holdfast.console.tabs import Tab
 from holdfast.console.visit import Visit
-from holdfast.core.dead_letter import WAITING, LetterState
+from holdfast.core.dead_letter.dead_letter import WAITING, LetterState
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.letter_view import LetterView
-from holdfast.store.letters import LetterFilter, LetterGroup
+from holdfast.store.tables.dead_letters import LetterFilter, LetterGroup
 
 PAGE: Final = 50
 _FAILED: Final = (charts.Series("failed", "bad"),)

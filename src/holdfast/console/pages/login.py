@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from holdfast.api.auth.sign_in import sign_in, sign_out
 from holdfast.api.problems import Problem
-from holdfast.api.signing_in import sign_in, sign_out
 from holdfast.console.rendering import Console, form_of
 
 _SEE_OTHER: Final = 303

@@ -11,9 +11,9 @@ from holdfast.console.filters import short_id
 from holdfast.console.rendering import ACT_ON_ALL, LOOK_AT_ALL, Console
 from holdfast.console.tabs import tabs
 from holdfast.console.visit import Visit
-from holdfast.core.outbox import OutboxMessage, OutboxStatus
+from holdfast.core.values.outbox import OutboxMessage, OutboxStatus
 from holdfast.errors import InvalidValue, UsageError
-from holdfast.store.outbox import OutboxFilter
+from holdfast.store.tables.outbox import OutboxFilter
 
 PAGE: Final = 50
 _STATES: Final = (

@@ -22,13 +22,13 @@ from holdfast.console.pages.queues import DEPTH, queue_lines
 from holdfast.console.pages.upstreams import upstream_lines
 from holdfast.console.rendering import LOOK, Console
 from holdfast.console.visit import Visit
-from holdfast.core.instant import Instant, to_datetime
-from holdfast.core.job import JobState
+from holdfast.core.job.job import JobState
+from holdfast.core.values.instant import Instant, to_datetime
 from holdfast.liveness import standing
 from holdfast.pipeline import Pipeline
 from holdfast.spoken import span
 from holdfast.store.contract import JobFilter, QueueCounts
-from holdfast.store.letters import LetterGroup, LetterStanding
+from holdfast.store.tables.dead_letters import LetterGroup, LetterStanding
 
 MINUTES: Final = 60
 MINUTE_US: Final = 60_000_000

@@ -11,7 +11,7 @@ from holdfast.console import charts, words
 from holdfast.console.ask import Ask, Done
 from holdfast.console.rendering import ACT_ON_ALL, LOOK_AT_ALL, Console
 from holdfast.console.visit import Visit
-from holdfast.core.instant import SECOND_US, Instant
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.store.contract import QueueCounts
 
 DEPTH: Final = (

@@ -14,9 +14,9 @@ from holdfast.console.ask import REASON, Ask, Done, Field
 from holdfast.console.filters import parts_of, progress_words
 from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
-from holdfast.core.dead_letter import Standing
-from holdfast.core.instant import SECOND_US
-from holdfast.core.replay import Item, ItemState, ReplayState
+from holdfast.core.dead_letter.dead_letter import Standing
+from holdfast.core.dead_letter.replay import Item, ItemState, ReplayState
+from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import HoldfastError, UnknownLetter, UsageError
 from holdfast.letter_view import LetterView
 from holdfast.replay_view import ReplayView

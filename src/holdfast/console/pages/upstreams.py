@@ -14,10 +14,10 @@ from holdfast.console import charts, timeline, words
 from holdfast.console.ask import Ask, Done
 from holdfast.console.rendering import ACT_ON_ALL, LOOK_AT_ALL, Console
 from holdfast.console.visit import Visit
-from holdfast.core.breaker_policy import Breaker
-from holdfast.core.decision import Kind
-from holdfast.core.instant import SECOND_US
-from holdfast.core.upstream import Gate
+from holdfast.core.job.decision import Kind
+from holdfast.core.upstream.breaker_policy import Breaker
+from holdfast.core.upstream.upstream import Gate
+from holdfast.core.values.instant import SECOND_US
 from holdfast.spoken import span
 from holdfast.upstreams import RateView, UpstreamView
 from holdfast.waiting import holds

@@ -10,8 +10,8 @@ from holdfast.console import words
 from holdfast.console.ask import Ask, Done
 from holdfast.console.rendering import ACT_ON_ALL, LOOK_AT_ALL, Console
 from holdfast.console.visit import Visit
-from holdfast.core.instant import Instant
-from holdfast.core.job import JobState
+from holdfast.core.job.job import JobState
+from holdfast.core.values.instant import Instant
 from holdfast.errors import UnknownWorker
 from holdfast.liveness import queues_of, standing
 from holdfast.store.contract import JobFilter, Leases, WorkerRow

@@ -22,18 +22,18 @@ from typing import Any, Final
 
 from holdfast import tracing
 from holdfast.classify import classify
-from holdfast.core.delivery import Asked, AskedOf
-from holdfast.core.event import Done, Event, Failed, Snoozed, Suspended
-from holdfast.core.failure import Failure
-from holdfast.core.instant import Instant
-from holdfast.core.job import Job, JobState
-from holdfast.core.outbox import NewMessage
-from holdfast.core.plan import Plan
-from holdfast.runtime.attempt import Attempt, JobContext
-from holdfast.runtime.clock import monotonic_s
-from holdfast.runtime.job_secrets import SecretsOfParent
-from holdfast.runtime.outcome import event_of
-from holdfast.runtime.stage import BoundStage
+from holdfast.core.delivery.delivery import Asked, AskedOf
+from holdfast.core.job.event import Done, Event, Failed, Snoozed, Suspended
+from holdfast.core.job.job import Job, JobState
+from holdfast.core.job.plan import Plan
+from holdfast.core.values.failure import Failure
+from holdfast.core.values.instant import Instant
+from holdfast.core.values.outbox import NewMessage
+from holdfast.runtime.attempts.attempt import Attempt, JobContext
+from holdfast.runtime.attempts.job_secrets import SecretsOfParent
+from holdfast.runtime.attempts.outcome import event_of
+from holdfast.runtime.kernel.clock import monotonic_s
+from holdfast.runtime.kernel.stage import BoundStage
 from holdfast.secrecy import OF_THIS_PROCESS, keep_secret, redacted
 
 STAGE_ATTRIBUTE: Final = "__holdfast_stage__"

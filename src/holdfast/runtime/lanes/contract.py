@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from holdfast.runtime.attempt import Attempt, Fate
+from holdfast.runtime.attempts.attempt import Attempt, Fate
 
 
 class Lane(Protocol):

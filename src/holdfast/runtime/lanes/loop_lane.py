@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from contextvars import Context
 from typing import Any, Final
 
-from holdfast.core.instant import SECOND_US, Instant, later
-from holdfast.runtime import failpoint
-from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report, ReportLate
-from holdfast.runtime.clock import Clock, monotonic_s
+from holdfast.core.values.instant import SECOND_US, Instant, later
+from holdfast.runtime.attempts.attempt import Attempt, Fate, JobContext, Report, ReportLate
+from holdfast.runtime.kernel import failpoint
+from holdfast.runtime.kernel.clock import Clock, monotonic_s
 from holdfast.runtime.lanes.stepped import Stepped
 
 LOGGER: Final = logging.getLogger("holdfast.worker")

@@ -15,16 +15,16 @@ from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from holdfast import tracing
-from holdfast.core.event import Failed
-from holdfast.core.failure import WORKER_CRASH, Failure
-from holdfast.core.instant import Instant
-from holdfast.runtime import failpoint
-from holdfast.runtime.attempt import Attempt, Fate, Report
-from holdfast.runtime.clock import Clock, monotonic_s
-from holdfast.runtime.job_secrets import answer, asks_for_secret
+from holdfast.core.job.event import Failed
+from holdfast.core.values.failure import WORKER_CRASH, Failure
+from holdfast.core.values.instant import Instant
+from holdfast.runtime.attempts.attempt import Attempt, Fate, Report
+from holdfast.runtime.attempts.job_secrets import answer, asks_for_secret
+from holdfast.runtime.attempts.outcome import RemoteOutcome
+from holdfast.runtime.attempts.spans import attempt_span
+from holdfast.runtime.kernel import failpoint
+from holdfast.runtime.kernel.clock import Clock, monotonic_s
 from holdfast.runtime.lanes.child import GROUP_SIGNALS, event_from, request_of
-from holdfast.runtime.outcome import RemoteOutcome
-from holdfast.runtime.spans import attempt_span
 
 POLL_S: Final = 0.05
 JOIN_S: Final = 2.0

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from contextvars import Context
 from typing import Any, Final
 
-from holdfast.core.instant import FAR_FUTURE, SECOND_US, Instant, later
-from holdfast.runtime import failpoint
-from holdfast.runtime.attempt import Attempt, Fate, JobContext, Report, ReportLate
-from holdfast.runtime.clock import Clock, monotonic_s
+from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant, later
+from holdfast.runtime.attempts.attempt import Attempt, Fate, JobContext, Report, ReportLate
+from holdfast.runtime.kernel import failpoint
+from holdfast.runtime.kernel.clock import Clock, monotonic_s
 
 CLOSE_TIMEOUT_S: Final = 1.0
 TICK_US: Final = SECOND_US // 20

@@ -13,10 +13,10 @@ from psycopg import errors as pg_errors
 from psycopg.pq import TransactionStatus
 
 from holdfast.errors import ForkedProcess, ReadTooSlow, StoreUnavailable, UsageError
-from holdfast.store.patience import longest_read_s
 from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.endpoint import Endpoint, Settings, first_line, for_transaction
-from holdfast.store.processes import this_process
+from holdfast.store.statements.processes import this_process
+from holdfast.store.statements.statement_timeout import longest_read_s
 
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 _T = TypeVar("_T")
@@ -26,6 +26,9 @@ SILENCE_S: Final = 2.0
 """How much longer than a statement may take the server's silence is borne."""
 LOCK_TIMEOUT_MS: Final = 2_000
 LEND_TIMEOUT_S: Final = 10.0
+PREPARED_FROM: Final = 1
+"""How often a statement is run on a connection before it is prepared: the second time shows that
+there will be more, and to plan a claim or a write takes longer than to run it."""
 
 # A dead peer is noticed in about this time even when nothing answers: idle + interval * count,
 # and TCP_USER_TIMEOUT for data that was sent and never acknowledged.
@@ -106,6 +109,8 @@ class Connections:
             connection = connect(self.settings(self._statement_timeout_s), **self._parameters)
         connection.answer_timeout_s = self._statement_timeout_s + SILENCE_S
         connection.statement_timeout_s = self._statement_timeout_s
+        if not connection.pooled:
+            connection.prepare_threshold = PREPARED_FROM
         return connection
 
     def settings(self, statement_timeout_s: float) -> Settings:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple
 
-from holdfast.core.ids import JobId
+from holdfast.core.values.ids import JobId
 from holdfast.store.contract import NewJob, Twin
 from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.connection import Connection

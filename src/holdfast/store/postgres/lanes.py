@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import MOST_URGENT, PRIORITIES, Job, priorities_from
-from holdfast.core.plan import Route
+from holdfast.core.job.job import MOST_URGENT, PRIORITIES, Job, priorities_from
+from holdfast.core.job.plan import Route
+from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.store.postgres.rows import plain_array, text_array
 
 HEADS_FROM: Final = 5

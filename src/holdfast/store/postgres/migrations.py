@@ -11,10 +11,10 @@ from psycopg import errors as pg_errors
 from psycopg import sql
 
 from holdfast.errors import StoreUnavailable, UsageError
-from holdfast.store import migrate as runner
 from holdfast.store.postgres.bounded import BoundedConnection, unbounded
 from holdfast.store.postgres.connection import Connection
-from holdfast.store.system_tables import SystemTables
+from holdfast.store.schema import migrate as runner
+from holdfast.store.schema.system_tables import SystemTables
 
 MIGRATIONS: Final = tuple(runner.load(__package__ or ""))
 

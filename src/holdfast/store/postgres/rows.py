@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from holdfast.core.job import Job
+from holdfast.core.job.job import Job
 
 _TEXT_CAST: Final = frozenset({"id", "rerun_of"})
 JOB_COLUMNS: Final = ", ".join(

@@ -9,12 +9,12 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from holdfast.errors import UsageError
-from holdfast.store.deliveries import DELIVERY_COLUMNS
-from holdfast.store.letters import LETTER_COLUMNS
-from holdfast.store.outbox import OUTBOX_COLUMNS
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.rows import JOB_COLUMNS
-from holdfast.store.sqlfiles import SqlFiles
+from holdfast.store.statements.sqlfiles import SqlFiles
+from holdfast.store.tables.dead_letters import LETTER_COLUMNS
+from holdfast.store.tables.deliveries import DELIVERY_COLUMNS
+from holdfast.store.tables.outbox import OUTBOX_COLUMNS
 
 # Which messages a relay publishes, by their types; without a list every type is among them.
 _OUTBOX_TYPES: Final = (

@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.statements import borrowed, fetch, text
-from holdfast.store.sql import Steps
+from holdfast.store.statements.sql import Steps
 
 _T = TypeVar("_T")
 
@@ -44,6 +44,9 @@ class PostgresSql:
 
     def count(self, statement: str, values: Mapping[str, Any]) -> int:
         return self._run(lambda own: PostgresSteps(own).count(statement, values))
+
+    def written(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self.rows(statement, values)  # which commits it as well
 
     def transact(self, work: Callable[[Steps], _T], *, connection: object = None) -> _T:
         if connection is not None:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, Final, TypeVar, cast
 
 from psycopg import errors as pg_errors
 
-from holdfast.core.decision import Decision
-from holdfast.core.ids import JobId
-from holdfast.core.instant import Instant, later
-from holdfast.core.job import MOST_URGENT, Job, PlanDigest, WorkerId
-from holdfast.core.lease import Lease
-from holdfast.core.plan import Plan, Route
+from holdfast.core.job.decision import Decision
+from holdfast.core.job.job import MOST_URGENT, Job, PlanDigest, WorkerId
+from holdfast.core.job.lease import Lease
+from holdfast.core.job.plan import Plan, Route
+from holdfast.core.values.ids import JobId
+from holdfast.core.values.instant import Instant, later
 from holdfast.errors import StoreUnavailable, UnknownJob
-from holdfast.store.audit import AuditEntry, done_and_recorded
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -62,8 +61,9 @@ from holdfast.store.rows import (
     ledger_entry_from_row,
     twin_from_row,
 )
-from holdfast.store.system_sql import Ran, Value
-from holdfast.store.timing import timed
+from holdfast.store.schema.system_sql import Ran, Value
+from holdfast.store.statements.timing import timed
+from holdfast.store.tables.audit import AuditEntry, done_and_recorded
 
 CONNECTIONS: Final = 8
 REPEATS: Final = 5
@@ -422,14 +422,23 @@ class PostgresStore(Parts):
             return {**found, **self._connections.endpoint.facts()}
 
     @contextmanager
-    def transaction(self) -> Iterator[Any]:
-        with self._connections.borrowed() as connection, connection.transaction():
-            if connection.pooled:
-                self._connections.bound_transaction(connection)
-            yield connection
+    def transaction(self, *, one_statement: bool = False) -> Iterator[Any]:
+        with self._connections.borrowed() as connection:
+            if one_statement and not connection.pooled:
+                yield connection  # which is in autocommit
+                return
+            with connection.transaction():
+                if connection.pooled:
+                    self._connections.bound_transaction(connection)
+                yield connection
+
+    def reading(self) -> AbstractContextManager[Any]:
+        return self.transaction(one_statement=True)
 
     def run_statement(self, text: str, values: Mapping[str, Value], *, connection: object) -> Ran:
-        own = borrowed(connection)
+        # One of the store's own may be without a transaction.
+        is_own = isinstance(connection, BoundedConnection)
+        own = cast("Connection", connection) if is_own else borrowed(connection)
         with self._connections.outage_named():
             return run_statement(own, text, values, systems=[each.system for each in self.tables])
 

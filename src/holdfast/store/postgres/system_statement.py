@@ -12,7 +12,7 @@ from psycopg.rows import tuple_row
 from holdfast.errors import ConstraintViolated, StatementRefused, StoreUnavailable
 from holdfast.store.postgres.connection import RETRIED_AT_ONCE, Connection
 from holdfast.store.postgres.endpoint import first_line
-from holdfast.store.system_sql import Ran, Value, statement
+from holdfast.store.schema.system_sql import Ran, Value, statement
 
 
 def run_statement(

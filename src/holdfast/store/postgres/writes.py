@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.decision import Change, Decision, Entry, Kind
-from holdfast.core.ids import JobId
-from holdfast.store.burial import (
+from holdfast.core.job.decision import Change, Decision, Entry, Kind
+from holdfast.core.values.ids import JobId
+from holdfast.store.dead_letter_writes import (
     burials,
     closings,
     concerns_letter,
@@ -15,10 +15,10 @@ from holdfast.store.burial import (
     records,
     returns,
 )
-from holdfast.store.outbox import any_publishes, messages_of
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.rows import arrays, plain_array, text_array, text_column
 from holdfast.store.postgres.statements import fetch, text
+from holdfast.store.tables.outbox import any_publishes, messages_of
 
 _PLAIN: Final = frozenset({Kind.COMPLETED, Kind.RETRIED})
 """What nearly all attempts end with; few columns change, and one statement writes them all."""

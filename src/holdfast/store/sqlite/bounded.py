@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from holdfast.errors import ReadTooSlow
-from holdfast.store.patience import longest_read_s
+from holdfast.store.statements.statement_timeout import longest_read_s
 
 STEPS_BETWEEN_LOOKS: Final = 20_000
 """Of SQLite's virtual machine: about a millisecond."""

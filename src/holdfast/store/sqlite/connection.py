@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Final, NoReturn, TypeVar
 
 from holdfast.errors import ForkedProcess, StoreCorrupt, StoreUnavailable, UsageError
-from holdfast.store.processes import this_process
 from holdfast.store.sqlite import faults
 from holdfast.store.sqlite.bounded import bounded
 from holdfast.store.sqlite.filelock import FileLock
 from holdfast.store.sqlite.location import located
+from holdfast.store.statements.processes import this_process
 
 BUSY_TIMEOUT_S: Final = 5.0
 """How long SQLite itself waits for a connection that is not ours."""
@@ -50,6 +50,7 @@ class Database:
         self._guard: sqlite3.Connection | None = None
         self._file_lock: FileLock | None = None
         self._idle_readers: deque[sqlite3.Connection] = deque()
+        self._lent_readers: set[sqlite3.Connection] = set()
         self._wakers: set[threading.Event] = set()
         self._rows_at_checkpoint = 0
         self._log_bytes_at_checkpoint = 0
@@ -78,13 +79,19 @@ class Database:
         """Run `query` on what is committed."""
         for repeat in range(REPEATS):
             try:
-                with self._reader() as connection, bounded(connection):
+                with self.reading() as connection:
                     return query(connection.cursor())
             except sqlite3.Error as error:
                 if repeat < REPEATS - 1 and faults.is_passing(error):
                     continue
                 self.raise_named(error)
         raise AssertionError("the loop returns or raises")
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection that sees what is committed."""
+        with self._reader() as connection, bounded(connection):
+            yield connection
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -105,8 +112,8 @@ class Database:
                 self._checkpoint_when_due(writer)
 
     def owns(self, connection: sqlite3.Connection) -> bool:
-        """Tell whether this is the store's own writing connection, lent by `transaction`."""
-        return connection is self._writer
+        """Return whether this is one of the store's own, lent by `transaction` or `reading`."""
+        return connection is self._writer or connection in self._lent_readers
 
     def open_reader(self) -> sqlite3.Connection:
         """Open a connection that cannot write; the caller closes it."""
@@ -280,11 +287,14 @@ class Database:
             connection = self._idle_readers.pop()
         except IndexError:
             connection = self.open_reader()
+        self._lent_readers.add(connection)
         try:
             yield connection
         except BaseException:
             connection.close()
             raise
+        finally:
+            self._lent_readers.discard(connection)
         self._idle_readers.append(connection)
         if self._closed:
             self._close_idle_readers()

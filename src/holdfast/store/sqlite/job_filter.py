@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from holdfast.core.job import JobState
+from holdfast.core.job.job import JobState
 from holdfast.store.contract import JobFilter, since_id
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from holdfast.core.instant import Instant
-from holdfast.store import migrate
+from holdfast.core.values.instant import Instant
+from holdfast.store.schema import migrate
+from holdfast.store.schema.system_tables import SystemTables
 from holdfast.store.sqlite.connection import Database
-from holdfast.store.system_tables import SystemTables
 
 MIGRATIONS: Final = tuple(migrate.load(__package__ or ""))
 _CREATE_TABLE: Final = """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from holdfast.core.decision import Decision, Kind
-from holdfast.core.job import Job, JobState
+from holdfast.core.job.decision import Decision, Kind
+from holdfast.core.job.job import Job, JobState
 
 JOB_COLUMNS: Final = ", ".join(f"job.{name}" for name in Job._fields)
 

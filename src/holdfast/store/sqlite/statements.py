@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast.store.deliveries import DELIVERY_COLUMNS, DELIVERY_RETURNED
-from holdfast.store.letters import LETTER_COLUMNS
-from holdfast.store.outbox import OUTBOX_COLUMNS, OUTBOX_RETURNED
-from holdfast.store.sqlfiles import SqlFiles
 from holdfast.store.sqlite.rows import JOB_COLUMNS
+from holdfast.store.statements.sqlfiles import SqlFiles
+from holdfast.store.tables.dead_letters import LETTER_COLUMNS
+from holdfast.store.tables.deliveries import DELIVERY_COLUMNS, DELIVERY_RETURNED
+from holdfast.store.tables.outbox import OUTBOX_COLUMNS, OUTBOX_RETURNED
 
 # Which messages a relay publishes, by their types: lines that are cut out without a list.
 _OUTBOX_TYPES: Final = (

@@ -6,11 +6,11 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from holdfast.store.sql import Steps
 from holdfast.store.sqlite import borrowed
 from holdfast.store.sqlite.connection import Database
 from holdfast.store.sqlite.narrowing import narrowed
 from holdfast.store.sqlite.statements import SQL
+from holdfast.store.statements.sql import Steps
 
 _T = TypeVar("_T")
 
@@ -40,6 +40,9 @@ class SqliteSql:
 
     def count(self, statement: str, values: Mapping[str, Any]) -> int:
         return self._database.write(lambda cursor: SqliteSteps(cursor).count(statement, values))
+
+    def written(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        return self._database.write(lambda cursor: SqliteSteps(cursor).rows(statement, values))
 
     def transact(self, work: Callable[[Steps], _T], *, connection: object = None) -> _T:
         if connection is None:

@@ -9,15 +9,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
-from holdfast.core.decision import Decision
-from holdfast.core.ids import JobId
-from holdfast.core.instant import Instant, later
-from holdfast.core.job import MOST_URGENT, Job, PlanDigest, WorkerId
-from holdfast.core.lease import Lease
-from holdfast.core.plan import Plan, Route
+from holdfast.core.job.decision import Decision
+from holdfast.core.job.job import MOST_URGENT, Job, PlanDigest, WorkerId
+from holdfast.core.job.lease import Lease
+from holdfast.core.job.plan import Plan, Route
+from holdfast.core.values.ids import JobId
+from holdfast.core.values.instant import Instant, later
 from holdfast.errors import ConstraintViolated, StatementRefused, StoreCorrupt
-from holdfast.store import migrate
-from holdfast.store.audit import AuditEntry, done_and_recorded
 from holdfast.store.contract import (
     Checkpoint,
     JobFilter,
@@ -35,8 +33,6 @@ from holdfast.store.contract import (
     counting,
     is_active,
 )
-from holdfast.store.migrate import Migration
-from holdfast.store.outbox import any_publishes
 from holdfast.store.parts import Parts
 from holdfast.store.rows import (
     claimed_jobs,
@@ -44,6 +40,10 @@ from holdfast.store.rows import (
     ledger_entry_from_row,
     twin_from_row,
 )
+from holdfast.store.schema import migrate
+from holdfast.store.schema.migrate import Migration
+from holdfast.store.schema.system_sql import Ran, Value, statement
+from holdfast.store.schema.system_tables import SystemTables
 from holdfast.store.sqlite import borrowed, faults, writes
 from holdfast.store.sqlite.connection import WRITE_TIMEOUT_S, Database
 from holdfast.store.sqlite.job_filter import filter_values
@@ -58,9 +58,9 @@ from holdfast.store.sqlite.migrations import (
 from holdfast.store.sqlite.narrowing import narrowed
 from holdfast.store.sqlite.statements import SQL
 from holdfast.store.sqlite.steps import SqliteSql
-from holdfast.store.system_sql import Ran, Value, statement
-from holdfast.store.system_tables import SystemTables
-from holdfast.store.timing import timed
+from holdfast.store.statements.timing import timed
+from holdfast.store.tables.audit import AuditEntry, done_and_recorded
+from holdfast.store.tables.outbox import any_publishes
 
 FIRST_SOUND_VERSION: Final = (3, 51, 3)
 """Before it, SQLite may corrupt a file when connections that are not ours write and checkpoint."""
@@ -419,7 +419,7 @@ class SqliteStore(Parts):
         }
 
     @contextmanager
-    def transaction(self) -> Iterator[Any]:
+    def transaction(self, *, one_statement: bool = False) -> Iterator[Any]:  # noqa: ARG002 - the same here
         """Open a transaction of the store's own and yield its connection, for `connection=`."""
         try:
             with self._database.transaction() as connection:
@@ -427,6 +427,15 @@ class SqliteStore(Parts):
         except sqlite3.Error as error:
             self._database.raise_named(error)
         self._database.wake()
+
+    @contextmanager
+    def reading(self) -> Iterator[Any]:
+        """Lend a connection for `run_statement` that sees what is committed, and does not write."""
+        try:
+            with self._database.reading() as connection:
+                yield connection
+        except sqlite3.Error as error:
+            self._database.raise_named(error)
 
     def run_statement(self, text: str, values: Mapping[str, Value], *, connection: object) -> Ran:
         """Run a statement of a system in a transaction that is open on `connection`."""

@@ -6,14 +6,19 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, Final
 
-from holdfast.core.decision import Decision, Kind
-from holdfast.core.ids import JobId
-from holdfast.core.job import MOST_URGENT, priorities_from
-from holdfast.core.plan import Route
+from holdfast.core.job.decision import Decision, Kind
+from holdfast.core.job.job import MOST_URGENT, priorities_from
+from holdfast.core.job.plan import Route
+from holdfast.core.values.ids import JobId
 from holdfast.errors import UnknownJob
-from holdfast.store.burial import burials, closings, is_more_than_a_row, records, returns
 from holdfast.store.contract import NewJob, Twin
-from holdfast.store.outbox import any_publishes, messages_of
+from holdfast.store.dead_letter_writes import (
+    burials,
+    closings,
+    is_more_than_a_row,
+    records,
+    returns,
+)
 from holdfast.store.rows import twin_from_row
 from holdfast.store.sqlite.rows import (
     apply_values,
@@ -23,6 +28,7 @@ from holdfast.store.sqlite.rows import (
     retry_values,
 )
 from holdfast.store.sqlite.statements import SQL
+from holdfast.store.tables.outbox import any_publishes, messages_of
 
 _COMPLETE: Final = SQL["complete"]
 _RETRY: Final = SQL["retry"]

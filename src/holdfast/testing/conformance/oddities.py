@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from holdfast.core.decision import Decision, Entry, Kind
-from holdfast.core.event import Done
-from holdfast.core.instant import FAR_FUTURE
-from holdfast.core.job import JobState, PlanDigest, WorkerId
-from holdfast.core.lease import lease_of
-from holdfast.core.lifecycle import evolve
-from holdfast.core.plan import Plan, Route, StagePlan
+from holdfast.core.job.decision import Decision, Entry, Kind
+from holdfast.core.job.event import Done
+from holdfast.core.job.job import JobState, PlanDigest, WorkerId
+from holdfast.core.job.lease import lease_of
+from holdfast.core.job.lifecycle import evolve
+from holdfast.core.job.plan import Plan, Route, StagePlan
+from holdfast.core.values.instant import FAR_FUTURE
 from holdfast.store.contract import Checkpoint, JobFilter, LedgerEntry, Store, WorkerRow
 from holdfast.store.rows import as_stored
 from holdfast.testing.conformance.samples import (

@@ -5,17 +5,17 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from holdfast.core.decision import Decision
-from holdfast.core.event import Event
-from holdfast.core.failure import Category, Failure
-from holdfast.core.ids import IdSequence, JobId
-from holdfast.core.instant import SECOND_US, Instant
-from holdfast.core.job import MOST_URGENT, Job, JobState, WorkerId
-from holdfast.core.lifecycle import decide, evolve
-from holdfast.core.plan import Plan, Route, StagePlan
-from holdfast.core.retry import Retry
-from holdfast.store.audit import AuditEntry
+from holdfast.core.job.decision import Decision
+from holdfast.core.job.event import Event
+from holdfast.core.job.job import MOST_URGENT, Job, JobState, WorkerId
+from holdfast.core.job.lifecycle import decide, evolve
+from holdfast.core.job.plan import Plan, Route, StagePlan
+from holdfast.core.values.failure import Category, Failure
+from holdfast.core.values.ids import IdSequence, JobId
+from holdfast.core.values.instant import SECOND_US, Instant
+from holdfast.core.values.retry import Retry
 from holdfast.store.contract import NewJob, Store, Twin
+from holdfast.store.tables.audit import AuditEntry
 
 NOW = Instant(1_700_000_000 * SECOND_US)
 LEASE_US = 60 * SECOND_US

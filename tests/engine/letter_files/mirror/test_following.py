@@ -15,7 +15,7 @@ from holdfast.errors import (
 )
 from holdfast.letter_files import PROCESSED
 from holdfast.letter_mirror import LetterMirror
-from holdfast.runtime.clock import monotonic_s
+from holdfast.runtime.kernel.clock import monotonic_s
 from holdfast.testing import drain
 from tests.engine.letter_files.folders import FOREIGN, Gateway, put
 from tests.engine.letter_files.mirror.files import (

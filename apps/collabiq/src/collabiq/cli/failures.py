@@ -7,11 +7,13 @@ from typing import Any, Final
 
 from collabiq.cli.output import CommandFailed, ExitCode
 from collabiq.extract import AnswerInvalid
-from collabiq.gmail.errors import GmailFailure, InvalidCredentials
+from collabiq.gmail.errors import GmailFailure, GrantRevoked, InvalidCredentials
 from collabiq.mail import MailTooLarge, NotAMail
 from collabiq.notion.errors import MissingColumn, NotionFailure
 from collabiq.notion.schema import InvalidFieldMap
+from collabiq.refusals import Refused
 from collabiq.secrets import InfisicalFailure, MissingSecrets
+from collabiq.starting import MissingAtStart
 from holdfast.errors import (
     HoldfastError,
     InvalidSetting,
@@ -23,7 +25,9 @@ from holdfast.errors import (
 _CODES: Final[tuple[tuple[type[Exception], ExitCode], ...]] = (
     (InvalidSetting, ExitCode.CONFIGURATION),
     (InvalidCredentials, ExitCode.CONFIGURATION),
+    (GrantRevoked, ExitCode.CONFIGURATION),
     (MissingSecrets, ExitCode.CONFIGURATION),
+    (MissingAtStart, ExitCode.CONFIGURATION),
     (InvalidFieldMap, ExitCode.CONFIGURATION),
     (MissingColumn, ExitCode.CONFIGURATION),
     (GmailFailure, ExitCode.API),
@@ -37,9 +41,12 @@ _CODES: Final[tuple[tuple[type[Exception], ExitCode], ...]] = (
     (UsageError, ExitCode.VALIDATION),
     (HoldfastError, ExitCode.ERROR),
 )
+_INVALID: Final = frozenset({400, 413, 422})
+"""How HTTP answers what was given and cannot be used; elsewhere the input is fine."""
 _HTTP_ERRORS: Final = (
     ("google.genai.errors", "APIError"),
     ("httpx", "HTTPError"),
+    ("httpx2", "HTTPError"),
     ("requests", "RequestException"),
 )
 
@@ -48,6 +55,9 @@ def failure_of(error: Exception) -> CommandFailed | None:
     """Return how a command ends by an error; None for one that is a mistake of ours."""
     if isinstance(error, CommandFailed):
         return error
+    if isinstance(error, Refused):
+        code = ExitCode.VALIDATION if error.status in _INVALID else ExitCode.ERROR
+        return CommandFailed(code, error.message)
     for kind, code in _CODES:
         if isinstance(error, kind):
             return CommandFailed(code, str(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 from urllib.parse import urlsplit
@@ -10,9 +11,10 @@ from urllib.parse import urlsplit
 import click
 
 from collabiq.cli.output import document, json_option, line, remark, reports_errors
+from collabiq.cli.services import Services
 from collabiq.gmail.login import TIMEOUT_S, client_of, sign_in
 from collabiq.gmail.token_file import TokenFile
-from holdfast.variables import Variables
+from holdfast.variables import Variables, invalid
 
 DEFAULT_TOKEN_PATH = "token.json"  # noqa: S105 - a path
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -48,6 +50,8 @@ def login(
 
     The file is for its owner's eyes only, and encrypted where GMAIL_ENCRYPTION_KEY is set. A
     poller that was stopped by revoked credentials goes on by itself.
+
+    Example: collabiq gmail login --client credentials.json
     """
     given = Variables.of(os.environ, system="collabiq")
     path = given.text("GMAIL_CREDENTIALS_PATH", "credentials.json")
@@ -72,3 +76,36 @@ def login(
         document({"stored": True, "expiry": found.expiry})
     else:
         line("signed in; the credentials are stored")
+
+
+@gmail.command()
+@click.option("--topic", metavar="NAME", help="The topic of Pub/Sub. [default: GMAIL_TOPIC]")
+@json_option
+@reports_errors
+def watch(*, topic: str | None, as_json: bool) -> None:
+    """Have Gmail announce new mails to a topic of Pub/Sub, for seven days.
+
+    Gmail must be allowed to publish to the topic, and the topic has to push to
+    /api/gmail/notifications of this system. A system that runs with GMAIL_TOPIC renews the watch
+    by itself; polling goes on behind it, so nothing is lost when announcements stop.
+
+    Example: collabiq gmail watch --topic projects/my-project/topics/collabiq
+    """
+    own = Services()
+    name = topic or own.config.gmail_topic
+    if name is None:
+        limit = "a topic such as projects/my-project/topics/collabiq, or --topic"
+        raise invalid("GMAIL_TOPIC", "", limit)
+    with own.gmail() as (api, _):
+        answer = api.watch(name)
+    until = datetime.fromtimestamp(int(answer.get("expiration", 0)) / 1_000, UTC)
+    if as_json:
+        document(
+            {
+                "topic": name,
+                "expires_at": until.isoformat(),
+                "history_id": str(answer.get("historyId", "")),
+            }
+        )
+    else:
+        line(f"Gmail announces new mails to {name} until {until:%Y-%m-%d %H:%M}Z")

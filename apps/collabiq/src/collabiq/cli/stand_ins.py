@@ -38,6 +38,8 @@ def stand_ins(*, port: int, every_s: float, empty: bool, as_json: bool) -> None:
     """Run Gmail, Gemini, Notion and Infisical on this machine until stopped.
 
     Prints the variables that a system needs to call them; state is in memory.
+
+    Example: collabiq stand-ins --every 2 > stand-ins.env &
     """
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -50,6 +50,8 @@ class GeminiExtractor:
                 base_url=base_url,
                 timeout=int(timeout_s * 1_000),
                 retry_options=types.HttpRetryOptions(attempts=1),
+                # The SDK would take the key and the mail wherever an answer sends it.
+                client_args={"follow_redirects": False},
             ),
         )
 

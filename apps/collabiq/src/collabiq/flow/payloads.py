@@ -6,21 +6,20 @@ the stage takes that in place of what the stages before it had found.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
 from collabiq.config import Config
 from collabiq.refusals import Invalid, flaw
+from collabiq.rows import get_replacement, set_replacement
 from holdfast import Holdfast, JobView
 
 EMAIL: Final = "email"
 UPLOAD: Final = "upload"
 CORRECTION: Final = "correction"
 INBOX: Final = "inbox"
-LOOKUP: Final = "lookup"
 DIRECTORY: Final = "directory"
-PIPELINES: Final = (EMAIL, UPLOAD, CORRECTION, INBOX, LOOKUP, DIRECTORY)
+PIPELINES: Final = (EMAIL, UPLOAD, CORRECTION, INBOX, DIRECTORY)
 """`email` is a mail of the mailbox, `upload` one that was sent in, `correction` a person's."""
 
 OPERATION_OF_STAGE: Final[Mapping[str, str]] = {
@@ -31,7 +30,6 @@ OPERATION_OF_STAGE: Final[Mapping[str, str]] = {
     "gemini_extract": "gemini_extract",
     "match": "notion_write",
     "notion_write": "notion_write",
-    "notion_lookup": "notion_write",
     "notion_directory": "notion_write",
 }
 """Which operation of the dead letter queue each stage is."""
@@ -58,7 +56,7 @@ def payload_of(engine: Holdfast, view: JobView) -> dict[str, Any]:
                 "start_history_id": payload.get("start_history_id"),
             }
         case "gemini_extract":
-            return {"email_id": payload["email_id"], **_mail_text(results)}
+            return {"email_id": payload["email_id"], **mail_text(results)}
         case "match":
             found = results.get("gemini_extract", payload.get("extraction"))
             return {
@@ -111,31 +109,17 @@ def checked_payload(
 def replace_payload(engine: Holdfast, job_id: str, payload: Mapping[str, Any], *, by: str) -> None:
     """Have the next replay of a failed job take this payload, which was checked before."""
     with engine.transaction() as tx:
-        tx.execute(
-            "insert into collabiq.replacement (job_id, payload, given_by, given_at)"
-            " values (:job_id, :payload, :given_by, :given_at)"
-            " on conflict (job_id) do update set payload = excluded.payload,"
-            " given_by = excluded.given_by, given_at = excluded.given_at",
-            {
-                "job_id": job_id,
-                "payload": json.dumps(dict(payload), ensure_ascii=False),
-                "given_by": by,
-                "given_at": tx.now.isoformat(),
-            },
-        )
+        set_replacement(tx, job_id, payload, by=by)
 
 
 def replacement_of(engine: Holdfast, job_id: str) -> dict[str, Any] | None:
     """Return the payload that a person gave to a job, or None."""
-    with engine.transaction() as tx:
-        row = tx.row(
-            "select payload from collabiq.replacement where job_id = :job_id", {"job_id": job_id}
-        )
-    found: dict[str, Any] | None = json.loads(row["payload"]) if row else None
-    return found
+    with engine.reading() as tx:
+        return get_replacement(tx, job_id)
 
 
-def _mail_text(results: Mapping[str, Any]) -> dict[str, Any]:
+def mail_text(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a model is given of a mail."""
     fetched = results.get("gmail_fetch") or results.get("read") or {}
     cleaned = results.get("clean") or {}
     sender = fetched.get("from") or {}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import httplib2
 from googleapiclient.discovery import build
@@ -25,6 +25,7 @@ from collabiq.gmail.errors import (
     failure_of,
 )
 
+T = TypeVar("T")
 TIMEOUT_S: Final = 30.0
 ME: Final = "me"
 PAGE_SIZE: Final = 500
@@ -96,7 +97,7 @@ class GmailApi:
     def profile(self) -> Profile:
         """Return whose mailbox it is, and where its history stands now."""
         found = self._call(self._users.getProfile(userId=ME))
-        return Profile(str(found["emailAddress"]), str(found["historyId"]))
+        return _read(lambda: Profile(str(found["emailAddress"]), _history_id(found)))
 
     def message(self, message_id: str) -> RawMessage:
         """Return a mail with its bytes."""
@@ -130,19 +131,26 @@ class GmailApi:
                 pageToken=page,
             )
         )
-        added = [
-            each["message"]["id"]
-            for entry in found.get("history", ())
-            for each in entry.get("messagesAdded", ())
-        ]
-        return Page(_ids(added), found.get("nextPageToken"), str(found["historyId"]))
+
+        def page_in() -> Page:
+            added = [
+                each["message"]["id"]
+                for entry in found.get("history", ())
+                for each in entry.get("messagesAdded", ())
+            ]
+            return Page(_ids(added), found.get("nextPageToken"), _history_id(found))
+
+        return _read(page_in)
 
     def list_page(self, query: str, *, page: str | None = None) -> Page:
         """Return the mails of a query, newest first."""
         found = self._call(
             self._users.messages().list(userId=ME, q=query, maxResults=PAGE_SIZE, pageToken=page)
         )
-        ids = [each["id"] for each in found.get("messages", ())]
+        if "messages" not in found and "resultSizeEstimate" not in found:
+            # Taken for a list without a mail, it would lose those that there are.
+            raise GmailUnavailable("Gmail answered with another document than it has to")
+        ids = _read(lambda: [each["id"] for each in found.get("messages", ())])
         return Page(_ids(ids), found.get("nextPageToken"))
 
     def watch(self, topic: str) -> Mapping[str, Any]:
@@ -164,7 +172,7 @@ class GmailApi:
                 found = request.execute(http=http, num_retries=0)
             except HttpError as error:
                 raise failure_of(error) from None
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise GmailUnavailable("Gmail answered with something that is no JSON") from None
         if not isinstance(found, dict):
             raise GmailUnavailable("Gmail answered with something that is no object")
@@ -191,6 +199,21 @@ class GmailApi:
     def _give_back(self, http: httplib2.Http) -> None:
         with self._lock:
             self._idle.append(http)
+
+
+def _read(read: Callable[[], T]) -> T:
+    """Return what is read of an answer; one of another form is none."""
+    try:
+        return read()
+    except (KeyError, TypeError, AttributeError, ValueError):
+        raise GmailUnavailable("Gmail answered with another document than it has to") from None
+
+
+def _history_id(document: Mapping[str, Any]) -> str:
+    found = str(document["historyId"])
+    if not (found.isascii() and found.isdecimal()):
+        raise ValueError(found)
+    return found
 
 
 def _ids(found: Sequence[object]) -> list[str]:

@@ -37,17 +37,22 @@ _STYLE: Final = re.compile(r"""\sstyle\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", re.
 _HIDDEN: Final = re.compile(r"\shidden(?=[\s=/]|$)", re.IGNORECASE)
 _QUOTED: Final = re.compile(r""""[^"]*"|'[^']*'""")
 _SPACES: Final = re.compile(r"[ \t\r\n\f]+")
+MAX_TAGS: Final = 100_000
+"""More than any mail has that somebody wrote."""
 _MAX_STYLE: Final = 4_000
 _MAX_QUOTE_DEPTH: Final = 9
 
 
-def text_of_html(markup: str) -> str:
+def text_of_html(markup: str, *, limits_met: set[str] | None = None) -> str:
     """Return what a reader sees: no scripts, styles and hidden parts; a row of a table is a line.
 
-    Quoted blocks begin with `>`, as they do in plain mails.
+    Quoted blocks begin with `>`, as they do in plain mails. What follows `MAX_TAGS` tags is left
+    out, and `markup` added to `limits_met`.
     """
     writer = _Writer()
-    _Reader(markup, writer).run()
+    complete = _Reader(markup, writer).run()
+    if not complete and limits_met is not None:
+        limits_met.add("markup")
     return writer.text()
 
 
@@ -103,13 +108,18 @@ class _Reader:
         """The element that hides what follows, and how many of its name are open in it."""
         self._nested = 0
 
-    def run(self) -> None:
+    def run(self) -> bool:
+        """Read it, and return whether that was all of it."""
         markup, at, length = self._markup, 0, len(self._markup)
+        left = MAX_TAGS
         while at < length:
             opened = markup.find("<", at)
             if opened < 0:
                 self._say(markup[at:])
-                return
+                return True
+            if left == 0:
+                return False
+            left -= 1
             self._say(markup[at:opened])
             if markup.startswith("<!--", opened):
                 at = self._behind("-->", opened + 4)
@@ -120,6 +130,7 @@ class _Reader:
                 at = opened + 1
             else:
                 at = self._tag(opened, name)
+        return True
 
     def _behind(self, mark: str, start: int) -> int:
         """Return where what ends with a mark is over; without one nothing follows."""

@@ -71,7 +71,7 @@ class _Reader:
             case "text/plain" if not part.is_attachment:
                 return part.text().strip("\n")
             case "text/html" if not part.is_attachment:
-                return text_of_html(part.text())
+                return text_of_html(part.text(), limits_met=self._budget.met)
             case _:
                 self._list(part)
                 return ""

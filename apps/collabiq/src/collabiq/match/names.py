@@ -94,7 +94,7 @@ class NameIndex:
 def company_index(companies: Iterable[tuple[str, str]]) -> NameIndex:
     """Return an index of companies, given ids and names."""
     return NameIndex(
-        companies, normal=_company, threshold=COMPANY_THRESHOLD, sure=COMPANY_THRESHOLD
+        companies, normal=company_key, threshold=COMPANY_THRESHOLD, sure=COMPANY_THRESHOLD
     )
 
 
@@ -110,7 +110,8 @@ def _rivals(other: Candidate, best: Candidate) -> bool:
     return best.score - other.score < MARGIN
 
 
-def _company(name: str) -> str:
+def company_key(name: str) -> str:
+    """Return a company's name as names are compared: without its legal form and punctuation."""
     folded = _LEGAL.sub(" ", unicodedata.normalize("NFKC", name).casefold())
     return _NOISE.sub("", folded) or _NOISE.sub("", name.casefold())
 

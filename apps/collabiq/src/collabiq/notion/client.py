@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from collabiq.notion.schema import Source, source_of
 
 API_URL: Final = "https://api.notion.com"
 TIMEOUT_S: Final = 30.0
+_ID: Final = re.compile(r"[0-9a-fA-F-]{32,36}")
 SCHEMA_LIFETIME_S: Final = 24 * 3_600.0
 MAX_LOOKUPS: Final = 50
 """E-mails that one query asks for; Notion takes 100 conditions."""
@@ -87,6 +89,46 @@ class NotionApi:
             return known[0]
         return self._resolve(database_id)
 
+    def remember(self, source: Source) -> None:
+        """Take the columns of a database as somebody else has read them."""
+        with self._lock:
+            self._sources[source.database_id] = (source, self._clock())
+
+    def data_source_id(self, database_id: str) -> str:
+        """Return the id of the data source of a database, with one request."""
+
+        def ids_in(database: Mapping[str, Any]) -> list[str]:
+            return [str(each["id"]) for each in database.get("data_sources") or ()]
+
+        ids = _read(lambda: self._sdk.databases.retrieve(database_id), ids_in)
+        if not ids:
+            raise NotionNotFound(f"the database {database_id} has no data source")
+        return ids[0]
+
+    def columns(self, source_id: str, *, database_id: str) -> Source:
+        """Return a data source with its columns, with one request."""
+        return _read(
+            lambda: self._sdk.data_sources.retrieve(source_id),
+            lambda document: source_of(document, database_id=database_id),
+        )
+
+    def rows_page(
+        self, source_id: str, *, cursor: str | None = None
+    ) -> tuple[list[Row], str | None]:
+        """Return a page of the rows of a data source, and where the next begins."""
+        asked = {"page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
+        return _read(lambda: self._sdk.data_sources.query(source_id, **asked), _rows)
+
+    def people_page(self, *, cursor: str | None = None) -> tuple[list[Person], str | None]:
+        """Return a page of the people of the workspace, and where the next begins."""
+        given = {"page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
+
+        def people_in(answer: Mapping[str, Any]) -> tuple[list[Person], str | None]:
+            found = [_person(each) for each in answer["results"] if each.get("type") == "person"]
+            return found, answer.get("next_cursor")
+
+        return _read(lambda: self._sdk.users.list(**given), people_in)
+
     def forget(self, database_id: str) -> None:
         """Have the columns of a database read anew the next time they are asked for."""
         with self._lock:
@@ -108,6 +150,11 @@ class NotionApi:
                 found.setdefault(text_in(row.properties.get(column)), row)
         return found
 
+    def find_titled(self, database_id: str, *, column: str, title: str) -> Row | None:
+        """Return the row of a title, of several the first; a failure is not that there is none."""
+        condition = {"property": column, "title": {"equals": title}}
+        return next(self._query(database_id, filter=condition), None)
+
     def rows(self, database_id: str) -> Iterator[Row]:
         """Yield all rows of a database, a request for each hundred."""
         yield from self._query(database_id)
@@ -126,27 +173,25 @@ class NotionApi:
             given: dict[str, Any] = {"parent": parent, "properties": properties}
             if children:
                 given["children"] = list(children)
-            return _row(_checked(lambda: self._sdk.pages.create(**given)))
+            return _read(lambda: self._sdk.pages.create(**given), _row)
 
         return self._with_source(database_id, call)
 
     def update(self, page_id: str, *, properties: Mapping[str, Any]) -> Row:
         """Change a row."""
-        return _row(_checked(lambda: self._sdk.pages.update(page_id, properties=properties)))
+        return _read(lambda: self._sdk.pages.update(page_id, properties=properties), _row)
 
     def archive(self, page_id: str) -> None:
         """Put a row into the trash."""
-        _checked(lambda: self._sdk.pages.update(page_id, in_trash=True))
+        _read(lambda: self._sdk.pages.update(page_id, in_trash=True), dict)
 
     def people(self) -> list[Person]:
         """Return the people of the workspace, without integrations."""
         found: list[Person] = []
         cursor: str | None = None
         while True:
-            given = {"page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
-            answer = _checked(lambda given=given: self._sdk.users.list(**given))  # type: ignore[misc]
-            found += [_person(each) for each in answer["results"] if each.get("type") == "person"]
-            cursor = answer.get("next_cursor")
+            people, cursor = self.people_page(cursor=cursor)
+            found += people
             if not cursor:
                 return found
 
@@ -155,12 +200,13 @@ class NotionApi:
         while True:
             asked = given | {"page_size": PAGE_SIZE} | ({"start_cursor": cursor} if cursor else {})
 
-            def call(source: Source, asked: Mapping[str, Any] = asked) -> Any:  # noqa: ANN401
-                return _checked(lambda: self._sdk.data_sources.query(source.id, **asked))
+            def call(
+                source: Source, asked: Mapping[str, Any] = asked
+            ) -> tuple[list[Row], str | None]:
+                return _read(lambda: self._sdk.data_sources.query(source.id, **asked), _rows)
 
-            answer = self._with_source(database_id, call)
-            yield from map(_row, answer["results"])
-            cursor = answer.get("next_cursor")
+            rows, cursor = self._with_source(database_id, call)
+            yield from rows
             if not cursor:
                 return
 
@@ -177,14 +223,8 @@ class NotionApi:
             return call(found)
 
     def _resolve(self, database_id: str) -> Source:
-        database = _checked(lambda: self._sdk.databases.retrieve(database_id))
-        sources = database.get("data_sources") or ()
-        if not sources:
-            raise NotionNotFound(f"the database {database_id} has no data source")
-        document = _checked(lambda: self._sdk.data_sources.retrieve(sources[0]["id"]))
-        source = source_of(document, database_id=database_id)
-        with self._lock:
-            self._sources[database_id] = (source, self._clock())
+        source = self.columns(self.data_source_id(database_id), database_id=database_id)
+        self.remember(source)
         return source
 
 
@@ -197,26 +237,33 @@ def text_in(value: Mapping[str, Any] | None) -> str:
     return "".join(str(each.get("plain_text", "")) for each in inner if isinstance(each, Mapping))
 
 
-def _checked(call: Callable[[], Any]) -> Any:  # noqa: ANN401 - a document
-    """Return the document of a call, or raise what its failure means."""
+def _read(call: Callable[[], Any], read: Callable[[dict[str, Any]], T]) -> T:
+    """Return what is read of the document of a call, or raise what its failure means.
+
+    A document of another form is no answer: whether something was done, nobody knows.
+    """
     try:
         found = call()
-    except (NotionClientErrorBase, httpx.HTTPError, ValueError) as error:
+    except (NotionClientErrorBase, httpx.HTTPError, ValueError, RecursionError) as error:
         failure = failure_of(error)
         if failure is None:
             raise
         raise failure from error
-    if not isinstance(found, dict):
-        raise NotionUnavailable("Notion answered with something that is no object")
-    return found
+    try:
+        return read(found)
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError):
+        raise NotionUnavailable("Notion answered with another document than it has to") from None
+
+
+def _rows(answer: Mapping[str, Any]) -> tuple[list[Row], str | None]:
+    return [_row(each) for each in answer["results"]], answer.get("next_cursor")
 
 
 def _row(document: Mapping[str, Any]) -> Row:
-    try:
-        properties = document.get("properties") or {}
-        return Row(str(document["id"]), str(document.get("url", "")), properties)
-    except KeyError:
-        raise NotionUnavailable("Notion answered with a page that has no id") from None
+    found = document["id"]
+    if _ID.fullmatch(found) is None:
+        raise ValueError(found)
+    return Row(found, str(document.get("url", "")), document.get("properties") or {})
 
 
 def _person(document: Mapping[str, Any]) -> Person:

@@ -116,7 +116,7 @@ def failure_of(error: Exception) -> NotionFailure | None:
             if isinstance(error, _NEVER_SENT):
                 return NotionUnreachable(f"no connection to Notion: {type(error).__name__}")
             return NotionUnavailable(f"the connection to Notion broke: {type(error).__name__}")
-        case ValueError():
+        case ValueError() | RecursionError():
             return NotionUnavailable("Notion answered with something that is no JSON")
         case _:
             return None

@@ -54,12 +54,13 @@ def message(
     extra: Sequence[str] = (),
 ) -> bytes:
     """Return a mail with a body that is encoded already."""
+    line = subject if isinstance(subject, bytes) else in_words(subject)
     lines = [
         f"From: {sender}".encode(),
         f"To: {ADDRESS}".encode(),
-        b"Subject: " + (subject if isinstance(subject, bytes) else in_words(subject)),
+        b"Subject: " + line,
         *([f"Date: {date}".encode()] if date is not None else []),
-        f"Message-ID: {message_id or _id_of(body)}".encode(),
+        f"Message-ID: {message_id or _id_of(line + body)}".encode(),
         b"MIME-Version: 1.0",
         *(line.encode() for line in extra),
         f"Content-Type: {content_type}".encode(),

@@ -8,14 +8,11 @@ from types import MethodType
 from typing import Any, Final
 
 import requests
-from infisical_sdk import InfisicalSDKClient
-from infisical_sdk.infisical_requests import APIError, InfisicalError
 from requests.adapters import HTTPAdapter
 
 HOST: Final = "https://app.infisical.com"
 TIMEOUT_S: Final = 10.0
 _REFUSED: Final = frozenset({401, 403})
-_FAILURES: Final = (InfisicalError, requests.RequestException, OSError, TypeError, KeyError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +44,18 @@ class InfisicalSource:
     """Reads all secrets of a project with one request, after one to sign in."""
 
     def __init__(self, settings: InfisicalSettings) -> None:
+        # The SDK takes half a second to import, and many go without Infisical.
+        from infisical_sdk import InfisicalSDKClient  # noqa: PLC0415
+        from infisical_sdk.infisical_requests import APIError, InfisicalError  # noqa: PLC0415
+
+        self._refusals: type[Exception] = APIError
+        self._failures = (
+            InfisicalError,
+            requests.RequestException,
+            OSError,
+            TypeError,
+            KeyError,
+        )
         self._settings = settings
         self._lock = threading.Lock()
         # Its cache drops values when they are old; the last good ones are kept elsewhere.
@@ -67,15 +76,16 @@ class InfisicalSource:
         with self._lock:
             try:
                 return self._fetch()
-            except APIError as error:
-                if error.status_code not in _REFUSED or not self._signed_in:
-                    raise _failure_of(error) from None
-            except _FAILURES as error:
+            except self._refusals as error:
+                failure = _failure_of(error)
+                if not failure.refused or not self._signed_in:
+                    raise failure from None
+            except self._failures as error:
                 raise _failure_of(error) from None
             self._signed_in = False
             try:
                 return self._fetch()
-            except _FAILURES as error:
+            except self._failures as error:
                 raise _failure_of(error) from None
 
     def _fetch(self) -> dict[str, str]:
@@ -121,6 +131,7 @@ def _bound(api: Any, *, timeout_s: float) -> None:  # noqa: ANN401 - of the SDK
 
 def _failure_of(error: Exception) -> InfisicalFailure:
     """Return a failure without the words of the answer, which may repeat credentials."""
-    if isinstance(error, APIError):
-        return InfisicalFailure(f"Infisical answered {error.status_code}", status=error.status_code)
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return InfisicalFailure(f"Infisical answered {status}", status=status)
     return InfisicalFailure(f"no answer of Infisical: {type(error).__name__}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Protocol
@@ -52,7 +52,8 @@ class SecretProvider:
 
     After `ttl_s` the next who asks has them fetched anew. While Infisical fails, its last values
     count, then the file, then the environment; it is asked again after the same time.
-    `on_failure` hears of an outage once, `on_values` of every value before anybody gets it.
+    `on_failure` is called once an outage, `on_values` with every value before anybody gets it, but
+    for those of `plain_names`, which are no secrets.
     """
 
     def __init__(
@@ -65,13 +66,15 @@ class SecretProvider:
         clock: Callable[[], float],
         on_failure: Callable[[InfisicalFailure], None] = lambda _: None,
         on_values: Callable[[Sequence[str]], None] = lambda _: None,
+        plain_names: Collection[str] = (),
     ) -> None:
         if not 0 <= ttl_s <= MAX_TTL_S:
             raise ValueError(f"INFISICAL_CACHE_TTL is {ttl_s}, and not from 0 to {MAX_TTL_S}")
         self._source, self._environment, self._env_file = source, environment, env_file
         self._ttl_s, self._clock = ttl_s, clock
         self._on_failure, self._on_values = on_failure, on_values
-        self._lock = threading.Lock()
+        self._plain_names = frozenset(plain_names)
+        self._lock = threading.RLock()
         self._last_good: dict[str, str] = {}
         self._asked_at: float | None = None
         self._failing = False
@@ -97,6 +100,11 @@ class SecretProvider:
             found = self._found(name)
             return found if found is not None and found.value != refused else None
 
+    def refresh(self) -> None:
+        """Have Infisical asked at once, whatever the time."""
+        with self._lock:
+            self._refresh(now_please=True)
+
     def require(self, names: Sequence[str]) -> dict[str, Found]:
         """Return these secrets; raises `MissingSecrets`."""
         with self._lock:
@@ -114,18 +122,20 @@ class SecretProvider:
         asked_at = self._asked_at
         if not now_please and asked_at is not None and self._clock() - asked_at < wait_s:
             return
+        failure: InfisicalFailure | None = None
         try:
             fetched = self._source.fetch()
-        except InfisicalFailure as failure:
-            begins, self._failing = not self._failing, True
-            if begins:
-                self._on_failure(failure)
+        except InfisicalFailure as error:
+            failure = error
         else:
-            self._failing = False
-            self._on_values([value for value in fetched.values() if value])
+            self._hide(fetched)
             self._last_good = fetched
         # After the answer: a slow one does not have the next who asks wait again.
         self._asked_at = self._clock()
+        begins = failure is not None and not self._failing
+        self._failing = failure is not None
+        if begins and failure is not None:
+            self._on_failure(failure)  # which may ask for secrets itself
 
     def _found(self, name: str) -> Found | None:
         known = self._last_good.get(name)
@@ -133,13 +143,20 @@ class SecretProvider:
             return Found(known, "cache" if self._failing else "infisical")
         written = env_file_values(self._env_file).get(name)
         if written:
-            self._on_values([written])
+            self._hide({name: written})
             return Found(written, "env_file")
         given = self._environment.get(name)
         if given:
-            self._on_values([given])
+            self._hide({name: given})
             return Found(given, "environment")
         return None
+
+    def _hide(self, values: Mapping[str, str]) -> None:
+        hidden = [
+            value for name, value in values.items() if value and name not in self._plain_names
+        ]
+        if hidden:
+            self._on_values(hidden)
 
 
 def env_file_values(file: Path | None) -> dict[str, str]:

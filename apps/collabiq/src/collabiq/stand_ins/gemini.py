@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from collabiq.extract.prompt import task_in
 from collabiq.extract.record import ExtractTask
@@ -19,7 +19,20 @@ _FIELDS: Final = (
     *("collaboration_intensity", "summary", "matched_company_id", "matched_partner_id"),
 )
 _CHARACTERS_PER_TOKEN: Final = 4
+_SURER: Final = 0.15
+"""By how much a model is surer of the same than rules are."""
+_SUREST: Final = 0.95
 _MODES: Final = ("v1", "v1beta")
+
+
+class ModelCall(NamedTuple):
+    """A call of the ledger."""
+
+    model: str
+    subject: str
+    """Of the mail."""
+    tokens_in: int
+    tokens_out: int
 
 
 class GeminiStandIn:
@@ -27,6 +40,8 @@ class GeminiStandIn:
 
     def __init__(self) -> None:
         self.answered = 0
+        self.calls: list[ModelCall] = []
+        """Every call that was answered, in order: what somebody would have to pay for."""
         self._lock = threading.Lock()
 
     @property
@@ -35,7 +50,9 @@ class GeminiStandIn:
         return {
             "unauthorized": _always(400, "INVALID_ARGUMENT", "API_KEY_INVALID"),
             "forbidden": _always(403, "PERMISSION_DENIED", "API_KEY_SERVICE_BLOCKED"),
+            "invalid": _always(400, "INVALID_ARGUMENT", "BAD_REQUEST"),
             "rate_limited": _rate_limited,
+            "overloaded": _always(503, "UNAVAILABLE", "MODEL_OVERLOADED"),
             "out_of_quota": _out_of_quota,
             "blocked": self._with(_blocked, "Blocks every mail."),
             "unsafe": self._with(_ends("SAFETY"), "Blocks its own answers."),
@@ -77,12 +94,13 @@ class GeminiStandIn:
         if task is None:
             return error(400, "INVALID_ARGUMENT", "This is no prompt of collabiq.")
         document = made(task)
-        with self._lock:
-            self.answered += 1
         tokens = {
             "promptTokenCount": len(user) // _CHARACTERS_PER_TOKEN,
             "candidatesTokenCount": len(str(document)) // _CHARACTERS_PER_TOKEN,
         }
+        with self._lock:
+            self.answered += 1
+            self.calls.append(ModelCall(model, task.subject, *tokens.values()))
         return json_answer(document | {"modelVersion": model, "usageMetadata": tokens})
 
 
@@ -129,6 +147,10 @@ def _found(task: ExtractTask) -> dict[str, Any]:
     found = extract_by_rules(task).to_document()
     document = {name: found[name] for name in _FIELDS}
     document["collaboration_intensity"] = document["collaboration_intensity"] or "이해"
+    document["confidence"] = {
+        name: round(min(share + _SURER, _SUREST), 2) if share else 0.0
+        for name, share in found["confidence"].items()
+    }
     for name, of in (("matched_company_id", "startup_name"), ("matched_partner_id", "partner_org")):
         ids = [each.id for each in task.companies if each.name == found[of]]
         document[name] = ids[0] if ids else None

@@ -7,6 +7,7 @@ import email
 import itertools
 import re
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email import policy
@@ -30,6 +31,7 @@ MAX_RESULTS: Final = 500
 USUAL_RESULTS: Final = 100
 WATCH_MS: Final = 7 * 24 * 3_600 * 1_000
 _CODE: Final = "stand-in-code"
+_IDS_PER_RUN: Final = 1_000_000
 _FIRST_ID: Final = 0x19A3_F3F8_56F0_0000
 _AFTER: Final = re.compile(r"\bafter:(\d+)\b")
 
@@ -47,19 +49,28 @@ class StoredMail:
 
 
 class GmailStandIn:
-    """Answers as Gmail's API does; any number of threads may call it."""
+    """Answers as Gmail's API does; any number of threads may call it.
 
-    def __init__(self, *, address: str = "collab@example.com") -> None:
+    `run` sets the ids of a mailbox and its history apart from those of another run: a cursor from
+    before leads nowhere, as one does that Gmail has forgotten.
+    """
+
+    def __init__(self, *, address: str = "collab@example.com", run: int = 0) -> None:
         self.address = address
         self.refresh_token = "stand-in-refresh-token"  # noqa: S105 - of a stand-in
         self.mails: dict[str, StoredMail] = {}
         self.added: list[tuple[int, str]] = []
         """The history: at which id which mail came."""
-        self.oldest_history = 1
+        self.oldest_history = run * _IDS_PER_RUN + 1
         self.refreshes = 0
-        self._history = 100
-        self._tokens: set[str] = set()
-        self._numbers = itertools.count(1)
+        self.tokens: list[str] = []
+        """Every access token that was given out, in order."""
+        self.watches: list[str] = []
+        """The topics that somebody wanted to be notified at, in order."""
+        self.revoked = False
+        self._history = run * _IDS_PER_RUN + 100
+        self._good: set[str] = set()
+        self._numbers = itertools.count(run * _IDS_PER_RUN + 1)
         self._lock = threading.RLock()
 
     @property
@@ -67,8 +78,9 @@ class GmailStandIn:
         """What it does instead, by name."""
         return {
             "unauthorized": self._unauthorized,
-            "forbidden": _always(403, "PERMISSION_DENIED", "insufficientPermissions"),
-            "rate_limited": _always(403, "RESOURCE_EXHAUSTED", "userRateLimitExceeded"),
+            "forbidden": self._refusing(403, "PERMISSION_DENIED", "insufficientPermissions"),
+            "invalid": self._refusing(400, "INVALID_ARGUMENT", "invalidArgument"),
+            "rate_limited": self._refusing(403, "RESOURCE_EXHAUSTED", "userRateLimitExceeded"),
             "history_expired": self._history_expired,
             "token_revoked": self._token_revoked,
             "lost_answer": losing(self),
@@ -116,7 +128,13 @@ class GmailStandIn:
     def expire_tokens(self) -> None:
         """Have every access token that was given out refused."""
         with self._lock:
-            self._tokens.clear()
+            self._good.clear()
+
+    def revoke(self, *, revoked: bool = True) -> None:
+        """Take the access back, or give it again."""
+        with self._lock:
+            self.revoked = revoked
+            self._good.clear()
 
     @property
     def history_id(self) -> str:
@@ -129,7 +147,7 @@ class GmailStandIn:
             return self._refresh(call)
         if call.method == "GET" and path == ["auth"]:
             return self._sign_in(query_of(call))
-        if bearer_of(call) not in self._tokens:
+        if bearer_of(call) not in self._good:
             raise Refused(error(401, "UNAUTHENTICATED", "authError", "Invalid Credentials"))
         if path[:3] != ["gmail", "v1", "users"] or path[3:4] not in [["me"], [self.address]]:
             raise Refused(error(404, "NOT_FOUND", "notFound", "Not Found"))
@@ -150,7 +168,7 @@ class GmailStandIn:
             case ["GET", "history"]:
                 return json_answer(self._changes(asked))
             case ["POST", "watch"]:
-                return json_answer({"historyId": self.history_id, "expiration": str(WATCH_MS)})
+                return json_answer(self._watch(document_of(call) or {}))
             case ["POST", "stop"]:
                 return Answer(204, b"")
             case _:
@@ -159,11 +177,12 @@ class GmailStandIn:
     def _refresh(self, call: Call) -> Answer:
         given = {name: values[0] for name, values in parse_qs(call.body.decode()).items()}
         signs_in = given.get("grant_type") == "authorization_code" and given.get("code") == _CODE
-        if not signs_in and given.get("refresh_token") != self.refresh_token:
+        if self.revoked or (not signs_in and given.get("refresh_token") != self.refresh_token):
             return self._token_revoked(call)
         self.refreshes += 1
         token = f"stand-in-access-{next(self._numbers)}"
-        self._tokens.add(token)
+        self._good.add(token)
+        self.tokens.append(token)
         return json_answer(
             {
                 "access_token": token,
@@ -181,6 +200,14 @@ class GmailStandIn:
             raise Refused(error(400, "INVALID_ARGUMENT", "redirect_uri_mismatch", "Bad redirect"))
         answer = urlencode({"state": asked.get("state", ""), "code": _CODE})
         return Answer(302, b"", headers={"Location": f"{back}?{answer}"})
+
+    def _watch(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        topic = given.get("topicName")
+        if not isinstance(topic, str) or not topic:
+            raise Refused(error(400, "INVALID_ARGUMENT", "invalidArgument", "Invalid topicName"))
+        self.watches.append(topic)
+        until_ms = int(time.time() * 1_000) + WATCH_MS  # noqa: TID251 - of somebody else's server
+        return {"historyId": self.history_id, "expiration": str(until_ms)}
 
     def _profile(self) -> dict[str, Any]:
         count = len(self.mails)
@@ -229,6 +256,17 @@ class GmailStandIn:
             return self(call)
         return error(401, "UNAUTHENTICATED", "authError", "Invalid Credentials")
 
+    def _refusing(self, status: int, code: str, reason: str) -> Answering:
+        """Return what refuses every call but the one for a token, which is another server's."""
+
+        def refuse(call: Call) -> Answer:
+            if path_of(call) == ["token"]:
+                return self(call)
+            return error(status, code, reason, "as you wished")
+
+        refuse.__doc__ = f"Answers {status} {reason}."
+        return refuse
+
     def _history_expired(self, call: Call) -> Answer:
         """Answers 404 to whoever asks for the history, and is well otherwise."""
         return _NO_HISTORY if path_of(call)[-1:] == ["history"] else self(call)
@@ -249,14 +287,6 @@ def error(status: int, code: str, reason: str, message: str) -> Answer:
 
 
 _NO_HISTORY: Final = error(404, "NOT_FOUND", "notFound", "Requested entity was not found.")
-
-
-def _always(status: int, code: str, reason: str) -> Answering:
-    def refuse(_call: Call) -> Answer:
-        return error(status, code, reason, "as you wished")
-
-    refuse.__doc__ = f"Answers {status} {reason}."
-    return refuse
 
 
 def _paged(name: str, found: list[dict[str, Any]], asked: Mapping[str, str]) -> dict[str, Any]:

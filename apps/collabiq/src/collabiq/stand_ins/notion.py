@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from collabiq.stand_ins.notion_answers import always, error, id_of, missing, rate_limited
 from collabiq.stand_ins.notion_values import (
     Invalid,
     check_children,
     check_properties,
     empty_value,
     matches,
+    plain_value,
     schema_of,
     stored_value,
 )
@@ -82,13 +84,14 @@ class NotionStandIn:
     def faults(self) -> Mapping[str, Answering]:
         """What it does instead, by name."""
         return {
-            "unauthorized": _always(401, "unauthorized", "API token is invalid."),
-            "forbidden": _always(
+            "unauthorized": always(401, "unauthorized", "API token is invalid."),
+            "forbidden": always(
                 403, "restricted_resource", "Insufficient permissions for this endpoint."
             ),
-            "conflict": _always(409, "conflict_error", "Conflict occurred while saving."),
-            "invalid": _always(400, "validation_error", "body failed validation."),
-            "overloaded": _always(529, "service_overload", "Notion is overloaded."),
+            "conflict": always(409, "conflict_error", "Conflict occurred while saving."),
+            "invalid": always(400, "validation_error", "body failed validation."),
+            "rate_limited": rate_limited,
+            "overloaded": always(529, "service_overload", "Notion is overloaded."),
             "lost_answer": losing(self),
         }
 
@@ -144,6 +147,30 @@ class NotionStandIn:
         with self._lock:
             return [self.pages[row] for row in self.sources[self.databases[database_id]].rows]
 
+    def columns_of(self, database_id: str) -> dict[str, Any]:
+        """Return the columns of a database by their names."""
+        with self._lock:
+            return dict(self.sources[self.databases[database_id]].schema)
+
+    def texts_of(self, page: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
+        """Return what a row says in some columns; of relations and people, their names."""
+        with self._lock:
+            return [self._text(page["properties"].get(name)) for name in columns]
+
+    def add_column(self, database_id: str, name: str, kind: str) -> None:
+        """Add a column, unless there is one of the name."""
+        with self._lock:
+            schema = self.sources[self.databases[database_id]].schema
+            schema.setdefault(name, schema_of({name: kind}, {})[name])
+
+    def remove_column(self, database_id: str, name: str) -> None:
+        """Remove a column with its values."""
+        with self._lock:
+            source = self.sources[self.databases[database_id]]
+            source.schema.pop(name, None)
+            for row in source.rows:
+                self.pages[row]["properties"].pop(name, None)
+
     def replace_source(self, database_id: str) -> None:
         """Give the data source of a database another id, as when it was moved."""
         with self._lock:
@@ -177,7 +204,7 @@ class NotionStandIn:
             raise Refused(error(400, "invalid_json", "Error parsing JSON body."))
         match [call.method, *path_of(call)]:
             case ["GET", "v1", "databases", given]:
-                return self._database(_id(given))
+                return self._database(id_of(given))
             case ["GET", "v1", "data_sources", given]:
                 return self._source_document(self._source(given))
             case ["PATCH", "v1", "data_sources", given]:
@@ -193,9 +220,9 @@ class NotionStandIn:
             case ["GET", "v1", "users"]:
                 return self._listed(list(self.users.values()), query_of(call))
             case ["GET", "v1", "users", "me"]:
-                return {"object": "user", "id": _id("1"), "type": "bot", "name": "stand-in"}
+                return {"object": "user", "id": id_of("1"), "type": "bot", "name": "stand-in"}
             case ["GET", "v1", "users", given]:
-                return self.users.get(_id(given)) or _missing("user", given)
+                return self.users.get(id_of(given)) or missing("user", given)
             case ["GET", "v1", "blocks", given, "children"]:
                 page = self._page(given)
                 return self._listed(self.blocks.get(page["id"], []), query_of(call))
@@ -210,7 +237,7 @@ class NotionStandIn:
     def _database(self, database_id: str) -> dict[str, Any]:
         source_id = self.databases.get(database_id)
         if source_id is None:
-            _missing("database", database_id)
+            missing("database", database_id)
         title = self.blocks[database_id][0]["title"]
         return {
             "object": "database",
@@ -220,7 +247,7 @@ class NotionStandIn:
         }
 
     def _source(self, given: str) -> Source:
-        return self.sources.get(_id(given)) or _missing("data_source", given)
+        return self.sources.get(id_of(given)) or missing("data_source", given)
 
     def _source_document(self, source: Source) -> dict[str, Any]:
         return {
@@ -268,7 +295,7 @@ class NotionStandIn:
         if "data_source_id" in parent:
             source = self._source(str(parent["data_source_id"]))
         elif "database_id" in parent:
-            source_id = self.databases.get(_id(str(parent["database_id"])))
+            source_id = self.databases.get(id_of(str(parent["database_id"])))
             source = self._source(source_id or str(parent["database_id"]))
         else:
             raise Invalid("body failed validation: body.parent should be defined.")
@@ -306,7 +333,7 @@ class NotionStandIn:
         return page
 
     def _page(self, given: str) -> dict[str, Any]:
-        return self.pages.get(_id(given)) or _missing("page", given)
+        return self.pages.get(id_of(given)) or missing("page", given)
 
     def _update(self, page: dict[str, Any], body: Mapping[str, Any]) -> dict[str, Any]:
         source = self._source(page["parent"]["data_source_id"])
@@ -323,8 +350,8 @@ class NotionStandIn:
             for each in value.get("relation", ()):
                 self._page(each["id"])
             for each in value.get("people", ()):
-                if _id(each["id"]) not in self.users:
-                    _missing("user", each["id"])
+                if id_of(each["id"]) not in self.users:
+                    missing("user", each["id"])
 
     @staticmethod
     def _set(page: dict[str, Any], source: Source, properties: Mapping[str, Any]) -> None:
@@ -336,43 +363,18 @@ class NotionStandIn:
             if option and option["name"] not in [each["name"] for each in column[kind]["options"]]:
                 column[kind]["options"].append({"name": option["name"]})
 
+    def _text(self, value: Mapping[str, Any] | None) -> str:
+        found = None if value is None else plain_value(value)
+        if isinstance(found, list):
+            return ", ".join(self._name(each) for each in found)
+        return "" if found is None else {True: "yes", False: "no"}.get(found, str(found))
+
+    def _name(self, some_id: str) -> str:
+        if some_id in self.users:
+            return str(self.users[some_id]["name"])
+        properties = self.pages[some_id]["properties"] if some_id in self.pages else {}
+        titles = [plain_value(each) for each in properties.values() if each["type"] == "title"]
+        return str(titles[0]) if titles else some_id
+
     def _new_id(self) -> str:
         return str(uuid.UUID(int=_BASE_ID | next(self._numbers)))
-
-
-def error(
-    status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None
-) -> Answer:
-    """Return an error as Notion words it."""
-    document = {
-        "object": "error",
-        "status": status,
-        "code": code,
-        "message": message,
-        "request_id": "00000000-0000-4000-8000-000000000000",
-    }
-    return json_answer(document, status, headers)
-
-
-def _always(status: int, code: str, message: str) -> Answering:
-    def refuse(_call: Call) -> Answer:
-        return error(status, code, message)
-
-    refuse.__doc__ = f"Answers {status} {code}."
-    return refuse
-
-
-def _missing(what: str, given: str) -> Any:  # noqa: ANN401 - never returns
-    words = (
-        f"Could not find {what} with ID: {given}. Make sure the relevant pages and databases are "
-        "shared with your integration."
-    )
-    raise Refused(error(404, "object_not_found", words))
-
-
-def _id(given: str) -> str:
-    """Return an id with its dashes, or as it was given."""
-    try:
-        return str(uuid.UUID(given))
-    except ValueError:
-        return given

@@ -8,10 +8,11 @@ import struct
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final, Protocol, Self
 
-from collabiq.stand_ins.wire import Answering
+from collabiq.stand_ins.wire import Answering, Lost
 from holdfast.systems import Answer, Call
 
 LOOPBACK: Final = "127.0.0.1"
@@ -32,6 +33,16 @@ class Answers(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _Planned:
+    """A fault for some of the next calls."""
+
+    fault: str
+    times: int
+    method: str | None
+    path: str
+
+
 class Serving:
     """A stand-in that listens; `fault` is the name of the one that is on."""
 
@@ -42,6 +53,8 @@ class Serving:
         """What it was asked, in order."""
         self.hanging = threading.Event()
         """While it is set, calls get no answer until the server ends."""
+        self._planned: list[_Planned] = []
+        self._planning = threading.Lock()
         self._closing = threading.Event()
         self._server = _Server(self, port)
         self._thread = threading.Thread(
@@ -67,6 +80,15 @@ class Serving:
         self._server.server_close()
         self._thread.join()
 
+    def fail_next(
+        self, fault: str, *, times: int = 1, method: str | None = None, path: str = ""
+    ) -> None:
+        """Have the next calls of a method, whose path has these words, meet a fault."""
+        if fault not in self.stand_in.faults:
+            raise KeyError(fault)
+        with self._planning:
+            self._planned.append(_Planned(fault, times, method, path))
+
     def asked(self, method: str | None = None, path: str = "") -> list[Call]:
         """Return the calls of a method whose path has these words."""
         return [
@@ -81,8 +103,19 @@ class Serving:
         if self.hanging.is_set():
             self._closing.wait(60.0)
             return None
-        fault = self.fault
-        return self.stand_in(call) if fault is None else self.stand_in.faults[fault](call)
+        fault = self._planned_for(call) or self.fault
+        try:
+            return self.stand_in(call) if fault is None else self.stand_in.faults[fault](call)
+        except Lost:
+            return None
+
+    def _planned_for(self, call: Call) -> str | None:
+        with self._planning:
+            for each in self._planned:
+                if each.times and each.method in {None, call.method} and each.path in call.path:
+                    each.times -= 1
+                    return each.fault
+        return None
 
 
 class _Server(ThreadingHTTPServer):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NoReturn
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from holdfast.systems import Answer, Call
@@ -13,7 +13,7 @@ Answering = Callable[[Call], Answer]
 
 
 class Lost(ConnectionAbortedError):
-    """The connection ends before the answer has."""
+    """The connection ends, and the answer with it."""
 
 
 class Refused(Exception):
@@ -55,17 +55,10 @@ def losing(answer: Answering) -> Answering:
 
     def lost(call: Call) -> Answer:
         """Does what is asked, and the answer is lost on the way."""
-        done = answer(call)
-        return Answer(done.status, _nothing(), done.content_type)
-
-    return lost
-
-
-def _nothing() -> Iterator[bytes]:
-    def fail() -> NoReturn:
+        answer(call)
         raise Lost("the answer is lost on the way")
 
-    yield fail()
+    return lost
 
 
 def bearer_of(call: Call) -> str:

@@ -39,8 +39,8 @@ _COMPANY_COLUMNS: Final = {
 class StandInWorld:
     """What the four servers have: companies, people, an empty table of rows, an empty mailbox."""
 
-    def __init__(self, *, notion_rate_per_s: float | None = 3.0) -> None:
-        self.gmail = GmailStandIn(address=ADDRESS)
+    def __init__(self, *, notion_rate_per_s: float | None = 3.0, run: int = 0) -> None:
+        self.gmail = GmailStandIn(address=ADDRESS, run=run)
         self.gemini = GeminiStandIn()
         self.notion = NotionStandIn(rate_per_s=notion_rate_per_s)
         self.infisical = InfisicalStandIn()

@@ -4,15 +4,17 @@ create table collabiq.mailbox (
     history_id text,
     good_at_us bigint,
     poll_id text,
+    polls bigint not null,
     polled_at_us bigint,
     found bigint,
     kind text,
-    wanted_at_us bigint,
+    next_look_us bigint,
+    looking_until_us bigint,
     refused_grant text,
     watched_until_us bigint
 );
 
--- Every mail that was noticed. Its job says how it stands until it has ended well.
+-- Every mail that was noticed. One without a job waits for its turn.
 create table collabiq.email (
     email_id text primary key,
     number bigint not null,
@@ -20,6 +22,7 @@ create table collabiq.email (
     source text not null,
     version bigint not null,
     job_id text,
+    correction_id text,
     status text not null,
     reason text,
     review text not null,
@@ -29,11 +32,15 @@ create table collabiq.email (
     message_id text,
     startup_name text,
     partner_org text,
+    person_in_charge text,
+    happened_on text,
+    details text,
     confidence double precision,
     usd double precision not null,
     page_id text,
     page_url text,
-    looked_up bigint not null,
+    row_state text not null,
+    looked_up_us bigint,
     writing_since_us bigint,
     noticed_at_us bigint not null,
     updated_at_us bigint not null
@@ -44,6 +51,7 @@ create index collabiq_email_by_job on collabiq.email (job_id);
 create index collabiq_email_by_message on collabiq.email (message_id);
 create index collabiq_email_by_pair on collabiq.email (startup_name, partner_org);
 create index collabiq_email_by_time on collabiq.email (updated_at_us);
+create index collabiq_email_by_row_state on collabiq.email (row_state, number);
 
 -- The bytes of mails that were sent in.
 create table collabiq.upload (
@@ -64,4 +72,10 @@ create table collabiq.directory (
     name text primary key,
     document text not null,
     read_at_us bigint not null
+);
+
+-- Numbers that are given once.
+create table collabiq.counter (
+    name text primary key,
+    value bigint not null
 );

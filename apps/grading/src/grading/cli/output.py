@@ -78,7 +78,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     for row in rows:
         drawn.add_row(*(Text("" if cell is None else safe(cell)) for cell in row))
     console = Console()
-    console.print(drawn, width=None if console.is_terminal else _UNBOUNDED)
+    if not console.is_terminal:
+        console = Console(width=_UNBOUNDED)
+    console.print(drawn)
 
 
 def exit_with(code: ExitCode, message: str | None = None) -> NoReturn:

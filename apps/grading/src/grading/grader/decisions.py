@@ -131,9 +131,11 @@ class Decisions:
     def _request(self, decided: Decided, *, ends: bool = False) -> RequestRow | None:
         if decided.key is None:
             return None
-        read = begin_answering if ends else read_request
-        with self._app().transaction() as tx:
-            return read(tx, decided.key)
+        if not ends:
+            with self._app().reading() as db:
+                return read_request(db, decided.key)
+        with self._app().transaction(one_statement=True) as tx:
+            return begin_answering(tx, decided.key)
 
 
 def reason_of(decided: Decided) -> FailureReason:

@@ -109,8 +109,8 @@ class Intake:
 
     def _runs(self, request_id: str) -> bool:
         """Return whether a request was taken before and its job has not ended."""
-        with self._app().transaction() as tx:
-            known = read_request(tx, request_id)
+        with self._app().reading() as db:
+            known = read_request(db, request_id)
         if known is None:
             return False
         try:

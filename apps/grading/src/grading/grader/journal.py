@@ -30,12 +30,13 @@ class Journal:
     def __init__(self, app: Callable[[], Holdfast]) -> None:
         self._app = app
 
-    def read(self, tx: Transaction, job: JobContext) -> Known:
+    def read(self, job: JobContext) -> Known:
         """Return what is known of the calls of this stage."""
-        rows = tx.rows(
-            "select * from grading.answer where call = :call order by number",
-            {"call": job.idempotency_token},
-        )
+        with self._app().reading() as db:
+            rows = db.rows(
+                "select * from grading.answer where call = :call order by number",
+                {"call": job.idempotency_token},
+            )
         return Known(
             sum(bool(row["spent"]) for row in rows),
             {
@@ -90,14 +91,14 @@ class Journal:
             )
 
     def _forget(self, token: str) -> None:
-        with self._app().transaction() as tx:
+        with self._app().transaction(one_statement=True) as tx:
             tx.execute(
                 "delete from grading.answer where token = :token and answered_at_us is null",
                 {"token": token},
             )
 
     def _end(self, token: str, raw: RawAnswer) -> None:
-        with self._app().transaction() as tx:
+        with self._app().transaction(one_statement=True) as tx:
             tx.execute(
                 "update grading.answer set answered_at_us = :now_us, provider = :provider,"
                 " body = :body, usage = :usage, usd = :usd"
@@ -114,18 +115,19 @@ class Journal:
 
     def give_up(self, job: JobContext) -> None:
         """Have the answers of this stage not count for a later attempt: none of them fits."""
-        with self._app().transaction() as tx:
+        with self._app().transaction(one_statement=True) as tx:
             tx.execute(
                 "update grading.answer set spent = 1 where call = :call",
                 {"call": job.idempotency_token},
             )
 
-    def usage_of(self, tx: Transaction, job_id: str) -> dict[str, Any]:
+    def usage_of(self, job_id: str) -> dict[str, Any]:
         """Return what all calls of a job took, those included whose answers did not fit."""
-        rows = tx.rows(
-            "select usage from grading.answer where job_id = :job_id and usage is not null",
-            {"job_id": job_id},
-        )
+        with self._app().reading() as db:
+            rows = db.rows(
+                "select usage from grading.answer where job_id = :job_id and usage is not null",
+                {"job_id": job_id},
+            )
         used = [json.loads(row["usage"]) for row in rows]
         return {
             "usd": round(sum(float(each.get("usd", 0.0)) for each in used), 8),
@@ -135,10 +137,10 @@ class Journal:
 
     def spent_today_usd(self) -> float:
         """Return what the calls of this day have cost."""
-        with self._app().transaction() as tx:
-            row = tx.row(
+        with self._app().reading() as db:
+            row = db.row(
                 "select coalesce(sum(usd), 0) as usd from grading.answer"
                 " where called_at_us >= :since_us",
-                {"since_us": to_us(day_start(tx.now))},
+                {"since_us": to_us(day_start(db.now))},
             )
         return float(row["usd"]) if row else 0.0

@@ -15,6 +15,7 @@ from grading.grader.decisions import Decisions
 from grading.grader.stages import ASSESS, Stages
 from grading.grader.tools import Tools
 from grading.llm.config import MAX_RUNS
+from grading.messages.contract import SECRET_NAMES
 from grading.states import Skill
 from holdfast import Holdfast, JobContext, Pipeline, Rule, Upstream, Verdict
 from holdfast.classify import classify
@@ -94,6 +95,7 @@ def _pipeline(name: str, config: GradingConfig, decisions: Decisions) -> Pipelin
         submit_by="system",
         submit_at="/api/submissions",
         retry_by="operator",
+        secret_names=SECRET_NAMES,
         on_decision=decisions,
     )
 

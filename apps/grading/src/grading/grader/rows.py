@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from grading.messages.contract import GradingRequest
 from grading.messages.outgoing import Addressee
 from grading.tables.times import to_us
-from holdfast import Transaction
+from holdfast import Reading, Transaction
 
 
 class RequestRow(NamedTuple):
@@ -30,9 +30,9 @@ class RequestRow(NamedTuple):
         return Addressee(self.request_id, self.submission_id, self.callback_token, self.trace_id)
 
 
-def read_request(tx: Transaction, request_id: str) -> RequestRow | None:
+def read_request(db: Reading, request_id: str) -> RequestRow | None:
     """Return a request that was taken before."""
-    row = tx.row("select * from grading.request where request_id = :id", {"id": request_id})
+    row = db.row("select * from grading.request where request_id = :id", {"id": request_id})
     return None if row is None else _row(row)
 
 

@@ -28,7 +28,7 @@ from grading.scoring.evidence import Evidence
 from grading.speech import MalformedTranscript, Segment, SpeechFacts, Transcript
 from grading.states import FailureReason, Skill, Step
 from grading.tables.times import day_start, from_us
-from holdfast import Holdfast, JobContext, RetryLater, Transaction
+from holdfast import Holdfast, JobContext, Reading, RetryLater, Transaction
 
 ASSESS: Final = "assess_"
 SHARES: Final = {
@@ -121,8 +121,7 @@ class Stages:
         """Return the answer to the only call of a stage; a paid one is made once."""
         if not is_paid:
             return make(job.idempotency_token)
-        with self._app().transaction() as tx:
-            known = self.journal.read(tx, job)
+        known = self.journal.read(job)
         found = known.answers.get(known.first)
         if found is not None:
             return found
@@ -167,10 +166,7 @@ class Stages:
         `begins` is the step that the first paid call is said to begin.
         """
         tools = self._text
-        known = Known(0, {})
-        if tools.is_paid:
-            with self._app().transaction() as tx:
-                known = self.journal.read(tx, job)
+        known = self.journal.read(job) if tools.is_paid else Known(0, {})
         number, why = known.first, None
         for _ in range(MAX_CALLS):
             raw = known.answers.get(number)
@@ -229,12 +225,12 @@ class Stages:
 
         It goes to the newest right to answer; see to it that the intake knows before that is read.
         """
-        with self._app().transaction() as tx:
+        with self._app().transaction(one_statement=True) as tx:
             row = begin_answering(tx, job.key or "")
-            usage = self.journal.usage_of(tx, job.id)
             now = tx.now
         if row is None:
             raise GradingFailure(FailureReason.INTERNAL, "the request is not known any more")
+        usage = self.journal.usage_of(job.id)
         result = self._scored(job, cost=Cost.model_validate(usage), now=now)
         document = result.model_dump(mode="json")
         callback = completed_callback(
@@ -273,8 +269,8 @@ class Stages:
 
     def _say(self, job: JobContext, step: Step) -> None:
         """Publish which step is next, in the commit that ends this stage."""
-        with self._app().transaction() as tx:
-            notice = self._notice(tx, job, step)
+        with self._app().reading() as db:
+            notice = self._notice(db, job, step)
         if notice is not None:
             job.publish(CALLBACK, notice, aggregate_id=notice["submissionId"])
 
@@ -290,8 +286,8 @@ class Stages:
                 connection=tx.connection,
             )
 
-    def _notice(self, tx: Transaction, job: JobContext, step: Step) -> dict[str, Any] | None:
-        row = read_request(tx, job.key or "")
+    def _notice(self, db: Reading, job: JobContext, step: Step) -> dict[str, Any] | None:
+        row = read_request(db, job.key or "")
         if row is None:
             return None
         return progress_callback(
@@ -300,7 +296,7 @@ class Stages:
             step=step,
             progress=SHARES[step],
             message=_WORDS[step],
-            at=tx.now,
+            at=db.now,
         )
 
 

@@ -27,7 +27,6 @@ from holdfast import (
     JobView,
     Progress,
     Received,
-    Transaction,
 )
 from holdfast.errors import TokenRefused, UnknownJob
 
@@ -134,7 +133,7 @@ class Callbacks:
             if last is not None and abs(now - last) < timedelta(seconds=SEEN_EVERY_S):
                 return
             self._seen_at = now
-        with self._app.transaction() as tx:
+        with self._app.transaction(one_statement=True) as tx:
             rows.note_seen(tx, rows.GRADER)
 
     def _note(self, callback: GradingCallback, job: JobView, *, run: int, at: datetime) -> Standing:
@@ -142,15 +141,15 @@ class Callbacks:
         if job.state is not JobState.WAITING:
             return Standing.IGNORED
         event = _event_of(callback, run=run, at=at)
-        with self._app.transaction() as tx:
-            new = rows.note_progress(tx, job.id, event)
-        if new is None:
+        with self._app.transaction(one_statement=True) as tx:
+            share = rows.note_progress(tx, job.id, event)
+        if share is None:
             return Standing.IGNORED
         # Written first: streams read it as soon as they see that the job has news.
         note = f"{event.step.value}: {event.message}" if event.message else event.step.value
         try:
             self._app.receive_answer(
-                callback.callbackToken, Progress(note[:_MAX_NOTE], round(new.progress * 100))
+                callback.callbackToken, Progress(note[:_MAX_NOTE], round(share * 100)), job=job
             )
         except TokenRefused:
             return Standing.IGNORED
@@ -163,14 +162,14 @@ class Callbacks:
         answer = self._answer_of(callback)
         if job.state is JobState.WAITING:
             # Written first: whoever sees the end finds it there.
-            with self._app.transaction() as tx:
-                _note_attempts(tx, callback, run=run, at=received_at)
+            self._note_attempts(callback, run=run, at=received_at)
         try:
             receipt = self._app.receive_answer(
                 callback.callbackToken,
                 answer,
                 message_id=str(callback.eventId),
                 received_at=received_at,
+                job=job,
             )
         except (TokenRefused, UnknownJob) as error:
             raise GiveUp(CALLBACK_REFUSED, str(error)) from error
@@ -210,25 +209,35 @@ class Callbacks:
         It is written again when the callback comes again, so a process that dies here loses
         nothing.
         """
+        if receipt.standing is not AnswerStanding.IGNORED:
+            self._note_attempts(callback, run=run, at=at)
         job = receipt.job
-        with self._app.transaction() as tx:
-            if receipt.standing is not AnswerStanding.IGNORED:
-                _note_attempts(tx, callback, run=run, at=at)
-            stored = job.result if job.state is JobState.COMPLETE else None
-            if stored is None or stored["eventId"] != str(callback.eventId):
-                return
-            result = stored["result"]
+        stored = job.result if job.state is JobState.COMPLETE else None
+        if stored is None or stored["eventId"] != str(callback.eventId):
+            return
+        result, owner = stored["result"], job.job.owner
+        with self._app.transaction(one_statement=True) as tx:
             if stored["review"]:
-                rows.add_review(
-                    tx,
-                    job.id,
-                    owner=job.job.owner,
-                    urgency=urgency_of(result),
-                    created_at=job.created_at,
-                )
+                urgency = urgency_of(result)
+                rows.add_review(tx, job.id, owner=owner, urgency=urgency, created_at=job.created_at)
             else:
                 skill = Skill(job.payload["skill"])
-                rows.add_score(tx, job.id, owner=job.job.owner, skill=skill, result=result)
+                rows.add_score(tx, job.id, owner=owner, skill=skill, result=result)
+
+    def _note_attempts(self, callback: GradingCallback, *, run: int, at: datetime) -> None:
+        """Keep how many attempts a failure took; a result says it itself."""
+        attempts = _attempts_made(callback)
+        if attempts is None or callback.status != "error":
+            return
+        with self._app.transaction(one_statement=True) as tx:
+            rows.note_attempts_made(
+                tx,
+                callback.submissionId,
+                run=run,
+                event_id=str(callback.eventId),
+                at_us=to_us(at),
+                attempts=attempts,
+            )
 
 
 def _read(received: Received) -> GradingCallback:
@@ -249,21 +258,6 @@ def _event_of(callback: GradingCallback, *, run: int, at: datetime) -> ProgressE
         raise AssertionError("the contract gives a notice an error or progress")
     return ProgressEvent(
         run, event_id, at_us, progress.step, progress.progress, progress.message[:_MAX_NOTE]
-    )
-
-
-def _note_attempts(tx: Transaction, callback: GradingCallback, *, run: int, at: datetime) -> None:
-    """Keep how many attempts a failure took; a result says it itself."""
-    attempts = _attempts_made(callback)
-    if attempts is None or callback.status != "error":
-        return
-    rows.note_attempts_made(
-        tx,
-        callback.submissionId,
-        run=run,
-        event_id=str(callback.eventId),
-        at_us=to_us(at),
-        attempts=attempts,
     )
 
 

@@ -115,8 +115,8 @@ class _Reviews(NamedTuple):
 
 
 def _reviews(app: Holdfast) -> _Reviews:
-    with app.transaction() as tx:
-        row = tx.row(
+    with app.reading() as db:
+        row = db.row(
             "select count(*) as n, min(created_at_us) as at_us from grading.review"
             " where final is null"
         )
@@ -130,8 +130,8 @@ def _silence(app: Holdfast) -> timedelta | None:
     waiting = app.jobs(JobFilter((JobState.WAITING,), SUBMISSION), limit=1)
     if not waiting:
         return None
-    with app.transaction() as tx:
-        seen = rows.last_seen(tx, rows.GRADER)
+    with app.reading() as db:
+        seen = rows.last_seen(db, rows.GRADER)
     since = waiting[0].created_at if seen is None else max(seen, waiting[0].created_at)
     return _age(app, since)
 
@@ -145,8 +145,8 @@ def _overdue(app: Holdfast) -> list[datetime]:
         created_until=to_us(before),  # type: ignore[arg-type]
     )
     waiting = [job.id for job in app.jobs(wanted, limit=MAX_LOOKED_AT)]
-    with app.transaction() as tx:
-        known = rows.read_progress(tx, waiting)
+    with app.reading() as db:
+        known = rows.read_progress(db, waiting)
     scored = (row.progress for row in known.values() if row.progress.step is Step.SCORING)
     times = (from_us(progress.at_us) for progress in scored)
     return [at for at in times if at < before]

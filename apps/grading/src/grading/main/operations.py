@@ -69,18 +69,18 @@ def operations_of(app: Holdfast, *, broker_connected: bool | None = None) -> Ope
         limit=500,
     )
     timed_out = [job for job in ended if job.finished_at is not None and job.finished_at >= since]
-    with app.transaction() as tx:
-        seen = rows.last_seen(tx, rows.GRADER)
-        doubt = tx.row(
+    with app.reading() as db:
+        seen = rows.last_seen(db, rows.GRADER)
+        doubt = db.row(
             "select count(*) as n from grading.answer where answered_at_us is null"
             " and called_at_us < :before_us",
             {"before_us": to_us(now - timedelta(seconds=IN_DOUBT_AFTER_S))},
         )
-        spent = tx.row(
+        spent = db.row(
             "select coalesce(sum(usd), 0) as usd from grading.answer where called_at_us >= :since",
             {"since": to_us(since)},
         )
-        scored = tx.row(
+        scored = db.row(
             "select coalesce(sum(usd), 0) as usd from grading.score"
             " where completed_at_us >= :since",
             {"since": to_us(since)},

@@ -9,7 +9,7 @@ from typing import Any, Final
 from grading.main.derive import error_class_of, line_of
 from grading.main.recordings import Recordings
 from grading.main.view import time_text
-from grading.messages.contract import REQUEST, SCHEMA_VERSION
+from grading.messages.contract import REQUEST, SCHEMA_VERSION, SECRET_NAMES
 from grading.messages.owners import user_id_of
 from grading.questions import Question, Questions
 from grading.states import FailureReason, Skill
@@ -35,6 +35,7 @@ def submission_pipeline(
         submit_by="system",
         submit_at="/api/submissions",
         retry_by="operator",
+        secret_names=SECRET_NAMES,
         public_codes=_codes(),
     )
 

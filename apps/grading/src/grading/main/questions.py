@@ -23,8 +23,8 @@ class AddedQuestions:
 
     def read(self) -> Iterable[Question]:
         """Return the questions that were added."""
-        with self._app.transaction() as tx:
-            rows = tx.rows("select document from grading.question order by id")
+        with self._app.reading() as db:
+            rows = db.rows("select document from grading.question order by id")
         return [Question.from_document(json.loads(row["document"])) for row in rows]
 
     def add(self, question: Question, *, by: str) -> None:

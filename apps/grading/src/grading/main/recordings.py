@@ -83,8 +83,8 @@ class Recordings:
 
     def find(self, audio_id: str, *, owner: str | None) -> StoredAudio:
         """Return a recording; raise `NotYours` for another's and for none."""
-        with self._app.transaction() as tx:
-            row = tx.row("select * from grading.audio where audio_id = :id", {"id": audio_id})
+        with self._app.reading() as db:
+            row = db.row("select * from grading.audio where audio_id = :id", {"id": audio_id})
         if row is None or owner not in (None, row["owner"]):
             raise NotYours
         return StoredAudio(row["sha256"], row["bytes"], row["media_type"], float(row["seconds"]))

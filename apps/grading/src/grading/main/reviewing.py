@@ -59,8 +59,8 @@ class Reviewing:
 
     def pending_reviews(self) -> Sequence[PendingReview]:
         """Return what waits for a teacher, by priority, then age."""
-        with self._app.transaction() as tx:
-            due = rows.open_reviews(tx, limit=MAX_LISTED)
+        with self._app.reading() as db:
+            due = rows.open_reviews(db, limit=MAX_LISTED)
         found: list[PendingReview] = []
         for row in due:
             try:
@@ -123,9 +123,9 @@ class Reviewing:
     def _pending(self, submission_id: str) -> PendingReview:
         """Return a review that is due, with who has it now."""
         job = self._job(submission_id, owner=None)
-        with self._app.transaction() as tx:
-            row = rows.read_reviews(tx, [job.id]).get(job.id)
-            now = tx.now
+        with self._app.reading() as db:
+            row = rows.read_reviews(db, [job.id]).get(job.id)
+            now = db.now
         view = self._views([job])[0]
         if view.status is not Status.REVIEW_REQUIRED or row is None:
             if view.versions:
@@ -153,9 +153,9 @@ class Reviewing:
     def _views(self, jobs: Sequence[JobView]) -> list[SubmissionView]:
         """Return submissions with what is known beside their jobs."""
         ids = [job.id for job in jobs]
-        with self._app.transaction() as tx:
-            progress = rows.read_progress(tx, ids)
-            reviews = rows.read_reviews(tx, ids)
+        with self._app.reading() as db:
+            progress = rows.read_progress(db, ids)
+            reviews = rows.read_reviews(db, ids)
         return [view_of(job, progress.get(job.id), reviews.get(job.id)) for job in jobs]
 
 

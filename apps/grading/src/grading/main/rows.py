@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
-from grading.main.progress import Progress, ProgressEvent, after
+from grading.main.progress import RANKS, Progress, ProgressEvent
 from grading.states import Skill, Step
 from grading.tables.times import from_us, listed, to_us
-from holdfast import Holdfast, Transaction
+from holdfast import Holdfast, Reading, Transaction
 
 RATE_WINDOW_S: Final = 60.0
 GRADER: Final = "grader"
@@ -38,37 +38,46 @@ class ReviewRow(NamedTuple):
     reviewed_at: datetime | None
 
 
-def read_progress(tx: Transaction, ids: Sequence[str]) -> dict[str, ProgressRow]:
+def read_progress(db: Reading, ids: Sequence[str]) -> dict[str, ProgressRow]:
     """Return what is known of some submissions, by id."""
     if not ids:
         return {}
     names, values = listed(list(ids))
-    rows = tx.rows(f"select * from grading.progress where submission_id in ({names})", values)  # noqa: S608 - placeholders
+    rows = db.rows(f"select * from grading.progress where submission_id in ({names})", values)  # noqa: S608 - placeholders
     return {row["submission_id"]: _progress_of(row) for row in rows}
 
 
-def note_progress(tx: Transaction, submission_id: str, event: ProgressEvent) -> Progress | None:
-    """Keep what an event says, unless a later one is known; return what counts then, or None."""
-    row = tx.row("select * from grading.progress where submission_id = :id", {"id": submission_id})
-    known = None if row is None else _progress_of(row).progress
-    new = after(known, event)
-    if new is None:
-        return None
-    values = {"id": submission_id, **new._asdict(), "step": new.step.value}
-    # Of two at once the second changes nothing that is later than what it has read.
-    changed = tx.execute(
+def note_progress(tx: Transaction, submission_id: str, event: ProgressEvent) -> float | None:
+    """Keep what an event says, unless a later one is known; return the share that is done then.
+
+    A step never goes back within a run, and neither does the share that is done. Steps that may
+    come at any time have no rank and keep the highest that was reached.
+    """
+    rank = RANKS.get(event.step)
+    row = tx.row(
         "insert into grading.progress as known (submission_id, run, event_id, event_at_us, rank,"
         " step, progress, message) values (:id, :run, :event_id, :at_us, :rank, :step, :progress,"
         " :message) on conflict (submission_id) do update set run = excluded.run,"
-        " event_id = excluded.event_id, event_at_us = excluded.event_at_us, rank = excluded.rank,"
-        " step = excluded.step, progress = excluded.progress, message = excluded.message,"
+        " event_id = excluded.event_id, event_at_us = excluded.event_at_us, step = excluded.step,"
+        " message = excluded.message,"
+        " rank = case when known.run = excluded.run and known.rank > excluded.rank"
+        " then known.rank else excluded.rank end,"
+        " progress = case when known.run = excluded.run and known.progress > excluded.progress"
+        " then known.progress else excluded.progress end,"
         " attempts_made = case when known.run = excluded.run"
         " then known.attempts_made else null end"
         " where known.run < excluded.run or (known.run = excluded.run"
-        " and known.rank <= excluded.rank and known.event_at_us <= excluded.event_at_us)",
-        values,
+        " and known.event_id <> excluded.event_id and known.event_at_us <= excluded.event_at_us"
+        " and (:has_rank = 0 or known.rank <= excluded.rank)) returning progress",
+        {
+            "id": submission_id,
+            **event._asdict(),
+            "step": event.step.value,
+            "rank": rank or 0,
+            "has_rank": int(rank is not None),
+        },
     )
-    return new if changed else None
+    return None if row is None else float(row["progress"])
 
 
 def note_attempts_made(
@@ -147,17 +156,15 @@ def add_score(
     )
 
 
-def read_scores(
-    tx: Transaction, owner: str, skill: Skill, *, limit: int
-) -> tuple[list[float], int]:
+def read_scores(db: Reading, owner: str, skill: Skill, *, limit: int) -> tuple[list[float], int]:
     """Return the last scores of an owner, newest first, and how many there are."""
     values = {"owner": owner, "skill": skill.value, "limit": limit}
-    rows = tx.rows(
+    rows = db.rows(
         "select overall from grading.score where owner = :owner and skill = :skill"
         " order by completed_at_us desc, submission_id desc limit :limit",
         values,
     )
-    counted = tx.row(
+    counted = db.row(
         "select count(*) as n from grading.score where owner = :owner and skill = :skill", values
     )
     return [float(row["overall"]) for row in rows], counted["n"] if counted else 0
@@ -174,18 +181,18 @@ def add_review(
     )
 
 
-def read_reviews(tx: Transaction, ids: Sequence[str]) -> dict[str, ReviewRow]:
+def read_reviews(db: Reading, ids: Sequence[str]) -> dict[str, ReviewRow]:
     """Return the reviews of some submissions, by id."""
     if not ids:
         return {}
     names, values = listed(list(ids))
-    rows = tx.rows(f"select * from grading.review where submission_id in ({names})", values)  # noqa: S608 - placeholders
+    rows = db.rows(f"select * from grading.review where submission_id in ({names})", values)  # noqa: S608 - placeholders
     return {row["submission_id"]: _review_of(row) for row in rows}
 
 
-def open_reviews(tx: Transaction, *, limit: int) -> list[ReviewRow]:
+def open_reviews(db: Reading, *, limit: int) -> list[ReviewRow]:
     """Return the reviews that are due, the most urgent and oldest first."""
-    rows = tx.rows(
+    rows = db.rows(
         "select * from grading.review where final is null"
         " order by urgency, created_at_us, submission_id limit :limit",
         {"limit": limit},
@@ -270,9 +277,9 @@ def note_seen(tx: Transaction, name: str) -> None:
     )
 
 
-def last_seen(tx: Transaction, name: str) -> datetime | None:
+def last_seen(db: Reading, name: str) -> datetime | None:
     """Return when something was last noticed."""
-    row = tx.row("select at_us from grading.seen where name = :name", {"name": name})
+    row = db.row("select at_us from grading.seen where name = :name", {"name": name})
     return None if row is None else from_us(row["at_us"])
 
 

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4, uuid5
 from grading.config import GradingConfig
 from grading.main import rows
 from grading.main.checks import check
+from grading.main.derive import view_of
 from grading.main.figures import WINDOW, figures_of
 from grading.main.histories import history_of
 from grading.main.operations import Operations, operations_of
@@ -134,7 +135,8 @@ class Submissions(Reviewing):
             return self._known(payload, owner=owner, request_id=request_id)
         except KeyConflict as error:
             raise _other_body() from error
-        return Made(self.get(handle.id, owner=owner), created=True)
+        # Nothing is known beside the job of one that is new.
+        return Made(view_of(handle.get(), None, None), created=True)
 
     def _known(self, payload: dict[str, Any], *, owner: str, request_id: str) -> Made:
         """Return the submission that a key names already, or raise `Conflict`."""
@@ -228,9 +230,9 @@ class Submissions(Reviewing):
     def progress_of(self, owner: str) -> dict[str, Any]:
         """Return the figures of an owner: count, average and trend of each skill."""
         found: dict[str, Any] = {}
-        with self._app.transaction() as tx:
+        with self._app.reading() as db:
             for skill in Skill:
-                scores, count = rows.read_scores(tx, owner, skill, limit=WINDOW)
+                scores, count = rows.read_scores(db, owner, skill, limit=WINDOW)
                 found[skill.value] = figures_of(scores, count=count)
         return found
 

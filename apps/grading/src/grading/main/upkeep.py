@@ -45,8 +45,8 @@ class Upkeep:
         return sum(self._remove_of(table, column) for table, column in _OF_JOBS.items())
 
     def _remove_of(self, table: str, column: str) -> int:
-        with self._app.transaction() as tx:
-            rows = tx.rows(
+        with self._app.reading() as db:
+            rows = db.rows(
                 f"select distinct {column} as id from grading.{table} where {column} > :after"  # noqa: S608 - names above
                 f" order by {column} limit :batch",
                 {"after": self._after[table], "batch": BATCH},

@@ -21,6 +21,8 @@ CALLBACK: Final = "grading.callback"
 DLQ: Final = "grading.dlq"
 TYPES: Final = (REQUEST, CALLBACK, DLQ)
 
+SECRET_NAMES: Final = ("text", "segments")
+"""What learners wrote and said, as it is called in payloads and results: nobody is shown it."""
 MAX_TEXT_CHARACTERS: Final = 20_000
 MAX_NOTE_CHARACTERS: Final = 200
 MAX_ERROR_CHARACTERS: Final = 500

@@ -1,0 +1,1 @@
+"""Collabiq over HTTP."""

@@ -1,0 +1,26 @@
+"""All routes of collabiq."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from collabiq.collabiq import Collabiq
+from collabiq.http.dead_letters import dead_letter_routes
+from collabiq.http.emails import email_routes
+from collabiq.http.notifications import notification_routes
+from collabiq.http.operations import operation_routes
+from collabiq.http.stream import stream_routes
+
+
+def routes_of(collabiq: Collabiq) -> APIRouter:
+    """Return the routes of collabiq, under `/api`."""
+    router = APIRouter()
+    for routes in (
+        email_routes,
+        stream_routes,
+        dead_letter_routes,
+        operation_routes,
+        notification_routes,
+    ):
+        router.include_router(routes(collabiq))
+    return router

@@ -1,0 +1,1 @@
+"""Alert rules and a dashboard, for `holdfast export --system collabiq`."""

@@ -1,0 +1,1 @@
+"""The page of collabiq: mails, what needs a look, what failed, and how the services are."""

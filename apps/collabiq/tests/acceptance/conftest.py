@@ -1,0 +1,27 @@
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from apps.collabiq.tests.world import World, open_world
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """The URL of a database of this test's own, once for each dialect."""
+    return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+@pytest.fixture
+def world(database_url: str, tmp_path: Path) -> Iterator[World]:
+    """The system against stand-ins, with the rules as its extractor."""
+    with open_world(database_url, tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def world_of(database_url: str, tmp_path: Path) -> Callable[..., AbstractContextManager[World]]:
+    """Returns what opens the system with other settings."""
+    return partial(open_world, database_url, tmp_path)

@@ -1,0 +1,1 @@
+"""Who asks: tokens, sessions, anonymous visitors."""

@@ -1,0 +1,1 @@
+"""Values that the models of several nouns use."""

@@ -1,0 +1,1 @@
+"""What a request may contain, and how lists are paged."""

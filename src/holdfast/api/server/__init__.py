@@ -1,0 +1,1 @@
+"""How the API is served: sockets, threads, readiness."""

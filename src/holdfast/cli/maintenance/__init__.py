@@ -1,0 +1,1 @@
+"""Commands about the database, the settings and the installation."""

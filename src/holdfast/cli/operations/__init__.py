@@ -1,0 +1,1 @@
+"""Commands about deliveries, messages, queues, upstreams, workers and tokens."""

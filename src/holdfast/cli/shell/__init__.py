@@ -1,0 +1,1 @@
+"""What every command uses: the program, its options, output and exit codes."""

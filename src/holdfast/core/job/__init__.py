@@ -1,0 +1,1 @@
+"""Jobs: their states, events and plans, and the one function that decides about them."""

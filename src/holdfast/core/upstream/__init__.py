@@ -1,0 +1,1 @@
+"""Upstreams: breakers, rates and the evidence they go by."""

@@ -1,0 +1,1 @@
+"""Values that every noun uses: instants, ids, documents, failures, policies."""

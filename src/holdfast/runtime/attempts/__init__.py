@@ -1,0 +1,1 @@
+"""One attempt at a stage: its context, its outcome, its span, its secrets."""

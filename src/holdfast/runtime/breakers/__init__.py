@@ -1,0 +1,1 @@
+"""Breakers and rates of upstreams as a worker uses them."""

@@ -1,0 +1,1 @@
+"""Sends deliveries by their providers, and finds out about lost answers."""

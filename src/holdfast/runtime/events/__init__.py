@@ -1,0 +1,1 @@
+"""From events to decisions that are applied, and to those who listen."""

@@ -1,0 +1,1 @@
+"""What every service stands on: clock, supervisor, failpoints, wakeups."""

@@ -1,0 +1,1 @@
+"""Services that look after what is stored: leases, deadlines, retention, counts, replays."""

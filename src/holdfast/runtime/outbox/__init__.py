@@ -1,0 +1,1 @@
+"""Hands messages to a broker, and takes answers to waiting stages."""

@@ -1,0 +1,1 @@
+"""What the store keeps of tokens, sessions and shared keys."""

@@ -1,0 +1,1 @@
+"""Migrations of the engine, tables and SQL of systems."""

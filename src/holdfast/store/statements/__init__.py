@@ -1,0 +1,1 @@
+"""How statements are found, run, timed and limited."""

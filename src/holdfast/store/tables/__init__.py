@@ -1,0 +1,1 @@
+"""The parts of a store that both databases share, one file for each noun."""

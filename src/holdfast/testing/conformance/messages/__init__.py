@@ -1,0 +1,1 @@
+"""What every store must do about the outbox and the inbox."""

@@ -1,0 +1,1 @@
+"""PostgreSQL servers and databases for tests, and PgBouncer in front of them."""

@@ -1,0 +1,1 @@
+"""RabbitMQ brokers for tests."""

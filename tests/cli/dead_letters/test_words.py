@@ -1,0 +1,35 @@
+"""What an operator is told about a dead letter that has no job."""
+
+import pytest
+
+from holdfast.cli.dead_letters.words import situation
+from holdfast.core.dead_letter.dead_letter import FILE, MESSAGE, LetterState
+from holdfast.letter_view import LetterView
+from holdfast.testing.conformance.dead_letters.message_letters import letter
+from holdfast.testing.conformance.samples import NOW
+
+PUBLISHED = (
+    "It was published again. Once its consumers have handled it: "
+    "holdfast dead resolve ID --unreplayed --note …"
+)
+
+
+def next_move(kind: str, state: LetterState) -> str:
+    dead = letter(kind=kind, state=state)
+    return situation(LetterView(dead, None, NOW))[-1].replace(dead.id, "ID")
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "words"),
+    [
+        (FILE, LetterState.REMEDIATED, "To submit it: holdfast dead replay ID --pipeline …"),
+        (MESSAGE, LetterState.REMEDIATED, "To publish it again: holdfast dead replay ID"),
+        (
+            MESSAGE,
+            LetterState.REPLAYED,
+            PUBLISHED,
+        ),
+    ],
+)
+def test_whose_move_it_is(kind: str, state: LetterState, words: str):
+    assert next_move(kind, state) == words
