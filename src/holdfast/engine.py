@@ -252,8 +252,7 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
 
     def close(self) -> None:
         """Write what the error log and the figures have yet to get, and close the connections."""
-        for error_log in self._error_logs:
-            error_log.close()
+        self.flush_error_logs()
         self._figures.close()
         atexit.unregister(self._at_exit)
         self._flush_figures()
@@ -287,6 +286,11 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
         aside = Aside(error_log.keep, name="error-log")
         self._error_logs.append(aside)
         self.announcer.subscribe(lambda item: aside(item) if item.decision.failure else None)
+
+    def flush_error_logs(self) -> None:
+        """Wait until the records of the failures so far are written, for a few seconds at most."""
+        for error_log in self._error_logs:
+            error_log.close()
 
     def add_secrets(self, values: Iterable[str], *, names: Iterable[str] = ()) -> None:
         """Hide these values, and what stands under these names, in this process from now on.

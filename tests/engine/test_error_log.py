@@ -11,7 +11,7 @@ import pytest
 from holdfast import GiveUp, Pipeline, Retry, RetryLater
 from holdfast.error_log import ErrorLog
 from holdfast.secrecy import keep_secret
-from holdfast.testing import Script, run_inline
+from holdfast.testing import Script, drain, run_inline
 
 SECRET = "Nd8-in-an-error-log-4Fy"
 
@@ -145,6 +145,20 @@ def test_a_log_that_hangs_holds_no_job_up(open_app, tmp_path):
     assert records_of(tmp_path) == []
     goes_on.set()
     app.close()
+    assert len(records_of(tmp_path)) == 1
+
+
+def test_records_are_written_once_a_test_has_drained_its_jobs(open_app, tmp_path):
+    def write_slowly(document):
+        threading.Event().wait(0.05)
+        return document
+
+    pipeline = Pipeline("letters")
+    pipeline.stage(name="send")(Script(GiveUp("REFUSED")).handler)
+    app = open_app(pipeline, error_log=ErrorLog(tmp_path, redact=write_slowly))
+    app.submit(pipeline)
+    drain(app)
+
     assert len(records_of(tmp_path)) == 1
 
 

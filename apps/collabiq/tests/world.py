@@ -155,8 +155,7 @@ class World:
 
     def records(self, **wanted: Any) -> list[dict[str, Any]]:
         """Return the records of failures, once all of them are written."""
-        for error_log in self.engine._error_logs:
-            error_log.close()
+        self.engine.flush_error_logs()
         return self.system.errors.list(**wanted)["errors"]
 
     def entries(self, **wanted: Any) -> list[dict[str, Any]]:

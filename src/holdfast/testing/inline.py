@@ -100,9 +100,12 @@ def run_inline(
 def drain(app: Holdfast, *, most: int = MOST_TURNS) -> list[Ran]:
     """Run jobs until nothing is left that can happen by itself, and return what happened.
 
-    The app needs a `ManualClock`, which jumps past every delay, wait and deadline.
+    The app needs a `ManualClock`, which jumps past every delay, wait and deadline. Records of
+    failures are in the error log when this returns.
     """
-    return run_inline(app, advance=True, most=most)
+    happened = run_inline(app, advance=True, most=most)
+    app.flush_error_logs()
+    return happened
 
 
 class _Inline:
