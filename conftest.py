@@ -11,6 +11,7 @@ pytest_plugins = [
     "tests.plugins.pgbouncer",
     "tests.plugins.rabbitmq",
     "tests.plugins.reruns",
+    "tests.plugins.secrets",
     "tests.plugins.sqlite",
     "tests.plugins.turns",
     "tests.plugins.warm",

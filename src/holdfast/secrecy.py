@@ -25,6 +25,7 @@ from holdfast.core.redaction import (
     is_maskable,
     secrets_in_environment,
 )
+from holdfast.core.redaction.known import KnownValues
 from holdfast.core.redaction.likeness import shape_of, text_of, with_other_numbers
 from holdfast.core.redaction.marker import Kind, bare
 from holdfast.core.values.failure import clean_text
@@ -108,19 +109,27 @@ class Secrecy:
             known = {value: None for value in self._values if value not in kept}
             known |= dict.fromkeys(kept)
             latest = dict.fromkeys(list(known)[-MAX_VALUES:])
-            all_names = self._names.union(more_names)
-            if latest.keys() != self._values.keys() or all_names != self._names:
-                keys = sorted(all_names)
-                self._private = _Current.of(
-                    Redactor(known_values=latest, extra_keys=keys, personal=True)
-                )
-                self._kept = _Current.of(
-                    Redactor(known_values=latest, extra_keys=keys, mask_phone=False)
-                )
-                # Last: what others remember under it was made with the two above.
-                self.state = _Current.of(Redactor(known_values=latest, extra_keys=keys))
-            self._values, self._names = latest, all_names
+            self._know(latest, self._names.union(more_names))
         return len(given) - len(kept)
+
+    def keep_only(self, values: Iterable[str], *, names: Iterable[str]) -> None:
+        """Hide these and forget all others: for tests, each of which has secrets of its own."""
+        with self._lock:
+            self._know(dict.fromkeys(values), frozenset(names))
+
+    def _know(self, values: dict[str, None], names: frozenset[str]) -> None:
+        """Make the redactors anew if anything is different; the caller has the lock."""
+        if values.keys() != self._values.keys() or names != self._names:
+            keys, known = sorted(names), KnownValues(values)
+            self._private = _Current.of(
+                Redactor(known_values=known, extra_keys=keys, personal=True)
+            )
+            self._kept = _Current.of(
+                Redactor(known_values=known, extra_keys=keys, mask_phone=False)
+            )
+            # Last: what others remember under it was made with the two above.
+            self.state = _Current.of(Redactor(known_values=known, extra_keys=keys))
+        self._values, self._names = values, names
 
     def keep_document(self, value: str) -> bool:
         """Hide a value, and where it is a JSON object what is secret in that by its name.

@@ -6,7 +6,6 @@ import base64
 import html
 import json
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -18,9 +17,10 @@ from holdfast.core.redaction.marker import Inspection, Kind
 
 _MIN_CORE_LENGTH: Final = 8
 _PERCENT: Final = re.compile(r"%[0-9A-F]{2}")
-_RUN: Final = re.compile(r"[A-Za-z0-9]{1,64}")
-_LONG_RUN: Final = 8
-"""Most words are shorter, and nearly all secrets are longer."""
+_START_LENGTH: Final = 8
+"""How much of the beginning of a form is looked for among all beginnings; nearly all are longer."""
+_FEW_FORMS: Final = 128
+"""So many forms are looked for one by one in less time than it takes to cut up the text."""
 
 
 class _Form(NamedTuple):
@@ -28,8 +28,6 @@ class _Form(NamedTuple):
 
     written: str
     value: str
-    run: int
-    """How many letters and digits it has on end, up to 64."""
     alike: str
     """It with other digits, as texts that differ in their numbers only are one text."""
     is_core: bool = False
@@ -38,24 +36,18 @@ class _Form(NamedTuple):
 class KnownValues:
     """Secrets and the ways in which they are written; those too plain to be hidden are left out."""
 
-    __slots__ = ("_any_long", "_long", "_long_runs", "_short", "longest", "values")
+    __slots__ = ("_alike", "_written", "longest", "values")
 
     def __init__(self, values: Iterable[str]) -> None:
         self.values: Final = frozenset(value for value in values if is_maskable(value))
         self.longest: Final = max(map(len, self.values), default=0)
-        forms = (form for value in self.values for form in _forms(value))
-        by_run = sorted(forms, key=lambda form: form.run)
-        runs = [form.run for form in by_run]
-        first_long = bisect_left(runs, _LONG_RUN)
-        self._short: Final = by_run[:first_long]
-        self._long: Final = by_run[first_long:]
-        self._long_runs: Final = runs[first_long:]
-        shortest = self._long_runs[0] if self._long_runs else _LONG_RUN
-        self._any_long: Final = re.compile(f"[A-Za-z0-9]{{{shortest}}}")
+        forms = [form for value in self.values for form in _forms(value)]
+        self._written: Final = _Index((form.written, form) for form in forms)
+        self._alike: Final = _Index((form.alike, form) for form in forms)
 
     def redact(self, text: str, inspection: Inspection) -> str:
         """The text without any of the secrets."""
-        found = [form for form in self._candidates(text) if form.written in text]
+        found = self._written.found_in(text)
         for form in sorted(found, key=_plainest_first):
             marker = inspection.mark(Kind.KNOWN, form.value)
             if form.is_core:
@@ -66,17 +58,40 @@ class KnownValues:
 
     def may_occur_in(self, alike: str) -> bool:
         """Tell whether any of the secrets may be in a text that is like this one but for digits."""
-        return any(form.alike in alike for form in self._candidates(alike))
+        return bool(self._alike.found_in(alike))
 
-    def _candidates(self, text: str) -> list[_Form]:
-        """The forms that may be in the text: none that has a longer run than the text itself.
 
-        So looking for a thousand secrets takes little longer than looking for one.
-        """
-        if not self._long or not self._any_long.search(text):
-            return self._short
-        longest = max(map(len, _RUN.findall(text)))
-        return self._short + self._long[: bisect_right(self._long_runs, longest)]
+class _Index:
+    """Forms by what is looked for. Of many it tries only those whose beginning is in the text.
+
+    So looking for a thousand secrets takes little longer than looking for one.
+    """
+
+    __slots__ = ("_all", "_short", "_starts")
+
+    def __init__(self, forms: Iterable[tuple[str, _Form]]) -> None:
+        self._all: Final = list(forms)
+        self._short: Final[list[tuple[str, _Form]]] = []
+        self._starts: Final[dict[str, list[tuple[str, _Form]]]] = {}
+        if len(self._all) <= _FEW_FORMS:
+            return
+        for each in self._all:
+            if len(each[0]) < _START_LENGTH:
+                self._short.append(each)
+            else:
+                self._starts.setdefault(each[0][:_START_LENGTH], []).append(each)
+
+    def found_in(self, text: str) -> list[_Form]:
+        """Return the forms that are in the text."""
+        return [form for written, form in self._candidates(text) if written in text]
+
+    def _candidates(self, text: str) -> list[tuple[str, _Form]]:
+        if not self._starts:
+            return self._all
+        last = len(text) - _START_LENGTH
+        parts = {text[at : at + _START_LENGTH] for at in range(last + 1)}
+        begun = self._starts.keys() & parts
+        return [*self._short, *(each for start in begun for each in self._starts[start])]
 
 
 def _plainest_first(form: _Form) -> tuple[bool, int, str]:
@@ -88,14 +103,9 @@ def _plainest_first(form: _Form) -> tuple[bool, int, str]:
 def _forms(value: str) -> tuple[_Form, ...]:
     plain = (value, *_escapes(value))
     return (
-        *(_Form(form, value, _run_of(form), zeroed(form)) for form in plain),
-        *(_Form(core, value, _run_of(core), zeroed(core), is_core=True) for core in _cores(value)),
+        *(_Form(form, value, zeroed(form)) for form in plain),
+        *(_Form(core, value, zeroed(core), is_core=True) for core in _cores(value)),
     )
-
-
-def _run_of(form: str) -> int:
-    """The longest run of letters and digits, as it is counted in texts."""
-    return max(map(len, _RUN.findall(form)), default=0)
 
 
 def _escapes(value: str) -> Iterator[str]:

@@ -89,7 +89,7 @@ class Redactor:
     def __init__(
         self,
         *,
-        known_values: Iterable[str] = (),
+        known_values: Iterable[str] | KnownValues = (),
         extra_keys: Iterable[str] = (),
         mask_email: bool = False,
         mask_phone: bool = True,
@@ -97,7 +97,9 @@ class Redactor:
         hash_key: bytes = b"",
     ) -> None:
         extra = tuple(extra_keys)
-        self._known: Final = KnownValues(known_values)
+        self._known: Final = (
+            known_values if isinstance(known_values, KnownValues) else KnownValues(known_values)
+        )
         self._margin: Final = max(_MARGIN, _ENCODED_LENGTH * self._known.longest)
         self._names: Final = KeyNames(extra, phones=mask_phone)
         self._patterns: Final = patterns_of(extra)
