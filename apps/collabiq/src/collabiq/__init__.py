@@ -42,7 +42,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # The records know the SDKs' exceptions, and commands that need none of them start sooner.
+    # The records stand on the engine, and commands that need no engine start sooner.
     if name in __all__:
         return getattr(import_module("collabiq.records"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,11 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeVar
-
-import httplib2
-from googleapiclient.discovery import build
-from googleapiclient.errors import HttpError
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from collabiq.gmail.credentials import GmailCredentials
 from collabiq.gmail.errors import (
@@ -24,6 +20,9 @@ from collabiq.gmail.errors import (
     GmailUnavailable,
     failure_of,
 )
+
+if TYPE_CHECKING:
+    import httplib2
 
 T = TypeVar("T")
 TIMEOUT_S: Final = 30.0
@@ -74,6 +73,10 @@ class GmailApi:
         base_url: str | None = None,
         timeout_s: float = TIMEOUT_S,
     ) -> None:
+        # Google's SDK is slow to import, and what reads no mail needs none of it.
+        import httplib2  # noqa: PLC0415
+        from googleapiclient.discovery import build  # noqa: PLC0415
+
         self._credentials, self._now, self._timeout_s = credentials, now, timeout_s
         self._lock = threading.Lock()
         self._idle: list[httplib2.Http] = []
@@ -166,6 +169,8 @@ class GmailApi:
             return self._once(request, fresh)
 
     def _once(self, request: Any, token: str) -> dict[str, Any]:  # noqa: ANN401 - of the SDK
+        from googleapiclient.errors import HttpError  # noqa: PLC0415 - as above
+
         request.headers["authorization"] = f"Bearer {token}"
         with self._connection() as http:
             try:
@@ -181,6 +186,8 @@ class GmailApi:
     @contextmanager
     def _connection(self) -> Iterator[httplib2.Http]:
         """Lend a connection for one call: httplib2 is for one thread at a time."""
+        import httplib2  # noqa: PLC0415 - as above
+
         with self._lock:
             http = self._idle.pop() if self._idle else None
         if http is None:

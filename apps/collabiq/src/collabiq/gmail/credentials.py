@@ -7,12 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
-
-import requests
-from google.auth import exceptions
-from google.auth.transport import requests as google_requests
-from google.oauth2.credentials import Credentials
+from typing import TYPE_CHECKING, Any, Final
 
 from collabiq.gmail.errors import (
     GmailFailure,
@@ -22,6 +17,10 @@ from collabiq.gmail.errors import (
     is_revoked,
 )
 from collabiq.gmail.token_file import TokenFile, UserCredentials, credentials_of
+
+if TYPE_CHECKING:
+    import requests
+    from google.auth import exceptions
 
 EARLY_S: Final = 5 * 60
 """A token with less than this left is replaced."""
@@ -90,6 +89,11 @@ class GmailCredentials:
             return fresh.token
 
     def _refreshed(self, found: UserCredentials) -> UserCredentials:
+        # Google's SDK is slow to import, and a token that is good needs none of it.
+        import requests  # noqa: PLC0415
+        from google.auth import exceptions  # noqa: PLC0415
+        from google.oauth2.credentials import Credentials  # noqa: PLC0415
+
         # Made by hand: the SDK's way from JSON ignores the address of the token server.
         credentials = Credentials(  # type: ignore[no-untyped-call]
             token=None,
@@ -128,12 +132,16 @@ class _Once:
     """Makes a request once, in limited time: google-auth would repeat what fails over there."""
 
     def __init__(self, session: requests.Session, *, timeout_s: float) -> None:
+        from google.auth.transport import requests as google_requests  # noqa: PLC0415 - as above
+
         self._call: Any = google_requests.Request(session)
         self._timeout_s = timeout_s
 
     def __call__(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401 - as google-auth calls it
         answer = self._call(*given, **(named | {"timeout": self._timeout_s}))
         if answer.status >= _SERVER_FAILURES:
+            from google.auth import exceptions  # noqa: PLC0415 - as above
+
             failure: Any = exceptions.TransportError
             raise failure(f"the token server answered {answer.status}")
         return answer

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from googleapiclient.errors import HttpError
+if TYPE_CHECKING:
+    from googleapiclient.errors import HttpError
 
 TOO_OFTEN: Final = frozenset({"rateLimitExceeded", "userRateLimitExceeded"})
 _MAX_MESSAGE: Final = 300

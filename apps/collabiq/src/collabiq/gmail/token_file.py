@@ -8,11 +8,12 @@ import secrets
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
-
-from cryptography.fernet import Fernet, InvalidToken
+from typing import TYPE_CHECKING, Any, Final
 
 from collabiq.gmail.errors import InvalidCredentials
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
 
 TOKEN_URI: Final = "https://oauth2.googleapis.com/token"  # noqa: S105 - an address
 SCOPES: Final = ("https://www.googleapis.com/auth/gmail.readonly",)
@@ -89,10 +90,7 @@ class TokenFile:
 
     def __init__(self, path: Path, *, key: str | None = None) -> None:
         self.path = path
-        try:
-            self._fernet = Fernet(key) if key else None
-        except ValueError:
-            raise InvalidCredentials("GMAIL_ENCRYPTION_KEY is no Fernet key") from None
+        self._fernet = _fernet_of(key) if key else None
 
     def read(self) -> str | None:
         """Return what is in it, or None where there is no file.
@@ -110,6 +108,8 @@ class TokenFile:
             return text
         if self._fernet is None:
             raise InvalidCredentials("the file is encrypted, and GMAIL_ENCRYPTION_KEY is not set")
+        from cryptography.fernet import InvalidToken  # noqa: PLC0415 - as above
+
         try:
             return self._fernet.decrypt(text.encode()).decode()
         except InvalidToken:
@@ -128,6 +128,15 @@ class TokenFile:
             beside.replace(self.path)
         finally:
             beside.unlink(missing_ok=True)
+
+
+def _fernet_of(key: str) -> Fernet:
+    from cryptography.fernet import Fernet  # noqa: PLC0415 - without a key nobody needs it
+
+    try:
+        return Fernet(key)
+    except ValueError:
+        raise InvalidCredentials("GMAIL_ENCRYPTION_KEY is no Fernet key") from None
 
 
 def _instant(value: object) -> datetime | None:

@@ -10,10 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-import httpx
-import notion_client
-from notion_client.errors import NotionClientErrorBase
-
 from collabiq.notion.errors import NotionFailure, NotionNotFound, NotionUnavailable, failure_of
 from collabiq.notion.schema import Source, source_of
 
@@ -62,6 +58,10 @@ class NotionApi:
         timeout_s: float = TIMEOUT_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        # The SDK is slow to import, and what writes no row needs none of it.
+        import httpx  # noqa: PLC0415
+        import notion_client  # noqa: PLC0415
+
         self._http = httpx.Client()
         self._sdk = notion_client.Client(
             client=self._http,
@@ -242,6 +242,9 @@ def _read(call: Callable[[], Any], read: Callable[[dict[str, Any]], T]) -> T:
 
     A document of another form is no answer: whether something was done, nobody knows.
     """
+    import httpx  # noqa: PLC0415 - as above
+    from notion_client.errors import NotionClientErrorBase  # noqa: PLC0415 - as above
+
     try:
         found = call()
     except (NotionClientErrorBase, httpx.HTTPError, ValueError, RecursionError) as error:

@@ -7,14 +7,10 @@ it is tried again.
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import httpx
-from notion_client.errors import (
-    HTTPResponseError,
-    InvalidPathParameterError,
-    RequestTimeoutError,
-)
+if TYPE_CHECKING:
+    from notion_client.errors import HTTPResponseError
 
 _PROPERTY: Final = (
     re.compile(
@@ -26,13 +22,6 @@ _PROPERTY: Final = (
 )
 _MAX_MESSAGE: Final = 500
 _SERVER_FAILURES: Final = 500
-_NEVER_SENT: Final = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.PoolTimeout,
-    httpx.UnsupportedProtocol,
-    httpx.ProxyError,
-)
 
 
 class NotionFailure(Exception):
@@ -103,17 +92,32 @@ def property_in(message: str) -> str | None:
 
 def failure_of(error: Exception) -> NotionFailure | None:
     """Return what an exception of the SDK means, or None for one that is not its."""
+    # The SDK is slow to import, and only its own exceptions need it.
+    import httpx  # noqa: PLC0415
+    from notion_client.errors import (  # noqa: PLC0415
+        HTTPResponseError,
+        InvalidPathParameterError,
+        RequestTimeoutError,
+    )
+
+    never_sent = (
+        httpx.ConnectError,
+        httpx.ConnectTimeout,
+        httpx.PoolTimeout,
+        httpx.UnsupportedProtocol,
+        httpx.ProxyError,
+    )
     match error:
         case HTTPResponseError():
             return _failure_of_answer(error)
         case InvalidPathParameterError():
             return NotionInvalid("an id has characters that no id has")
         case RequestTimeoutError():
-            if isinstance(error.__context__, _NEVER_SENT):
+            if isinstance(error.__context__, never_sent):
                 return NotionUnreachable("no connection to Notion in time")
             return NotionUnavailable("Notion did not answer in time")
         case httpx.HTTPError():
-            if isinstance(error, _NEVER_SENT):
+            if isinstance(error, never_sent):
                 return NotionUnreachable(f"no connection to Notion: {type(error).__name__}")
             return NotionUnavailable(f"the connection to Notion broke: {type(error).__name__}")
         case ValueError() | RecursionError():

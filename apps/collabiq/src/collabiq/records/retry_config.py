@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from collabiq.records.named_exceptions import NamedExceptions
 from holdfast import Jitter, Retry, Rule
 from holdfast.errors import InvalidPolicy
 from holdfast.presets import retry_only
@@ -84,7 +85,9 @@ class RetryConfig:
         return retry_only(self.retryable_exceptions)
 
 
-def _exception_kinds(kinds: object) -> frozenset[type[Exception]]:
+def _exception_kinds(kinds: object) -> AbstractSet[type[Exception]]:
+    if isinstance(kinds, NamedExceptions):
+        return kinds
     if (
         not isinstance(kinds, AbstractSet)
         or not kinds

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from google.api_core.exceptions import DeadlineExceeded, ResourceExhausted
-from googleapiclient.errors import HttpError
-from notion_client import APIResponseError
-
+from collabiq.records.named_exceptions import NamedExceptions
 from collabiq.records.retry_config import RetryConfig
 
 GMAIL_RETRY_CONFIG: Final = RetryConfig(
@@ -19,7 +16,9 @@ GMAIL_RETRY_CONFIG: Final = RetryConfig(
     jitter_max=2.0,
     timeout=30.0,
     # socket.timeout is another name of TimeoutError.
-    retryable_exceptions={TimeoutError, ConnectionError, HttpError},
+    retryable_exceptions=NamedExceptions(
+        "googleapiclient.errors.HttpError", kinds={TimeoutError, ConnectionError}
+    ),
     respect_retry_after=True,
 )
 
@@ -31,7 +30,11 @@ GEMINI_RETRY_CONFIG: Final = RetryConfig(
     jitter_min=0.0,
     jitter_max=2.0,
     timeout=60.0,
-    retryable_exceptions={ResourceExhausted, DeadlineExceeded, ConnectionError},
+    retryable_exceptions=NamedExceptions(
+        "google.api_core.exceptions.ResourceExhausted",
+        "google.api_core.exceptions.DeadlineExceeded",
+        kinds={ConnectionError},
+    ),
     respect_retry_after=True,
 )
 """A model takes longer to answer than the others."""
@@ -44,7 +47,7 @@ NOTION_RETRY_CONFIG: Final = RetryConfig(
     jitter_min=0.0,
     jitter_max=2.0,
     timeout=30.0,
-    retryable_exceptions={APIResponseError},
+    retryable_exceptions=NamedExceptions("notion_client.APIResponseError"),
     respect_retry_after=True,
 )
 

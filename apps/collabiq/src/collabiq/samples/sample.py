@@ -11,6 +11,7 @@ from typing import Final, Literal
 ADDRESS: Final = "collab@example.com"
 """Where the mails of the sample mailbox were sent to."""
 DATE: Final = "Mon, 03 Nov 2025 09:30:00 +0900"
+_LINE: Final = 76
 Encoding = Literal["7bit", "8bit", "base64", "quoted-printable"]
 
 
@@ -102,7 +103,9 @@ def encoded(raw: bytes, encoding: Encoding) -> bytes:
     """Return bytes as they travel."""
     match encoding:
         case "base64":
-            return base64.encodebytes(raw).replace(b"\n", b"\r\n")
+            whole = base64.b64encode(raw)
+            lines = [whole[at : at + _LINE] for at in range(0, len(whole), _LINE)]
+            return b"".join(line + b"\r\n" for line in lines)
         case "quoted-printable":
             return quopri.encodestring(raw.replace(b"\r\n", b"\n")).replace(b"\n", b"\r\n")
         case "7bit" | "8bit":

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from types import MethodType
 from typing import Any, Final
 
-import requests
-from requests.adapters import HTTPAdapter
-
 HOST: Final = "https://app.infisical.com"
 TIMEOUT_S: Final = 10.0
 _REFUSED: Final = frozenset({401, 403})
@@ -44,29 +41,16 @@ class InfisicalSource:
     """Reads all secrets of a project with one request, after one to sign in."""
 
     def __init__(self, settings: InfisicalSettings) -> None:
-        # The SDK takes half a second to import, and many go without Infisical.
-        from infisical_sdk import InfisicalSDKClient  # noqa: PLC0415
-        from infisical_sdk.infisical_requests import APIError, InfisicalError  # noqa: PLC0415
-
-        self._refusals: type[Exception] = APIError
-        self._failures = (
-            InfisicalError,
-            requests.RequestException,
-            OSError,
-            TypeError,
-            KeyError,
-        )
         self._settings = settings
         self._lock = threading.Lock()
-        # Its cache drops values when they are old; the last good ones are kept elsewhere.
-        self._client: Any = InfisicalSDKClient(host=settings.host, cache_ttl=None)
-        _bound(self._client.api, timeout_s=settings.timeout_s)
+        self._made: Any = None
         self._signed_in = False
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.api.session.close()
-        self._client.close()
+        if self._made is not None:
+            self._made.api.session.close()
+            self._made.close()
 
     def fetch(self) -> dict[str, str]:
         """Return all secrets by their names; raises `InfisicalFailure`.
@@ -76,54 +60,50 @@ class InfisicalSource:
         with self._lock:
             try:
                 return self._fetch()
-            except self._refusals as error:
-                failure = _failure_of(error)
+            except InfisicalFailure as failure:
                 if not failure.refused or not self._signed_in:
-                    raise failure from None
-            except self._failures as error:
-                raise _failure_of(error) from None
+                    raise
             self._signed_in = False
-            try:
-                return self._fetch()
-            except self._failures as error:
-                raise _failure_of(error) from None
+            return self._fetch()
 
     def _fetch(self) -> dict[str, str]:
-        settings = self._settings
+        # The SDK takes half a second to import, and many go without Infisical.
+        import requests  # noqa: PLC0415
+        from infisical_sdk.infisical_requests import InfisicalError  # noqa: PLC0415
+
+        try:
+            return self._asked()
+        except (InfisicalError, requests.RequestException, OSError, TypeError, KeyError) as error:
+            raise _failure_of(error) from None
+
+    def _asked(self) -> dict[str, str]:
+        settings, client = self._settings, self._client()
         if not self._signed_in:
-            self._client.auth.universal_auth.login(settings.client_id, settings.client_secret)
+            client.auth.universal_auth.login(settings.client_id, settings.client_secret)
             self._signed_in = True
-        answer = self._client.secrets.list_secrets(
+        answer = client.secrets.list_secrets(
             project_id=settings.project_id,
             environment_slug=settings.environment,
             secret_path=settings.path,
         )
         return {str(each.secretKey): str(each.secretValue) for each in answer.secrets}
 
+    def _client(self) -> Any:  # noqa: ANN401 - of the SDK
+        from infisical_sdk import InfisicalSDKClient  # noqa: PLC0415 - as above
 
-class _Timed(HTTPAdapter):
-    """Gives every request a limit: those of the SDK have none."""
-
-    def __init__(self, timeout_s: float) -> None:
-        super().__init__(max_retries=0)
-        self._timeout_s = timeout_s
-
-    def send(
-        self,
-        request: requests.PreparedRequest,
-        *given: Any,  # noqa: ANN401 - as requests calls it
-        **named: Any,  # noqa: ANN401
-    ) -> requests.Response:
-        """Send a request, in limited time."""
-        if named.get("timeout") is None:
-            named["timeout"] = self._timeout_s
-        return super().send(request, *given, **named)
+        if self._made is None:
+            # Its cache drops values when they are old; the last good ones are kept elsewhere.
+            self._made = InfisicalSDKClient(host=self._settings.host, cache_ttl=None)
+            _bound(self._made.api, timeout_s=self._settings.timeout_s)
+        return self._made
 
 
 def _bound(api: Any, *, timeout_s: float) -> None:  # noqa: ANN401 - of the SDK
     """Limit the requests of the SDK, and take its hidden retries away."""
+    from collabiq.secrets.timed import Timed  # noqa: PLC0415 - as above
+
     for scheme in ("http://", "https://"):
-        api.session.mount(scheme, _Timed(timeout_s))
+        api.session.mount(scheme, Timed(timeout_s))
     for verb in ("get", "post"):
         plain = getattr(type(api), verb).__wrapped__
         setattr(api, verb, MethodType(plain, api))
