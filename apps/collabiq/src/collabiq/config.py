@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypedDict
 from urllib.parse import urlsplit
 
+from collabiq.confined.children import LIMIT_S
 from collabiq.gmail.sync import BACKFILL_DAYS, default_query
 from collabiq.notion.client import API_URL
 from collabiq.notion.schema import DEFAULT_FIELDS, InvalidFieldMap, field_map
@@ -32,6 +33,12 @@ REQUIRED_SECRETS: Final = (
 """Asked of Infisical first, then of the file and the environment."""
 _ADDRESS: Final = re.compile(r"[^@\s]{1,64}@[^@\s]{1,255}")
 _MEBIBYTE: Final = 1024 * 1024
+
+
+class _PushSettings(TypedDict):
+    gmail_notification_account: str | None
+    gmail_notification_audience: str | None
+    gmail_certs_url: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +69,14 @@ class Config:
     gmail_query: str = ""
     gmail_backfill_days: int = BACKFILL_DAYS
     gmail_topic: str | None = None
-    """The topic of Pub/Sub that Gmail is to tell of new mails."""
+    """The topic of Pub/Sub where Gmail announces new mails."""
+    gmail_notification_account: str | None = None
+    """The service account whose tokens a push may bring, with the audience that they are for."""
+    gmail_notification_audience: str | None = None
+    gmail_certs_url: str | None = None
+    """Where the keys of such tokens are; None is Google's own address."""
+    mail_parse_limit_s: float = LIMIT_S
+    """For how long a mail may be parsed before it has failed."""
     alert_senders: tuple[str, ...] = ()
     """Addresses that this system's own alerts come from."""
     gemini_api_url: str | None = None
@@ -123,6 +137,8 @@ class Config:
                 "GMAIL_BACKFILL_DAYS", usual.gmail_backfill_days, least=0, most=3_650
             ),
             gmail_topic=given.maybe("GMAIL_TOPIC"),
+            **_push_settings(given),
+            mail_parse_limit_s=given.seconds("MAIL_PARSE_LIMIT_MS", usual.mail_parse_limit_s),
             alert_senders=_listed(given, "ALERT_SENDERS"),
             gemini_api_url=_url(given, "GEMINI_API_URL"),
             gemini_model=given.text("GEMINI_MODEL", usual.gemini_model),
@@ -182,6 +198,26 @@ def _url(given: Variables, name: str) -> str | None:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise given.invalid(name, found, "an address that begins with http:// or https://")
     return found.rstrip("/")
+
+
+def _push_settings(given: Variables) -> _PushSettings:
+    """Return who signs pushes and for whom: both or neither."""
+    account = given.maybe("GMAIL_NOTIFICATION_ACCOUNT")
+    audience = given.maybe("GMAIL_NOTIFICATION_AUDIENCE")
+    if account is not None and not _ADDRESS.fullmatch(account):
+        limit = "the e-mail of a service account"
+        raise given.invalid("GMAIL_NOTIFICATION_ACCOUNT", account, limit)
+    for name, mine, other in (
+        ("GMAIL_NOTIFICATION_ACCOUNT", account, audience),
+        ("GMAIL_NOTIFICATION_AUDIENCE", audience, account),
+    ):
+        if mine is None and other is not None:
+            raise given.invalid(name, "", "set together with the other of the two")
+    return {
+        "gmail_notification_account": account,
+        "gmail_notification_audience": audience,
+        "gmail_certs_url": _url(given, "GMAIL_CERTS_URL"),
+    }
 
 
 def _fields(given: Variables) -> dict[str, str]:

@@ -1,10 +1,35 @@
 """Pushes of Pub/Sub, real and forged."""
 
-import pytest
+import base64
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from collabiq.notifications import NotificationRefused, Notifications, TooManyNotifications
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+from google.auth import crypt, jwt
+
+from collabiq.config import Config
+from collabiq.gmail.google_keys import GoogleKeys
+from collabiq.gmail.push_tokens import PushTokens
+from collabiq.notifications import (
+    NotificationRefused,
+    Notifications,
+    NotificationUnverified,
+    TooManyNotifications,
+)
+from collabiq.stand_ins.serving import Serving
+from collabiq.stand_ins.wire import Answering
+from holdfast.errors import InvalidSetting
+from holdfast.systems import Answer, Call
 
 KEY = "shared-secret-of-the-topic"
+ACCOUNT = "pusher@project.iam.gserviceaccount.com"
+AUDIENCE = "https://collabiq.example/api/gmail/notifications"
 
 
 class Pushed:
@@ -85,3 +110,186 @@ def test_forged_pushes_use_up_nothing_of_the_limit():
     pushed.notifications.take(token=KEY)
 
     assert pushed.polls == 1
+
+
+class Google:
+    """Keys of Google's and the address where their certificates are, made for the test."""
+
+    def __init__(self) -> None:
+        self.keys = {"first": new_key()}
+        self.calls = 0
+        self.status = 200
+        self.body: bytes | None = None
+        self.faults: dict[str, Answering] = {}
+
+    def __call__(self, _call: Call) -> Answer:
+        self.calls += 1
+        found = {key_id: certificate_of(key) for key_id, key in self.keys.items()}
+        body = json.dumps(found).encode() if self.body is None else self.body
+        return Answer(self.status, body)
+
+    def token(self, *, key_id: str = "first", key: Any = None, **changes: Any) -> str:
+        now = int(time.time())
+        claims = {
+            "iss": "https://accounts.google.com",
+            "aud": AUDIENCE,
+            "email": ACCOUNT,
+            "email_verified": True,
+            "iat": now,
+            "exp": now + 600,
+        } | changes
+        claims = {name: value for name, value in claims.items() if value is not None}
+        pem = pem_of(key or self.keys[key_id])
+        return jwt.encode(crypt.RSASigner.from_string(pem, key_id=key_id), claims).decode()
+
+
+def new_key() -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
+
+
+def pem_of(key: rsa.RSAPrivateKey) -> bytes:
+    form = serialization.PrivateFormat.TraditionalOpenSSL
+    return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
+
+
+def certificate_of(key: rsa.RSAPrivateKey) -> str:
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "google.example")])
+    today = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(today - timedelta(days=1))
+        .not_valid_after(today + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    return made.public_bytes(serialization.Encoding.PEM).decode()
+
+
+@pytest.fixture(scope="module")
+def certificates() -> Iterator[tuple[Google, str]]:
+    google = Google()
+    with Serving(google) as serving:
+        yield google, serving.url
+
+
+class Signed(Pushed):
+    """Pushes that Google signs; `now_s` is the time of the keys as well."""
+
+    def __init__(self, google: Google, url: str) -> None:
+        super().__init__(secret=None)
+        self.google, google.calls, google.status, google.body = google, 0, 200, None
+        keys = GoogleKeys(f"{url}/certs", clock=lambda: self.now_s)
+        self.notifications._signed = PushTokens(ACCOUNT, AUDIENCE, keys)
+
+    def push(self, token: str) -> None:
+        self.notifications.take(authorization=f"Bearer {token}")
+
+
+@pytest.fixture
+def signed(certificates: tuple[Google, str]) -> Signed:
+    return Signed(*certificates)
+
+
+def test_a_push_that_google_has_signed_makes_a_poll_and_its_keys_are_fetched_once(signed: Signed):
+    for _ in range(3):
+        signed.push(signed.google.token())
+
+    assert (signed.polls, signed.google.calls) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"aud": "https://other.example/push"},
+        {"aud": None},
+        {"iss": "https://accounts.example"},
+        {"email": "somebody@project.iam.gserviceaccount.com"},
+        {"email": None},
+        {"email_verified": False},
+        {"email_verified": "true"},
+        {"iat": 1_000_000_000, "exp": 1_000_000_600},
+        {"iat": 4_000_000_000, "exp": 4_000_000_600},
+        {"exp": None},
+    ],
+)
+def test_a_token_for_others_of_others_or_of_another_time_makes_none(signed: Signed, changes):
+    with pytest.raises(NotificationRefused):
+        signed.push(signed.google.token(**changes))
+
+    assert signed.polls == 0
+
+
+def test_a_token_that_somebody_else_has_signed_makes_none(signed: Signed):
+    forged = [
+        signed.google.token(key=new_key()),
+        signed.google.token(key=new_key(), key_id="unknown"),
+        unsigned(signed.google.token(), alg="none"),
+        unsigned(signed.google.token(), alg="HS256"),
+        signed.google.token()[:-8] + "AAAAAAAA",
+        "a.b.c",
+        "." * 2,
+        "x" * 5_000,
+        f"{'x' * 3_000}.{'y' * 3_000}.z",
+        "é.è.ê",
+    ]
+    for token in forged:
+        with pytest.raises(NotificationRefused):
+            signed.push(token)
+
+    assert (signed.polls, signed.google.calls) == (0, 1), "keys that nobody has are not looked for"
+
+
+def unsigned(token: str, *, alg: str) -> str:
+    header = base64.urlsafe_b64encode(json.dumps({"alg": alg, "kid": "first"}).encode()).decode()
+    return ".".join([header.rstrip("="), *token.split(".")[1:]])
+
+
+def test_a_new_key_of_google_is_fetched_after_a_pause(signed: Signed):
+    google = signed.google
+    signed.push(google.token())
+    google.keys = {**google.keys, "second": new_key()}
+    with pytest.raises(NotificationRefused):
+        signed.push(google.token(key_id="second"))
+
+    signed.now_s = 60.0
+    signed.push(google.token(key_id="second"))
+
+    assert (signed.polls, google.calls) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [(503, None), (302, b""), (200, b"[]"), (200, b"{}"), (200, b"no JSON"), (200, b"0" * 70_000)],
+)
+def test_without_googles_keys_pubsub_is_asked_to_come_again(signed: Signed, status, body):
+    signed.google.status, signed.google.body = status, body
+    for _ in range(3):
+        with pytest.raises(NotificationUnverified) as refused:
+            signed.push(signed.google.token())
+
+    assert refused.value.status == 503
+    assert (signed.polls, signed.google.calls) == (0, 1)
+    signed.google.status, signed.google.body = 200, None
+    signed.now_s = 60.0
+    signed.push(signed.google.token())
+    assert signed.polls == 1
+
+
+def test_the_shared_secret_is_the_alternative(signed: Signed):
+    signed.notifications._secret = lambda: KEY
+
+    signed.notifications.take(token=KEY)
+    signed.push(signed.google.token())
+
+    assert signed.polls == 2
+
+
+@pytest.mark.parametrize("alone", ["GMAIL_NOTIFICATION_ACCOUNT", "GMAIL_NOTIFICATION_AUDIENCE"])
+def test_account_and_audience_are_set_together(alone):
+    value = {"GMAIL_NOTIFICATION_ACCOUNT": ACCOUNT, "GMAIL_NOTIFICATION_AUDIENCE": AUDIENCE}
+
+    with pytest.raises(InvalidSetting, match="together"):
+        Config.read({alone: value[alone]})

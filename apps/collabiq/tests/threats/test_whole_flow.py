@@ -4,12 +4,14 @@ import json
 import logging
 import socket
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
 
 from apps.collabiq.tests.world import World
 from collabiq.samples import mailbox
+from collabiq.samples.sample import text_mail
 from collabiq.stand_ins.gmail import GmailStandIn
 from collabiq.stand_ins.infisical import CLIENT_SECRET
 from collabiq.stand_ins.serving import Serving
@@ -205,3 +207,26 @@ def test_bombs_hold_nobody_up(world: World):
     assert {row.status for row in world.emails()} <= ENDED_WELL
     assert world.page_of(good)
     assert world.entries() == []
+
+
+def test_a_mail_that_hangs_the_parser_fails_by_itself_and_holds_nobody_up(world_of):
+    bomb = text_mail("&#1;&lt;" * 1_500_000, subject="bomb", subtype="html")
+    with world_of(MAIL_PARSE_LIMIT_MS="500") as world:
+        hostile = world.deliver_raw(bomb)
+        other = world.deliver()
+        began = time.monotonic()
+        world.run()
+        took_s = time.monotonic() - began
+
+        row = world.email(hostile)
+        assert (row.status, row.reason) == (
+            "failed",
+            "parsing this mail takes longer than 0.5 seconds",
+        )
+        assert world.email(other).status in ENDED_WELL
+        [record] = world.records(email_id=hostile)
+        assert (record["severity"], record["context"]["operation"]) == ("ERROR", "gmail_fetch")
+        [entry] = world.entries()
+        assert (entry["email_id"], entry["operation_type"]) == (hostile, "gmail_fetch")
+        assert world.system.circuits.state_of("gmail").failure_count == 0
+        assert took_s < 10.0

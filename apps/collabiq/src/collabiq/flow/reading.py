@@ -8,13 +8,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from collabiq.config import Config
+from collabiq.confined.children import MailUnreadable, parse_confined
 from collabiq.flow.shapes import AddressDocument, CleanResult, FetchResult
 from collabiq.flow.tools import Tools
 from collabiq.gmail.errors import GmailNotFound, GrantRevoked, InvalidCredentials
 from collabiq.mail.clean import clean
 from collabiq.mail.headers import Address
 from collabiq.mail.message import Mail, MailTooLarge, NotAMail
-from collabiq.mail.parse import MAX_MAIL_BYTES, parse_mail
+from collabiq.mail.parse import MAX_MAIL_BYTES
 from collabiq.rows import (
     first_with_message_id,
     get_email,
@@ -95,11 +96,15 @@ def read_mail(
     if len(raw) > MAX_MAIL_BYTES:
         return _skipped(engine, email_id, TOO_LARGE)
     try:
-        mail = parse_mail(raw, own_addresses=config.alert_senders)
+        mail = parse_confined(
+            raw, own_addresses=config.alert_senders, limit_s=config.mail_parse_limit_s
+        )
     except MailTooLarge:
         return _skipped(engine, email_id, TOO_LARGE)
     except NotAMail:
         raise GiveUp("INVALID", "these bytes are no mail") from None
+    except MailUnreadable as error:
+        raise GiveUp("MAIL_UNREADABLE", str(error)) from None
     with engine.transaction() as tx:
         set_mail(
             tx,

@@ -10,6 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from collabiq.collabiq import Collabiq
+from collabiq.config import Config
+from collabiq.gmail.google_keys import CERTS_URL, GoogleKeys
+from collabiq.gmail.push_tokens import PushTokens
 from collabiq.http.routing import Responses, collabiq_router
 from collabiq.notifications import SECRET, Notifications
 from collabiq.setting_sources import found_secret
@@ -17,8 +20,12 @@ from holdfast.api.access import Principal, request_credential
 
 _ANSWERS: Final[Responses] = {
     204: {"description": "The mailbox is polled soon."},
-    401: {"description": "`notification_refused`: it does not bring the shared secret."},
+    401: {
+        "description": "`notification_refused`: it brings neither the shared secret nor a token "
+        "that Google has signed for this audience and account."
+    },
     429: {"description": "`too_many_notifications`, with `Retry-After`."},
+    503: {"description": "`notification_unverified`: Google's keys cannot be fetched."},
 }
 _QUERY: Final = {
     "parameters": [
@@ -26,7 +33,8 @@ _QUERY: Final = {
             "name": "token",
             "in": "query",
             "required": False,
-            "description": "The shared secret, where no `Authorization: Bearer` is sent.",
+            "description": "The shared secret, where no `Authorization: Bearer` is sent. "
+            "A token that Google signs is only taken as a bearer token.",
             "schema": {"type": "string"},
         }
     ]
@@ -39,6 +47,7 @@ def notification_routes(collabiq: Collabiq) -> APIRouter:
     notifications = Notifications(
         secret=lambda: found_secret(collabiq.secrets, SECRET),
         on_push=collabiq.inbox.notified,
+        signed=_push_tokens(collabiq.config),
     )
 
     async def pushed(request: Request) -> str:
@@ -64,3 +73,11 @@ def notification_routes(collabiq: Collabiq) -> APIRouter:
         return Response(status_code=204)
 
     return routes
+
+
+def _push_tokens(config: Config) -> PushTokens | None:
+    """Return the tokens that Google signs for pushes, where the settings name them."""
+    account, audience = config.gmail_notification_account, config.gmail_notification_audience
+    if account is None or audience is None:
+        return None
+    return PushTokens(account, audience, GoogleKeys(config.gmail_certs_url or CERTS_URL))

@@ -24,6 +24,7 @@ _TITLES: Final[Mapping[str, str]] = {
     "invalid": "The body does not fit",
     "unwritable": "Files cannot be written now",
     "notification_refused": "The notification is not from Gmail",
+    "notification_unverified": "The sender of the notification cannot be verified now",
     "too_many_notifications": "Too many notifications in a minute",
 }
 _EMAIL_ID: Final = r"^[A-Za-z0-9_-]{1,64}$"

@@ -1,0 +1,54 @@
+"""The side that parses: one mail after the other, until the channel closes."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from multiprocessing.connection import Connection
+from typing import Any, Final
+
+from collabiq.confined.documents import READY, written
+from collabiq.mail.message import MailTooLarge, NotAMail
+from collabiq.mail.parse import parse_mail
+
+MAX_MEMORY_BYTES: Final = 1024 * 1024 * 1024
+_MARGIN_S: Final = 5
+"""Beyond the limit: who waits kills first, and this ends what nobody waits for any more."""
+
+
+def main(channel: int, limit_s: int) -> None:
+    """Parse what comes over a socket; each answer is a mail, or why there is none."""
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    connection = Connection(channel)
+    connection.send_bytes(READY)
+    while True:
+        try:
+            own_addresses = json.loads(connection.recv_bytes())
+            raw = connection.recv_bytes()
+        except (EOFError, OSError):
+            return
+        _limit_cpu(limit_s + _MARGIN_S)
+        connection.send_bytes(_answer(raw, own_addresses))
+
+
+def _limit_cpu(seconds: int) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    soft = int(used.ru_utime + used.ru_stime) + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
+
+
+def _answer(raw: bytes, own_addresses: Any) -> bytes:  # noqa: ANN401 - JSON
+    try:
+        return b"mail" + written(parse_mail(raw, own_addresses=own_addresses))
+    except MailTooLarge:
+        return b"size"
+    except NotAMail:
+        return b"none"
+    except (Exception, MemoryError) as error:  # noqa: BLE001 - whatever a mail has set off is told
+        return b"fail" + type(error).__name__.encode()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]))
