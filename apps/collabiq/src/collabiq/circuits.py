@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
+from collabiq.flow.fallback import kept_circuit
 from collabiq.records.circuit_breaker import (
     SERVICES,
     CircuitBreakerState,
@@ -34,12 +35,20 @@ class Circuits:
     """How the breakers stand.
 
     Those of Gmail, Gemini and Notion are kept in the store, for all processes; Infisical's is this
-    process's own.
+    process's own. Where rules take Gemini's place its breaker is one of the process that calls it,
+    which keeps how it stands: `fallback_cooldown_s` says that it is so.
     """
 
-    def __init__(self, engine: Holdfast, *, infisical: Guarded | None = None) -> None:
+    def __init__(
+        self,
+        engine: Holdfast,
+        *,
+        infisical: Guarded | None = None,
+        fallback_cooldown_s: float | None = None,
+    ) -> None:
         self._engine = engine
         self._infisical = infisical
+        self._fallback_cooldown_s = fallback_cooldown_s
 
     def list(self) -> dict[str, list[dict[str, Any]]]:
         """Return the four, in a stable order."""
@@ -50,6 +59,8 @@ class Circuits:
         if service == "infisical" and self._infisical is not None:
             gate = _STATES[str(self._infisical.gate)]
             return CircuitBreakerState(service, gate, **circuit_config_of(service))
+        if service == "gemini" and self._fallback_cooldown_s is not None:
+            return kept_circuit(self._engine, cooldown_s=self._fallback_cooldown_s)
         views = {view.name: view for view in self._engine.upstreams.list()}
         view = views.get(service)
         if view is None:

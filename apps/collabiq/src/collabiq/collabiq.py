@@ -13,6 +13,7 @@ from collabiq.emails import Emails
 from collabiq.errors import ErrorRecords
 from collabiq.flow.flow import Flow
 from collabiq.flow.tools import ROWS_DATABASE
+from collabiq.flow.upstreams import fallback_cooldown_s
 from collabiq.inbox import Inbox
 from collabiq.mapping_rules import rules_document
 from collabiq.setting_sources import config_document
@@ -41,7 +42,11 @@ class Collabiq:
         self.emails = Emails(engine, config, errors=self.errors)
         self.inbox = Inbox(engine, config)
         self.dlq = DeadLetterQueue(engine, config, database_id=self._database_id())
-        self.circuits = Circuits(engine, infisical=None if flow is None else flow.secrets.guard)
+        self.circuits = Circuits(
+            engine,
+            infisical=None if flow is None else flow.secrets.guard,
+            fallback_cooldown_s=fallback_cooldown_s(config),
+        )
 
     @property
     def secrets(self) -> Secrets:

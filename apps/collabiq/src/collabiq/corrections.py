@@ -13,6 +13,7 @@ from collabiq.extract.record import (
     MAX_PERSON,
     MAX_SUMMARY,
 )
+from collabiq.match.names import NameIndex
 from collabiq.refusals import Invalid, flaw
 
 _TEXTS: Final = {
@@ -24,6 +25,7 @@ _TEXTS: Final = {
 }
 _NEVER_NULL: Final = frozenset({"details", "summary"})
 _MATCHES: Final = {"matched_company_id": "startup", "matched_partner_id": "partner"}
+_ID_OF_NAME: Final = {"startup_name": "matched_company_id", "partner_org": "matched_partner_id"}
 _CONFIDENCE: Final = {
     "person_in_charge": "person",
     "startup_name": "startup",
@@ -37,12 +39,17 @@ FIELDS: Final = (*_TEXTS, "date", "collaboration_intensity", *_MATCHES)
 
 
 def corrected(
-    extraction: Mapping[str, Any], fields: Mapping[str, Any], *, matched: Mapping[str, Any] | None
+    extraction: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    *,
+    matched: Mapping[str, Any] | None,
+    companies: NameIndex | None = None,
 ) -> dict[str, Any]:
     """Return an extraction with a person's fields in it, each of them certain.
 
     Raises `Invalid` with every place that does not fit. `matched` has the companies that may be
-    chosen: those that were found and their alternatives.
+    chosen: those that were found and their alternatives. Another name has to be one of
+    `companies`, where those are known.
     """
     flaws = [
         flaw(f"/{_escaped(name)}", f"is not known; there are {', '.join(FIELDS)}")
@@ -59,6 +66,8 @@ def corrected(
         wrong, cleaned[name] = check(name, value, matched or {})
         if wrong is not None:
             flaws.append(flaw(f"/{name}", wrong))
+    if companies is not None:
+        flaws += _unknown_companies(extraction, cleaned, companies)
     if flaws:
         raise Invalid(flaws)
     confidence = dict(extraction.get("confidence") or {})
@@ -66,10 +75,32 @@ def corrected(
         if name in _CONFIDENCE:
             confidence[_CONFIDENCE[name]] = 1.0
     # Another name is another company: what was chosen for the one before does not hold.
-    for name, of in (("startup_name", "matched_company_id"), ("partner_org", "matched_partner_id")):
+    for name, of in _ID_OF_NAME.items():
         if name in cleaned and of not in cleaned and cleaned[name] != extraction.get(name):
             cleaned[of] = None
     return {**extraction, **cleaned, "confidence": confidence, "review": []}
+
+
+def _unknown_companies(
+    extraction: Mapping[str, Any], cleaned: Mapping[str, Any], companies: NameIndex
+) -> list[dict[str, Any]]:
+    """Return what is wrong with names that no company has, or that several may mean."""
+    flaws = []
+    for name, of in _ID_OF_NAME.items():
+        value = cleaned.get(name)
+        if not value or value == extraction.get(name) or cleaned.get(of):
+            continue
+        match = companies.match(value)
+        if match.found is not None:
+            continue
+        near = ", ".join(each.name for each in match.alternatives)
+        if match.ambiguous:
+            said = f"several companies of Notion fit: {near}; write the name as one of them has it"
+        else:
+            said = "no company of Notion has this name; add it to the companies there first"
+            said += f", or choose one that is similar: {near}" if near else ""
+        flaws.append(flaw(f"/{name}", said))
+    return flaws
 
 
 _Checked = tuple[str | None, Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final
@@ -14,6 +14,8 @@ from collabiq.cursors import number_of, written
 from collabiq.email_views import Views
 from collabiq.errors import ErrorRecords
 from collabiq.flow import submitting
+from collabiq.flow.directory import Directory
+from collabiq.flow.standing import settle
 from collabiq.forgetting import Forgetting
 from collabiq.mail import MAX_MAIL_BYTES
 from collabiq.mail.headers import looks_like_a_header
@@ -33,6 +35,7 @@ from collabiq.rows import (
     list_emails,
     set_status,
 )
+from collabiq.tables.times import from_us
 from holdfast import ConflictError, Holdfast, Transaction
 from holdfast.errors import UnknownJob, UnknownLetter
 
@@ -40,6 +43,8 @@ MOST_LISTED: Final = 200
 MAX_SEARCH: Final = 200
 _UNDER_WAY: Final = frozenset({"pending", "processing"})
 _WRITTEN: Final = frozenset({"processed", "needs_review"})
+_FOLLOWS_JOBS: Final = frozenset({"pending", "processing", "failed"})
+_MOST_SETTLED: Final = 1_000
 
 
 class Emails:
@@ -53,6 +58,7 @@ class Emails:
     ) -> None:
         self._engine, self._config = engine, config
         self._views = Views(engine, errors)
+        self._directory = Directory(engine)
 
     def list(
         self,
@@ -69,6 +75,9 @@ class Emails:
         Raises `Invalid`, and `InvalidCursor` for the cursor of another list.
         """
         _check_listing(status=status, since=since, q=q, limit=limit)
+        if status in _FOLLOWS_JOBS:
+            # Rows follow their jobs a little later, and a list has what its items say.
+            settle(self._engine, until=from_us(self._engine.clock.now()), limit=_MOST_SETTLED)
         list_key = (owner, status, since.isoformat() if since else None, q)
         before = None if cursor is None else number_of(cursor, list_key=list_key)
         with self._engine.transaction() as tx:
@@ -78,7 +87,11 @@ class Emails:
         page = rows[:limit]
         more = len(rows) > limit
         return {
-            "emails": [self._views.item(row) for row in page],
+            "emails": [
+                item
+                for item in map(self._views.item, page)
+                if status is None or item["status"] == status
+            ],
             "next": written(page[-1].number, list_key=list_key) if more else None,
         }
 
@@ -141,10 +154,25 @@ class Emails:
         if self._views.is_under_way(row.correction_id):
             raise WrongState(f"{email_id} is being corrected; wait until that has ended")
         found = self._views.results(row)
-        extraction = corrected(found.get("extraction") or {}, fields, matched=found.get("match"))
+        extraction = self._corrected(found, fields)
         with _one_at_a_time(email_id):
             submitting.correct(self._engine, row, extraction, by=by)
         return self._views.whole(self._get(email_id, owner), end_user=owner is not None)
+
+    def _corrected(self, found: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return an extraction with a person's fields in it; raises `Invalid`."""
+        lists = None if self._config.notion_creates_companies else self._directory.lists()
+        try:
+            return corrected(
+                found.get("extraction") or {},
+                fields,
+                matched=found.get("match"),
+                companies=None if lists is None else lists.company_names,
+            )
+        except Invalid:
+            # A company may have been added a moment ago: the next correction finds it.
+            self._directory.refresh()
+            raise
 
     def forget(self, email_id: str, *, by: str) -> dict[str, Any]:
         """Remove what is kept of a mail here; its row in Notion stays."""

@@ -123,6 +123,34 @@ def test_a_lost_answer_is_looked_for_by_the_title_that_was_sent(world: World):
     assert made(world) == [NEW]
 
 
+@pytest.mark.parametrize("is_made", [True, False], ids=["after it was made", "before"])
+def test_a_worker_that_is_killed_while_it_makes_a_company_leaves_one(world: World, is_made):
+    world.deliver()
+    world.run()
+    works = world.built.flow.works
+    api, _ = works.tools.notion()
+    companies = works.writer._companies
+    with pytest.raises(RetryLater, match="is made next"):
+        companies.get(api, NEW)
+
+    class Killed(BaseException):
+        """Ends the worker at the request: no code of it stores what became of that."""
+
+    def kill(_: object) -> None:
+        raise Killed
+
+    api._http.event_hooks = {"response" if is_made else "request": [kill]}
+    with pytest.raises(Killed):
+        companies.get(api, NEW)
+    api._http.event_hooks = {}
+    assert made(world) == [NEW] * is_made
+    email_id = world.deliver(subject=f"{NEW} x Orchard Retail")
+    world.poll()
+
+    assert made(world) == [NEW]
+    assert related(world, email_id)[STARTUP] == NEW
+
+
 def test_a_failure_that_made_no_company_is_tried_again_after_a_lookup(world: World):
     world.notion.next(*CREATE, status(502))
     email_id = world.deliver(subject=f"{NEW} x Orchard Retail")

@@ -189,6 +189,10 @@ def test_mails_do_not_wait_for_a_model_whose_breaker_is_open_where_rules_take_it
         assert world.counts()["needs_review"] == 8
         assert guard.gate.value == "open"
         assert len(world.gemini.serving.calls) == 5
+        gemini = next(
+            each for each in world.system.status()["services"] if each["service"] == "gemini"
+        )
+        assert (gemini["state"], gemini["circuit"]) == ("UNAVAILABLE", "OPEN")
 
 
 def test_a_replaced_key_is_used_at_the_first_refusal(world_of, tmp_path):

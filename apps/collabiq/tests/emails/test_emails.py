@@ -212,6 +212,55 @@ def test_every_flaw_of_a_correction_is_named_and_nothing_is_changed(system):
     assert system.collabiq.emails.show(email_id)["correction"] is None
 
 
+def test_a_correction_that_names_an_unknown_company_is_refused_with_what_to_do(system):
+    email_id = system.send("english-plain")
+    emails = system.collabiq.emails
+
+    with pytest.raises(Invalid) as refused:
+        emails.correct(email_id, {"startup_name": "Quillstone", "summary": "They met."}, by="ada")
+
+    (flaw,) = refused.value.pointers
+    assert flaw["pointer"] == "/startup_name"
+    assert flaw["message"].startswith("no company of Notion has this name; add it")
+    assert emails.show(email_id)["correction"] is None
+    world = system.world.stand_ins
+    world.notion.add_row(
+        world.companies_id, {"Name": {"title": [{"text": {"content": "Quillstone"}}]}}
+    )
+    system.engine.clock.advance(11)
+    with pytest.raises(Invalid):
+        emails.correct(email_id, {"startup_name": "Quillstone"}, by="ada")
+    drain(system.engine)
+    emails.correct(email_id, {"startup_name": "Quillstone"}, by="ada")
+    drain(system.engine)
+
+    assert emails.show(email_id)["matches"]["startup"]["found"]["name"] == "Quillstone"
+
+
+def test_a_correction_to_a_name_that_several_companies_fit_is_refused_with_their_names(system):
+    email_id = system.send("english-plain")
+
+    with pytest.raises(Invalid) as refused:
+        system.collabiq.emails.correct(email_id, {"startup_name": "한빛소프트"}, by="ada")
+
+    (flaw,) = refused.value.pointers
+    assert flaw["message"].startswith("several companies of Notion fit: 한빛")
+
+
+def test_lists_of_a_status_have_what_their_items_say(system):
+    """Rows follow their jobs by a tick; nothing here makes one."""
+    system.serving.fault = "invalid"
+    failed = system.send("english-plain")
+    waiting = system.send("korean-plain", work=False)
+    emails = system.collabiq.emails
+
+    def listed(status: str) -> list[str]:
+        return [each["email_id"] for each in emails.list(status=status)["emails"]]
+
+    assert emails.item(failed)["status"] == "failed"
+    assert (listed("failed"), listed("pending"), listed("processing")) == ([failed], [waiting], [])
+
+
 def test_only_what_has_a_row_is_corrected_and_one_correction_at_a_time(system):
     emails = system.collabiq.emails
     skipped, under_way = system.send("odd-auto-reply"), None

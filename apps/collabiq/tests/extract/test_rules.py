@@ -1,5 +1,7 @@
 import time
 
+import pytest
+
 from collabiq.extract import ExtractTask, extract_by_rules, occurs
 from collabiq.mail import clean, parse_mail
 from collabiq.samples import mailbox
@@ -71,6 +73,23 @@ def test_handing_over_is_no_acquisition():
     found = extract_by_rules(ExtractTask(text="업무 인수인계 회의를 합니다."))
 
     assert found.collaboration_intensity == "이해"
+
+
+@pytest.mark.parametrize(
+    ("subject", "names"),
+    [
+        ("Zephyrworks Inc. x Orchard Retail", ("Zephyrworks Inc", "Orchard Retail")),
+        ("Pilot: Zephyrworks Co., Ltd. x Orchard GmbH", ("Zephyrworks Co., Ltd", "Orchard")),
+        ("Orchard x 주식회사 소리담", ("Orchard", "주식회사 소리담")),
+        ("Inc. x Ltd.", ("Inc", "Ltd")),
+    ],
+)
+@pytest.mark.parametrize("text", ["We start soon.", "Orchard Retail, Inc. starts."])
+def test_a_legal_form_alone_is_no_name(subject, names, text):
+    found = extract_by_rules(ExtractTask(text=text, subject=subject))
+
+    assert found.startup_name == names[0]
+    assert found.partner_org in {names[1], names[1].split()[0]}
 
 
 def test_rules_take_time_in_proportion():

@@ -1,8 +1,11 @@
 """The breakers of the services in the words of the records."""
 
+from dataclasses import replace
+
 from collabiq.circuits import Circuits
-from holdfast import GiveUp, Guard
-from holdfast.presets import THREE_IN_A_ROW
+from collabiq.flow.fallback import keep_circuit
+from holdfast import CircuitOpen, GiveUp, Guard
+from holdfast.presets import FIVE_IN_A_ROW, THREE_IN_A_ROW
 from holdfast.testing import run_inline
 
 
@@ -81,3 +84,39 @@ def test_the_breaker_of_infisical_is_this_process_own(world):
     found = Circuits(world.engine, infisical=guard).list()["circuits"][3]
 
     assert (found["state"], found["timeout"]) == ("OPEN", 30.0)
+
+
+def test_the_breaker_before_gemini_is_shown_where_rules_take_its_place(world):
+    """It is of the process that calls; another one shows what the last call has made of it."""
+    guard = Guard("gemini", breaker=replace(FIVE_IN_A_ROW, cooldown=60))
+
+    def broken() -> None:
+        raise ConnectionResetError("no")
+
+    def call(work) -> None:
+        try:
+            guard.call(work)
+        except CircuitOpen:
+            keep_circuit(world.engine, guard, called=False)
+        except ConnectionResetError:
+            keep_circuit(world.engine, guard, called=True)
+        else:
+            keep_circuit(world.engine, guard, called=True)
+
+    def shown() -> tuple[str, int]:
+        found = Circuits(world.engine, fallback_cooldown_s=60.0).state_of("gemini")
+        return found.state.value, found.failure_count
+
+    seen = [shown()]
+    for _ in range(7):
+        call(broken)
+        seen.append(shown())
+    world.engine.clock.advance(60)
+    seen.append(shown())
+    guard.reset()
+    call(lambda: None)
+    seen.append(shown())
+
+    closed, opened = ("CLOSED", 0), ("OPEN", 5)
+    assert seen == [closed] * 5 + [opened] * 3 + [("HALF_OPEN", 5), closed]
+    assert Circuits(world.engine).state_of("gemini").state.value == "CLOSED"

@@ -29,6 +29,13 @@ _LIKELY: Final = 0.6
 _GUESS: Final = 0.4
 _MAX_TEXT: Final = 20_000
 _MAX_WORDS: Final = 4
+_LEGAL_FORMS: Final = frozenset(
+    {
+        *("inc", "ltd", "llc", "llp", "plc", "corp", "co", "gmbh", "ag", "sa", "bv", "kk", "pte"),
+        *("limited", "corporation", "company", "주식회사", "유한회사", "주", "유"),
+    }
+)
+"""Stand beside a name, and are none."""
 _SENTENCES: Final = 5
 
 _PREFIX: Final = re.compile(
@@ -137,10 +144,13 @@ def _pair_in_subject(subject: str, text: str) -> _Pair | None:
     if not left or not right:
         return None
     lowered = text.lower()
-    startup = _longest([" ".join(left[-count:]) for count in _counts(left)], lowered)
-    partner = _longest([" ".join(right[:count]) for count in _counts(right)], lowered)
+    startups = [" ".join(left[-count:]) for count in _counts(left)]
+    partners = [" ".join(right[:count]) for count in _counts(right)]
+    startup, partner = _longest(startups, lowered), _longest(partners, lowered)
     confidence = SURE if startup and partner else _LIKELY
-    return _Pair(_trim(startup or left[-1]), _trim(partner or right[0]), confidence)
+    return _Pair(
+        _trim(startup or _shortest(startups)), _trim(partner or _shortest(partners)), confidence
+    )
 
 
 def _counts(words: list[str]) -> range:
@@ -148,7 +158,20 @@ def _counts(words: list[str]) -> range:
 
 
 def _longest(candidates: list[str], lowered: str) -> str | None:
-    return next((each for each in candidates if each.strip(",:").lower() in lowered), None)
+    """Return the longest name that the text has as well; a word such as Inc. alone is none."""
+    return next(
+        (each for each in candidates if _is_name(each) and each.strip(",:").lower() in lowered),
+        None,
+    )
+
+
+def _shortest(candidates: list[str]) -> str:
+    """Return the shortest name, with the legal form that belongs to it."""
+    return next((each for each in reversed(candidates) if _is_name(each)), candidates[0])
+
+
+def _is_name(text: str) -> bool:
+    return any(word.strip(".,:()").lower() not in _LEGAL_FORMS for word in text.split())
 
 
 def _trim(name: str) -> str:

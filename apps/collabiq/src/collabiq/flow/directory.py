@@ -106,6 +106,12 @@ class Directory:
             raise failure
         raise RetryLater(after=_WAIT_S, reason="the lists of Notion are being read")
 
+    def refresh(self) -> None:
+        """Have the lists be read anew where they are kept, unless that was done a moment ago."""
+        found, now = self.lists(), self._now()
+        if found is not None and now - min(found.read_at) > _PATIENCE:
+            self._read(now)
+
     def forget_columns(self) -> None:
         """Have the columns be read anew before the next mail is matched."""
         with self._engine.transaction() as tx:

@@ -11,12 +11,13 @@ from collabiq.config import Config
 from collabiq.extract.record import Company, Extraction, ExtractTask
 from collabiq.extract.rules import extract_by_rules
 from collabiq.flow.directory import Directory, Lists, ListsUnavailable
+from collabiq.flow.fallback import keep_circuit
 from collabiq.flow.shapes import ExtractionResult
 from collabiq.flow.tools import GEMINI_KEY, Tools
 from collabiq.flow.upstreams import OFFLINE
 from collabiq.rows import set_extraction
 from collabiq.tables.times import from_us
-from holdfast import Holdfast, RetryLater
+from holdfast import CircuitOpen, Holdfast, RetryLater
 
 if TYPE_CHECKING:
     from collabiq.errors import ErrorRecords
@@ -36,7 +37,7 @@ def extract(
 ) -> ExtractionResult:
     """Return what a mail says, and keep what lists show of it."""
     task = _task(given, _lists(directory))
-    found = _extracted(tools, config, task)
+    found = _extracted(engine, tools, config, task)
     if found.extractor == "rules" and config.llm_order[0] != OFFLINE and errors is not None:
         errors.record(
             "Gemini gave no extraction; the rules did",
@@ -76,19 +77,22 @@ def _task(given: Mapping[str, Any], lists: Lists | None) -> ExtractTask:
     )
 
 
-def _extracted(tools: Tools, config: Config, task: ExtractTask) -> Extraction:
+def _extracted(engine: Holdfast, tools: Tools, config: Config, task: ExtractTask) -> Extraction:
     if config.llm_order[0] == OFFLINE:
         return extract_by_rules(task)
     guard = tools.gemini_guard
     if guard is None:
         return _asked(tools, task)
     try:
-        return guard.call(_asked, tools, task)
+        found = guard.call(_asked, tools, task)
     except RetryLater:
         raise
-    except Exception:  # noqa: BLE001 - whatever it is, the rules are there for it
+    except Exception as error:  # noqa: BLE001 - whatever it is, the rules are there for it
+        keep_circuit(engine, guard, called=not isinstance(error, CircuitOpen))
         found = extract_by_rules(task)
         return replace(found, review=(*found.review, "Gemini could not be asked"))
+    keep_circuit(engine, guard, called=True)
+    return found
 
 
 def _asked(tools: Tools, task: ExtractTask) -> Extraction:

@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from collabiq.flow.payloads import EMAIL, UPLOAD
-from collabiq.rows import Status, emails_under_way, set_status
+from collabiq.rows import EmailRow, Status, emails_under_way, set_status
 from collabiq.tables.times import from_us
 from holdfast import Category, Holdfast, JobState
-from holdfast.errors import UnknownJob
 
 LOOK_EVERY: Final = timedelta(seconds=5)
 _LIMIT: Final = 200
 _MAILS: Final = frozenset({EMAIL, UPLOAD})
 _ENDED: Final = frozenset({JobState.FAILED, JobState.CANCELLED})
+_BEGUN: Final = frozenset({JobState.PROCESSING, JobState.WAITING})
 
 
 class _Change(NamedTuple):
@@ -23,6 +23,28 @@ class _Change(NamedTuple):
     job_id: str
     status: Status
     reason: str | None
+
+
+def settle(engine: Holdfast, *, until: datetime, limit: int) -> None:
+    """Have rows that have not changed since an instant follow jobs that have begun or failed."""
+    with engine.reading() as tx:
+        rows = emails_under_way(tx, until=until, limit=limit)
+    ids: list[Any] = [row.job_id for row in rows if row.job_id]
+    jobs = {str(job.id): job for job in engine.store.get(ids).values()} if ids else {}
+    for row in rows:
+        job = jobs.get(row.job_id or "")
+        if job is None:
+            continue
+        if job.state in _ENDED:
+            error = engine.job(job.id).error or {}
+            _set(engine, row, "failed", str(error.get("message") or job.state.value))
+        elif row.status == "pending" and job.state in _BEGUN:
+            _set(engine, row, "processing", None)
+
+
+def _set(engine: Holdfast, row: EmailRow, status: Status, reason: str | None) -> None:
+    with engine.transaction() as tx:
+        set_status(tx, row.email_id, status, reason=reason, job_id=row.job_id)
 
 
 class Standing:
@@ -63,19 +85,7 @@ class Standing:
             self._look(now)
 
     def _look(self, now: datetime) -> None:
-        """Find mails whose jobs have ended where nobody here saw it."""
-        with self._engine.reading() as tx:
-            rows = emails_under_way(tx, until=now - LOOK_EVERY, limit=_LIMIT)
-        for row in rows:
-            try:
-                view = self._engine.job(row.job_id or "")
-            except UnknownJob:
-                continue
-            if view.state in _ENDED:
-                error = view.error or {}
-                reason = str(error.get("message") or view.state.value)
-                with self._engine.transaction() as tx:
-                    set_status(tx, row.email_id, "failed", reason=reason, job_id=row.job_id)
+        settle(self._engine, until=now - LOOK_EVERY, limit=_LIMIT)
 
     def _on_applied(self, item: Any) -> None:  # noqa: ANN401 - of the engine
         job, decision = item.job, item.decision

@@ -42,7 +42,7 @@ class Tools:
     ) -> None:
         self._config, self.secrets, self._now = config, secrets, now
         self.gemini_guard = fallback_guard(config)
-        """What stands before Gemini where rules take its place."""
+        """What stands before Gemini where rules take its place; its breaker is this process's."""
         self._lock = threading.Lock()
         self._gmail: GmailApi | None = None
         self._credentials: GmailCredentials | None = None

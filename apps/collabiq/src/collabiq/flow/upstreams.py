@@ -96,7 +96,7 @@ def fallback_guard(config: Config) -> Guard | None:
 
     A stage is not run while the breaker of its upstream is open, and here it has work to do then.
     """
-    if config.llm_order != (GEMINI, OFFLINE):
+    if fallback_cooldown_s(config) is None:
         return None
     return Guard(
         GEMINI,
@@ -105,6 +105,13 @@ def fallback_guard(config: Config) -> Guard | None:
         rules=OUTPUT_RULES,
         deadline=GEMINI_RETRY_CONFIG.timeout,
     )
+
+
+def fallback_cooldown_s(config: Config) -> float | None:
+    """Return how long Gemini is left alone where rules take its place; None where they do not."""
+    if config.llm_order != (GEMINI, OFFLINE):
+        return None
+    return config.circuit_cooldown_s or float(FIVE_IN_A_ROW.cooldown)
 
 
 def _breaker(config: Config) -> Breaker:
