@@ -23,6 +23,7 @@ def hurt(either_database_url: str, rabbitmq_server: PrivateRabbitmq) -> Iterator
     yield from bench_on(either_database_url, rabbitmq_server.url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [pytest.param("restart", marks=pytest.mark.slow), "kill"])
 def test_consumers_come_back_when_the_broker_does(hurt: Bench, rabbitmq_server, how):
     hurt.consumer()

@@ -104,6 +104,7 @@ def test_at_the_limit_a_message_whose_handler_does_not_end_is_a_dead_letter(benc
     assert bench.depth() == 0
 
 
+@pytest.mark.slow
 def test_what_else_is_at_hand_is_finished_before_the_consumer_ends(
     postgres_url: str, amqp_url: str, caplog: pytest.LogCaptureFixture
 ):

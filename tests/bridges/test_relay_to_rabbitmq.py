@@ -220,6 +220,7 @@ def test_a_confirmation_that_is_lost_means_the_same_message_again(bench: Bench):
     assert received.count(sent) > 1
 
 
+@pytest.mark.slow
 def test_while_the_broker_is_blocked_messages_are_taken_in_and_wait(
     either_database_url: str, rabbitmq_server: PrivateRabbitmq
 ):

@@ -76,6 +76,7 @@ def test_the_machines_of_these_tests_really_have_wrong_clocks(
     assert found.finished_at - found.created_at > 0.9 * HOUR_S * SECOND_US
 
 
+@pytest.mark.slow
 def test_workers_an_hour_off_in_both_directions_judge_time_alike(
     postgres_fleet: Fleet, machines: tuple[Machine, Machine]
 ) -> None:

@@ -154,6 +154,7 @@ def test_a_worker_told_to_end_finishes_what_it_sends_and_claims_nothing_more(off
     assert set(states) == {"sent", "intent"}, "nothing is left in doubt"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "promise"),
     [

@@ -147,6 +147,7 @@ def test_an_outcome_whose_reply_is_lost_again_and_again_is_applied_once(
     assert not worker.events("dropped")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reset", [False, True], ids=["closed", "reset"])
 def test_links_that_break_all_at_once_and_often_lose_and_repeat_nothing(
     postgres_fleet: Fleet, proxy: PostgresProxy, *, reset: bool

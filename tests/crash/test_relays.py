@@ -72,6 +72,7 @@ def test_a_message_that_was_sent_twice_has_one_effect(relays: Relays):
     assert not left or max(left.values()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("database_url", "kills"),
     on_both_databases([2, 12], quick={2}),

@@ -28,6 +28,7 @@ select gen_random_uuid(), 'noop', %(plan)s, 'default', 1, '', 1, '{}', 1, 'only'
 """
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_a_claim_does_not_pay_for_finished_and_future_jobs(postgres_fleet: Fleet) -> None:
     fleet = postgres_fleet

@@ -104,6 +104,7 @@ def test_no_more_calls_than_permits_go_through_while_it_is_half_open(
     assert max(trials) <= BREAKER.trials
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("processes", "jobs", "outage_s"),
     [(1, 1_000, 2.5), pytest.param(4, 5_000, 60, marks=pytest.mark.slow)],

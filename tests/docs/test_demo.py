@@ -39,6 +39,7 @@ def test_the_demo_runs_for_a_while_ends_cleanly_and_accounts_for_every_job(tmp_p
     assert (tmp_path / "holdfast.db").exists()
 
 
+@pytest.mark.slow
 def test_the_demo_ends_by_itself_when_the_asked_number_of_jobs_is_done(tmp_path):
     done = run_demo(tmp_path, "--jobs", "2")
 

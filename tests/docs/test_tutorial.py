@@ -13,6 +13,7 @@ from tests.docs.test_pages import check
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_the_tutorial_works_as_it_is_written(tmp_path: Path):
     ran = 0

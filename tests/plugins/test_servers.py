@@ -4,6 +4,8 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import pytest
+
 from tests.plugins.servers import ROOT, TAKES_LONGER, needs_a_server, takes_longer
 
 
@@ -28,6 +30,7 @@ def test_everything_that_is_not_read_is_there():
     assert not takes_longer(ROOT / "tests" / "core" / "test_retry.py")
 
 
+@pytest.mark.slow
 def test_a_run_without_servers_leaves_out_what_needs_one():
     files = ("test_owners.py", "test_through_pgbouncer.py")
     listed = subprocess.run(

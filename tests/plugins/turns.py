@@ -8,7 +8,8 @@ strangers take such turns on the two engines of the converter's gateway.
 
 What the engine does on a store, and what a system does on the engine, takes such turns as well:
 that both databases do the same is what the conformance tests of the store are for, and those run
-on both every time. So do tests that a planted fault names: it may be one of a single database.
+on both every time. So do tests that notice a fault planted in the store: it may be one of a single
+database.
 
 What the store does through a pooler it does on PostgreSQL itself in every run: one in three of
 those tests is in `make test`.
@@ -29,6 +30,7 @@ TAKES_TURNS = re.compile(
 SAMPLED = re.compile(r"tests/store/postgres/pgbouncer/test_conformance_through_pgbouncer")
 ONE_IN = 3
 FAULTS = Path(__file__).parents[2] / "mutants" / "faults"
+OF_ONE_DATABASE = "src/holdfast/store/"
 _EITHER = re.compile(r"(?<=[\[-])(?:sqlite|postgres|poppler|pdfminer)(?=[\]-])")
 
 
@@ -50,13 +52,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def named_by_faults() -> tuple[str, ...]:
-    """Return tests, files and folders by which planted faults are noticed."""
+    """Return tests, files and folders by which faults planted in the store are noticed."""
     lists = [tomllib.loads(file.read_text("utf-8")) for file in sorted(FAULTS.glob("*.toml"))]
     return tuple(
         {
             test.partition("[")[0]
             for document in lists
             for fault in document["fault"]
+            if fault["file"].startswith(OF_ONE_DATABASE)
             for test in fault["tests"]
         }
     )

@@ -133,6 +133,7 @@ def test_no_text_that_is_stored_becomes_a_script(stage: Stage, look):
     assert len(shown) >= SIXTY - 5, set(PAYLOADS) - set(shown)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(180)
 def test_no_text_in_an_address_or_a_form_becomes_a_script(stage: Stage, look):
     page = trapped(look())

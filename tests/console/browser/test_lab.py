@@ -55,6 +55,7 @@ def stage(tmp_path: Path) -> Iterator[LabStage]:
     made.close()
 
 
+@pytest.mark.slow
 def test_the_breaker_is_seen_to_hold_the_queue_and_to_let_go(
     look: Callable[..., Page], stage: LabStage
 ):

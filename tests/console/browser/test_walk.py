@@ -163,6 +163,7 @@ def test_some_letters_are_replayed_verified_and_resolved_in_five_clicks(stage: S
     replayed(stage, look, 20)
 
 
+@pytest.mark.slow
 def test_where_the_canary_is_the_bad_letter_the_rest_is_one_click_away(stage: Shop, look):
     stage.dead_credential(5, bad=0)
     stage.ledger = "healthy"

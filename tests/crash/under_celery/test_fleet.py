@@ -38,6 +38,7 @@ def test_what_commits_runs_once_in_time_and_what_is_rolled_back_does_not(fleet: 
     assert fleet.app.verify() == []
 
 
+@pytest.mark.slow
 def test_poison_becomes_a_dead_letter_at_once_and_the_fleet_goes_on(postgres_fleet: CeleryFleet):
     fleet = postgres_fleet
     fleet.herald()

@@ -53,6 +53,7 @@ def test_a_fleet_that_is_killed_mid_job_is_followed_by_another(postgres_fleet: C
     assert fleet.app.verify() == []
 
 
+@pytest.mark.slow
 def test_a_task_that_kills_its_worker_ends_as_a_dead_letter_with_backoff_in_between(
     postgres_fleet: CeleryFleet,
 ):

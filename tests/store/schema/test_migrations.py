@@ -78,6 +78,7 @@ def test_using_a_database_without_a_schema_says_what_to_do(empty_store: Store) -
         submitted(empty_store)
 
 
+@pytest.mark.slow
 def test_many_processes_may_start_on_an_empty_database_at_once(empty_database_url: str) -> None:
     command = [sys.executable, "-c", START, empty_database_url]
     processes = [

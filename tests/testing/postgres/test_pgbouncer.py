@@ -80,6 +80,7 @@ def test_who_forgets_a_database_ends_its_connections(
             assert client.execute("select 1").fetchone() == (1,)
 
 
+@pytest.mark.slow
 def test_it_ends_with_the_process_that_started_it(shared_postgres: SharedServer):
     command = [sys.executable, "-c", START_AND_WAIT, shared_postgres.url]
     with subprocess.Popen(

@@ -145,6 +145,7 @@ def test_it_tells_who_consumes_and_what_is_kept(rabbitmq_server):
     assert rabbitmq_server.depth("nothing") is None
 
 
+@pytest.mark.slow
 def test_it_ends_with_the_process_that_started_it():
     process = subprocess.Popen(
         [sys.executable, "-c", START_AND_WAIT],
@@ -184,6 +185,7 @@ def test_a_broker_that_was_given_is_used_as_it_is(monkeypatch):
         assert url == "amqp://elsewhere/"
 
 
+@pytest.mark.slow
 def test_a_broker_that_cannot_start_says_why():
     with pytest.raises(UnavailableError, match=r"(?s)did not start.*no_such_setting"):
         PrivateRabbitmq(settings={"no_such_setting": "at all"}).__enter__()
