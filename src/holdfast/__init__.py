@@ -1,6 +1,6 @@
 """holdfast: durable jobs for Python programs that call things which fail."""
 
-from holdfast.answer_verbs import AnswerReceipt, AnswerStanding
+from holdfast.answer_verbs import AnswerReceipt, AnswerStanding, GivenAnswer
 from holdfast.classify import CallbackFailure, Rule, Verdict
 from holdfast.core.dead_letter.dead_letter import Cause, LetterState
 from holdfast.core.delivery.delivery import DeliveryKey, DeliveryState
@@ -36,7 +36,7 @@ from holdfast.runtime.deliveries.options import CourierOptions
 from holdfast.runtime.deliveries.provider import Evidence, Provider
 from holdfast.runtime.events.decided import Decided, DecidedFailure, Message
 from holdfast.runtime.outbox.answer import Progress
-from holdfast.runtime.outbox.received import Handle, Received
+from holdfast.runtime.outbox.received import Handle, HandleMany, Received
 from holdfast.runtime.outbox.relay import RelayOptions
 from holdfast.runtime.outbox.relay_process import Relay
 from holdfast.runtime.outbox.transport import Transport
@@ -73,8 +73,10 @@ __all__ = [
     "Evidence",
     "Failure",
     "GiveUp",
+    "GivenAnswer",
     "Guard",
     "Handle",
+    "HandleMany",
     "Holdfast",
     "HoldfastError",
     "Jitter",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -15,17 +16,32 @@ from holdfast.core.job.job import Job, JobState
 from holdfast.core.job.repeats import failed_alike
 from holdfast.core.values.callback import Claim
 from holdfast.core.values.document import DEFAULT_LIMITS, encode
+from holdfast.core.values.ids import JobId
 from holdfast.core.values.instant import Instant, from_datetime
-from holdfast.errors import InvalidValue, TokenRefused, UsageError, WrongState
+from holdfast.errors import (
+    HoldfastError,
+    InvalidValue,
+    TokenRefused,
+    UnavailableError,
+    UsageError,
+    WrongState,
+)
 from holdfast.job_verbs import JobVerbs
 from holdfast.pipeline import Pipeline
 from holdfast.runtime.events.settle import Settled
 from holdfast.runtime.outbox.answer import LONGEST_NOTE, Progress
-from holdfast.runtime.outbox.callbacks import CallbackTokens, HandledBefore, was_handled, write_once
+from holdfast.runtime.outbox.callbacks import (
+    CallbackTokens,
+    HandledBefore,
+    was_handled,
+    write_once,
+    write_together,
+)
 from holdfast.secrecy import keeping_personal_data, safe_text
 from holdfast.submission import checked_text
 from holdfast.view import JobView
 
+_SEVERAL: Final = 2
 _LATE: Final = frozenset({Kind.LATE, Kind.EXPIRED})
 
 _Make = Callable[[Job], Event]
@@ -51,6 +67,26 @@ class AnswerReceipt(NamedTuple):
     stage: str
     """The stage that was answered."""
     received_at: Instant
+
+
+class GivenAnswer(NamedTuple):
+    """An answer for `receive_answers`; its fields are the arguments of `receive_answer`."""
+
+    token: str
+    result: Any
+    message_id: str | None = None
+    received_at: datetime | None = None
+    job: JobView | None = None
+
+
+class _Awaited(NamedTuple):
+    """An answer that a job waits for, as the event that it is to the job."""
+
+    claim: Claim
+    job: Job
+    event: Event
+    message_id: str | None
+    received: Instant
 
 
 class AnswerVerbs(JobVerbs):
@@ -141,6 +177,96 @@ class AnswerVerbs(JobVerbs):
             return self._receipt(AnswerStanding.REPEATED, after, claim, received)
         self._follow_up(claim.job_id, settled, stage=claim.stage)
         return self._receipt(_standing_of(settled), settled.job, claim, received)
+
+    def receive_answers(
+        self, answers: Sequence[GivenAnswer]
+    ) -> list[AnswerReceipt | HoldfastError]:
+        """Receive answers as `receive_answer` does each; return what became of it, or its error.
+
+        Those that jobs wait for are read and written together, one for each job; the others, and
+        all of them where something is in the way of that, are received one after the other.
+        """
+        together = self._received_together(answers)
+        settled = {receipt.job.id for receipt in together.values()}
+        return [
+            together[number] if number in together else self._received_alone(answer, settled)
+            for number, answer in enumerate(answers)
+        ]
+
+    def _received_together(self, answers: Sequence[GivenAnswer]) -> dict[int, AnswerReceipt]:
+        """Give jobs the answers that they wait for in one write; return the receipts by place."""
+        awaited = self._awaited(answers)
+        if len(awaited) < _SEVERAL:
+            return {}
+        write = partial(
+            write_together,
+            message_ids=[each.message_id for each in awaited.values() if each.message_id],
+            store=self.store,
+            clock=self.clock,
+        )
+        pairs = [(each.job, each.event) for each in awaited.values()]
+        settled = self._settler.settle_together(pairs, now=self.clock.now(), write=write)
+        if any(each.job.state is JobState.QUEUED for each in settled.values()):
+            self.store.announce_due()
+        views = {view.id: view for view in self._views([each.job for each in settled.values()])}
+        return {
+            place: AnswerReceipt(
+                _standing_of(settled[each.job.id]),
+                views[each.job.id],
+                each.claim.stage,
+                each.received,
+            )
+            for place, each in awaited.items()
+            if each.job.id in settled
+        }
+
+    def _awaited(self, answers: Sequence[GivenAnswer]) -> dict[int, _Awaited]:
+        """Return by place the answers that jobs wait for, the first one for each job."""
+        self._open()
+        claims = {
+            place: self.callback_tokens.read(each.token) for place, each in enumerate(answers)
+        }
+        unread = {
+            JobId(claim.job_id)
+            for place, claim in claims.items()
+            if claim is not None and answers[place].job is None
+        }
+        known = self.store.get(unread) if unread else {}
+        known |= {JobId(each.job.id): each.job.job for each in answers if each.job is not None}
+        awaited: dict[JobId, tuple[int, _Awaited]] = {}
+        for place, claim in claims.items():
+            job = None if claim is None else known.get(JobId(claim.job_id))
+            if claim is None or job is None or job.id in awaited or not _waits_for(job, claim):
+                continue
+            with suppress(HoldfastError):  # what is wrong with it is found out alone
+                awaited[job.id] = place, self._awaited_by(job, claim, answers[place])
+        return dict(awaited.values())
+
+    def _awaited_by(self, job: Job, claim: Claim, answer: GivenAnswer) -> _Awaited:
+        received = self._received(answer.received_at)
+        if claim.expires_at is not None and received > claim.expires_at:
+            raise TokenRefused(reason="it has expired")
+        if answer.message_id is not None:
+            checked_text("answer", field="message_id", text=answer.message_id)
+        event = self._event_maker(answer.result, claim.stage, received)(job)
+        return _Awaited(claim, job, event, answer.message_id, received)
+
+    def _received_alone(
+        self, answer: GivenAnswer, settled: Collection[str]
+    ) -> AnswerReceipt | HoldfastError:
+        job = None if answer.job is None or answer.job.id in settled else answer.job
+        try:
+            return self.receive_answer(
+                answer.token,
+                answer.result,
+                message_id=answer.message_id,
+                received_at=answer.received_at,
+                job=job,
+            )
+        except UnavailableError:
+            raise
+        except HoldfastError as error:
+            return error
 
     def check_callback_token(self, token: str) -> None:
         """Raise `TokenRefused` unless a callback token was issued for this database.

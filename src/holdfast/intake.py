@@ -19,6 +19,7 @@ from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, Span
 from holdfast.runtime.attempts.notify import Recipient
 from holdfast.runtime.events.announce import Announcer
+from holdfast.runtime.events.decided import Message
 from holdfast.secrecy import keeping_personal_data
 from holdfast.submission import Named, Submit, Submitted, as_submits
 from holdfast.submitter import Submitter
@@ -170,6 +171,12 @@ class Intake(AnswerVerbs):
             trace=tracing.current() if trace is None else trace,
             connection=connection,
         )
+
+    def publish_many(self, messages: Iterable[Message], *, connection: object = None) -> list[str]:
+        """Have messages published as `publish` does, all or none of them; return their ids."""
+        self._open()
+        trace = tracing.current()
+        return self.outbox.publish_many(messages, trace=trace, connection=connection)
 
     def submit_many(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 from uuid import UUID
@@ -50,6 +50,11 @@ class JobVerbs(StoreAccess):
         is not there.
         """
         return self._view(self._get(job_id, owner))
+
+    def read_jobs(self, job_ids: Iterable[str], *, owner: str | None = None) -> dict[str, JobView]:
+        """Read several jobs at once, and return those that are there by their ids."""
+        found = self.store.get([_checked_id(each) for each in job_ids], owner=owner)
+        return {view.id: view for view in self._views(list(found.values()))}
 
     def jobs(
         self, wanted: JobFilter | None = None, *, before: str | None = None, limit: int = PAGE

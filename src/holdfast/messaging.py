@@ -12,7 +12,7 @@ from holdfast.intake import Intake
 from holdfast.job_access import JobAccess
 from holdfast.pipeline import Pipeline
 from holdfast.runtime.kernel.clock import Chance
-from holdfast.runtime.outbox.received import Handle, Received
+from holdfast.runtime.outbox.received import Handle, HandleMany, Received
 from holdfast.runtime.outbox.relay import RelayOptions
 from holdfast.runtime.outbox.relay_process import Relay
 from holdfast.runtime.outbox.transport import Transport
@@ -62,6 +62,7 @@ class Messaging(Intake):
         queue: Queue,
         handler: Callable[[Received, Any], None] | None = None,
         handle: Handle | None = None,
+        handle_many: HandleMany | None = None,
         pipeline: Pipeline | str | None = None,
         replies: bool = False,
         name: str | None = None,
@@ -75,15 +76,16 @@ class Messaging(Intake):
 
         Either `handler(message, connection)` runs in a transaction that also notes the message, or
         `handle(message)` is called, which notes nothing and has to do no harm when a message comes
-        twice, or a job of `pipeline` is made of it, with the message's id as its key, or with
-        `replies` it answers the stage whose callback token it carries. `name` is under which
-        messages for a handler are noted, the queue's unless given: consumers that share it share
-        the work. What is not handled after `timeout` seconds has failed, and ends the consumer with
-        `HandlerStuck`. Exchange and queues are declared, with `exchange_type`, or without
-        `declare` only looked for.
+        twice, or `handle_many(messages)` is called with all that wait, up to `prefetch` of them, so
+        that they can share a transaction. Or a job of `pipeline` is made of it, with the message's
+        id as its key, or with `replies` it answers the stage whose callback token it carries.
+        `name` is under which messages for a handler are noted, the queue's unless given: consumers
+        that share it share the work. What is not handled after `timeout` seconds has failed, and
+        ends the consumer with `HandlerStuck`. Exchange and queues are declared, with
+        `exchange_type`, or without `declare` only looked for.
         """
-        given = sum((handler is not None, handle is not None, pipeline is not None, replies))
-        if given != 1:
+        ways = (handler, handle, handle_many, pipeline)
+        if sum(way is not None for way in ways) + replies != 1:
             raise UsageError(
                 "a consumer needs a handler or a handle or a pipeline or replies, and one of them"
             )
@@ -92,14 +94,15 @@ class Messaging(Intake):
             handle = self.handle_once(handler, name=name or queue.name)
         elif replies:
             handle = self.handle_replies()
-        elif handle is None:
-            found = self.access.open_pipeline(self._pipeline(pipeline or "").name)
+        elif pipeline is not None:
+            found = self.access.open_pipeline(self._pipeline(pipeline).name)
             handle = submitted(lambda payload, **how: self.submit(found, payload, **how))
         self._open()
         return kind(
             broker_url,
             queue=queue,
             handle=handle,
+            handle_many=handle_many,
             clock=self.clock,
             chance=self.chance,
             exchange=exchange,

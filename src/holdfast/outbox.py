@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from holdfast.core.values.ids import IdSequence
 from holdfast.core.values.instant import SECOND_US, Instant, to_rfc3339
 from holdfast.core.values.outbox import OutboxMessage, OutboxStatus, checked_id, new_message
 from holdfast.errors import ConflictError, InvalidDocument, UnknownMessage
+from holdfast.runtime.events.decided import Message
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.store.contract import Store
 from holdfast.store.tables.audit import AuditEntry
@@ -40,16 +41,26 @@ class Outbox:
         message_id: str | None = None,
     ) -> str:
         """Store a message and return its id; see `Holdfast.publish`."""
+        message = Message(message_type, payload, aggregate_id, message_id)
+        return self.publish_many([message], trace=trace, connection=connection)[0]
+
+    def publish_many(
+        self, messages: Iterable[Message], *, trace: str | None, connection: object
+    ) -> list[str]:
+        """Store messages in their order and return their ids; see `Holdfast.publish_many`."""
         now = self._clock.now()
-        message = new_message(
-            self._new_id(now) if message_id is None else checked_id(message_id),
-            message_type=message_type,
-            payload=payload,
-            aggregate_id=aggregate_id,
-            trace=trace,
-        )
-        self._store().outbox.add([message], now=now, connection=connection)
-        return message.id
+        new = [
+            new_message(
+                self._new_id(now) if message.id is None else checked_id(message.id),
+                message_type=message.type,
+                payload=message.payload,
+                aggregate_id=message.aggregate_id,
+                trace=trace,
+            )
+            for message in messages
+        ]
+        self._store().outbox.add(new, now=now, connection=connection)
+        return [message.id for message in new]
 
     def _new_id(self, now: Instant) -> str:
         return self._ids.next(now=now, chance=self._chance.bits(_ID_BITS))

@@ -2,13 +2,13 @@
 
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from holdfast.bridges.rabbitmq_topology import Queue
 from holdfast.core.values.outbox import Confirmed
-from holdfast.errors import InvalidValue, TopologyMismatch, UsageError
+from holdfast.errors import GiveUp, InvalidValue, TopologyMismatch, UsageError
 from holdfast.runtime.outbox.received import Received
 from tests.bridges.broker import a_message, delete
 from tests.bridges.consuming import PATIENCE_S, Bench, bench_on, convert, eventually
@@ -75,6 +75,32 @@ def test_a_job_is_made_of_a_message_once(bench: Bench):
     eventually(lambda: bench.depth() == 0)
     jobs = eventually(bench.app.jobs)
     assert [(job.job.key, job.payload) for job in jobs] == [(sent.id, {"n": 4})]
+
+
+def test_messages_that_wait_are_handed_over_together_and_poison_is_a_dead_letter_alone(
+    bench: Bench,
+):
+    batches: list[list[str]] = []
+
+    def take(messages: Sequence[Received]) -> None:
+        batches.append([each.id for each in messages])
+        if poison.id in batches[-1]:
+            raise GiveUp("POISON", "it cannot be read")
+        with bench.app.transaction() as tx:
+            for each in messages:
+                tx.execute("insert into effect values (:id)", {"id": each.id})
+
+    sent = [a_message(number) for number in range(20)]
+    poison = sent[7]
+    bench.send(*sent)
+    bench.consumer(handler=None, handle_many=take, prefetch=20)
+
+    eventually(lambda: bench.depth() == 0 and len(bench.effects()) == 19)
+    bench.dead_letter_consumer()
+    [letter] = eventually(bench.app.dead.find)
+    assert (letter.id, letter.letter.error_class) == (poison.id, "POISON")
+    assert sorted(bench.effects()) == sorted(each.id for each in sent if each is not poison)
+    assert max(map(len, batches)) > 1
 
 
 def test_a_handle_gets_every_message_as_often_as_it_comes(bench: Bench):

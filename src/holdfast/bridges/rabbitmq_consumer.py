@@ -21,6 +21,7 @@ import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
 from aio_pika.exceptions import AMQPError, DeliveryError
 
+from holdfast.bridges.batches import handing_over
 from holdfast.bridges.handler_threads import HandlerThreads
 from holdfast.bridges.handling import (
     TIMEOUT_S,
@@ -30,7 +31,6 @@ from holdfast.bridges.handling import (
     is_outage,
     judged,
     log_failure,
-    tried,
 )
 from holdfast.bridges.loop_thread import LoopThread
 from holdfast.bridges.rabbitmq import CONNECT_S, checked_url, location_of
@@ -57,7 +57,7 @@ from holdfast.errors import (
 )
 from holdfast.runtime.kernel import failpoint
 from holdfast.runtime.kernel.clock import Chance, Clock, monotonic_s
-from holdfast.runtime.outbox.received import Received
+from holdfast.runtime.outbox.received import HandleMany, Received
 from holdfast.secrecy import keep_secret, redacted
 
 LOGGER: Final = logging.getLogger("holdfast.consumer")
@@ -72,14 +72,15 @@ _UNREACHABLE: Final = (AMQPError, OSError, RuntimeError)
 class RabbitMqConsumer:
     """Takes the messages of one queue to `handle`, `prefetch` at a time; see `run`.
 
-    What `handle` raises is judged like the exception of a handler: what may pass is tried again
-    until the queue's delivery limit, what cannot succeed is a dead letter at once. While the store
-    is away messages are kept and tried again, at no cost. One that is not handled after `timeout_s`
-    has failed, and ends the consumer with `HandlerStuck`: only the end of its process ends a thread
-    and gives back what it holds. With `of_replies` a message needs no id of its own where it says
-    what it answers. With `of_dead_letters` it is the queue's dead letters that are consumed, which
-    are tried again for ever, as are those of a plain queue. Without `declare` the queue is
-    others' to declare, and it is waited for.
+    With `handle_many` those that wait are handed over together. What either raises is judged like
+    the exception of a handler: what may pass is tried again until the queue's delivery limit, what
+    cannot succeed is a dead letter at once. While the store is away messages are kept and tried
+    again, at no cost. One that is not handled after `timeout_s` has failed, and ends the consumer
+    with `HandlerStuck`: only the end of its process ends a thread and gives back what it holds.
+    With `of_replies` a message needs no id of its own where it says what it answers. With
+    `of_dead_letters` it is the queue's dead letters that are consumed, which are tried again for
+    ever, as are those of a plain queue. Without `declare` the queue is others' to declare, and it
+    is waited for.
     """
 
     def __init__(
@@ -87,7 +88,8 @@ class RabbitMqConsumer:
         url: str,
         *,
         queue: Queue,
-        handle: Handle,
+        handle: Handle | None = None,
+        handle_many: HandleMany | None = None,
         clock: Clock,
         chance: Chance,
         exchange: str = EXCHANGE,
@@ -109,7 +111,6 @@ class RabbitMqConsumer:
         self._of_replies = of_replies
         self._of_dead_letters = of_dead_letters
         self.consumes = queue.dead_queue if of_dead_letters else queue.name
-        self._handle = handle
         self._clock = clock
         self._chance = chance
         self._exchange = Exchange.checked(
@@ -122,6 +123,9 @@ class RabbitMqConsumer:
         self._timeout_s = checked_timeout(timeout_s)
         self._loop = LoopThread("holdfast-consumer")
         self._threads = HandlerThreads()
+        self._tried = handing_over(
+            handle, handle_many, timeout_s=self._timeout_s, threads=self._threads
+        )
         self._stop_requested = False
         self._noticed: queue_module.SimpleQueue[None] = queue_module.SimpleQueue()
         self._serving: Future[None] | None = None
@@ -283,9 +287,7 @@ class RabbitMqConsumer:
             return invalid(str(error))
         tries = 0
         while True:
-            raised = await tried(
-                self._handle, received, timeout_s=self._timeout_s, threads=self._threads
-            )
+            raised = await self._tried(received)
             if raised is None or not is_outage(raised):
                 break
             if tries == 0:

@@ -23,6 +23,8 @@ LOGGER: Final = logging.getLogger("grading.service")
 TABLES: Final = {"grading": "grading.tables"}
 DEFAULT_DATABASE_URL: Final = "sqlite:///holdfast.db"
 STOP_S: Final = 30.0
+TOGETHER: Final = 50
+"""How many messages are handled together at most."""
 
 
 def main_services(
@@ -38,7 +40,11 @@ def main_services(
 
     def callbacks(app: Holdfast) -> Service:
         return app.consumer(
-            topology.url, queue=topology.callbacks, handle=main.handle_callback, **topology.terms
+            topology.url,
+            queue=topology.callbacks,
+            handle_many=main.handle_callbacks,
+            prefetch=TOGETHER,
+            **topology.terms,
         )
 
     return {"relay": relay, "callbacks": callbacks}
@@ -53,7 +59,11 @@ def grader_services(app: Holdfast, grader: GraderSide) -> dict[str, Service]:
     topology = Topology.of(config)
     services: dict[str, Service] = {
         "intake": app.consumer(
-            topology.url, queue=topology.requests, handle=grader.intake.handle, **topology.terms
+            topology.url,
+            queue=topology.requests,
+            handle_many=grader.intake.handle_many,
+            prefetch=TOGETHER,
+            **topology.terms,
         ),
         "relay": app.relay(
             topology.transport(), options=relay_options(config), types=(CALLBACK, DLQ)

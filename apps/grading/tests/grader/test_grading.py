@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -17,9 +18,12 @@ from apps.grading.tests.sides import (
     scripted_tools,
 )
 from grading.calls import RawAnswer
-from grading.grader.rows import RequestRow, read_request
-from grading.messages.contract import REQUEST
-from holdfast import GiveUp, JobFilter
+from grading.grader.intake import Intake
+from grading.grader.rows import RequestRow, begin_answering, read_request
+from grading.messages.contract import CALLBACK, REQUEST
+from grading.states import Skill
+from holdfast import GiveUp, JobFilter, OutboxFilter
+from holdfast.errors import UnavailableError
 from holdfast.testing import ManualClock, run_inline
 
 MakePair = Callable[..., Pair]
@@ -290,6 +294,52 @@ def test_a_retry_that_comes_while_the_failure_before_it_is_written_is_graded_onc
 
         assert pair.view(submission_id).status == "COMPLETED"
         assert len(assessor.calls) == 2
+
+
+def rights_told(pair: Pair, status: str) -> list[str]:
+    """Return whom the grader has published something of a status for, in order."""
+    found = pair.app.outbox.find(OutboxFilter(message_type=CALLBACK), limit=500)
+    sent = [json.loads(each.payload) for each in sorted(found, key=lambda each: each.position)]
+    return [each["callbackToken"] for each in sent if each["status"] == status]
+
+
+def test_a_retry_that_comes_while_an_end_is_written_comes_again_until_that_is_done(
+    make_pair: MakePair, assessor: ScriptedAssessor
+):
+    pair = make_pair()
+    request = pair.main.requested()
+    pair.carry()
+    pair.lost.add(CALLBACK)
+    skills = {Skill.WRITING: pair.grader.pipelines[0]}
+    intake = Intake(lambda: pair.app, skills, late_grace_s=1_800.0, redact_dlq=False, settles_s=0.1)
+    with pair.app.transaction() as tx:
+        begin_answering(tx, request["requestId"])  # as whoever writes an end does before it
+    later = message(REQUEST, {**request, "attempt": 2, "callbackToken": "later"})
+    with pytest.raises(UnavailableError, match="is being written"):
+        intake.handle(later)
+    assessor.script = [Unavailable(401)]
+    pair.run()
+    intake.handle(later)
+    pair.run()
+
+    assert rights_told(pair, "error") == ["later"]
+    assert len(assessor.calls) == 1
+
+
+def test_a_right_to_answer_that_comes_after_a_failure_hears_of_it_once(
+    make_pair: MakePair, assessor: ScriptedAssessor
+):
+    assessor.script = [Unavailable(401)]
+    pair = make_pair()
+    request = pair.main.requested()
+    pair.run()
+    pair.lost.add(CALLBACK)
+    for _ in range(2):
+        pair.grader.intake.handle(message(REQUEST, {**request, "callbackToken": "newer"}))
+    pair.run()
+
+    assert rights_told(pair, "error") == [request["callbackToken"], "newer"]
+    assert len(assessor.calls) == 1
 
 
 def test_a_lost_callback_is_published_again_when_the_request_comes_again(

@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from holdfast.api.access import Needs, needs_of
 from holdfast.api.auth.path_credential import path_credential_of
 from holdfast.api.auth.session import COOKIE
+from holdfast.api.docs.definitions import with_shared_definitions
 from holdfast.api.middleware.hosts import PROBED
 from holdfast.api.problems import KINDS, MEDIA_TYPE
 
@@ -48,9 +49,10 @@ def describe(api: FastAPI) -> dict[str, Any]:
         for path, operations in document["paths"].items()
         if path.startswith("/api/") or path in _PROBE_PATHS
     }
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for path, method, operation in _operations(document):
         _complete(operation, demanded.get((path, method)), by_path=(path, method) in opened)
-    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+        document["paths"][path][method] = with_shared_definitions(operation, schemas)
     for name in _UNUSED:
         schemas.pop(name, None)
     schemas["Problem"] = _problem_schema()
@@ -72,7 +74,7 @@ def describe(api: FastAPI) -> dict[str, Any]:
 
 def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for path, operations in document["paths"].items():
-        for method, operation in operations.items():
+        for method, operation in list(operations.items()):
             yield path, method, operation
 
 

@@ -112,10 +112,6 @@ def _operation(
 
 def _fields(schema: dict[str, Any], document: dict[str, Any]) -> list[tuple[str, str, str]]:
     whole = _resolved(_without_null(schema), document)
-    if "$defs" in whole:
-        # A schema that a system wrote out brings what it refers to.
-        known = {**document["components"]["schemas"], **whole["$defs"]}
-        document = {**document, "components": {"schemas": known}}
     needed = whole.get("required", [])
     return [
         (

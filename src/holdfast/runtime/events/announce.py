@@ -29,7 +29,7 @@ _LEVELS: Final = {
     Kind.ADVANCED: logging.DEBUG,
     Kind.COMPLETED: logging.DEBUG,
     Kind.SUSPENDED: logging.DEBUG,
-    Kind.PROGRESS: logging.INFO,
+    Kind.PROGRESS: logging.DEBUG,
     Kind.RETRIED: logging.INFO,
     Kind.SNOOZED: logging.INFO,
     Kind.INTERRUPTED: logging.INFO,

@@ -28,6 +28,8 @@ class Message(NamedTuple):
     type: str
     payload: object = None
     aggregate_id: str | None = None
+    id: str | None = None
+    """A UUID of the publisher's own, for `publish_many`; those of decisions have ids anyway."""
 
 
 class DecidedFailure(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from holdfast.core.job.decision import Decision, Ignored, Kind
@@ -128,6 +128,33 @@ class Settler:
                 self._announcer.announce([Applied(job, decision)])
                 return Settled(evolve(job, decision), None, decision.entry.kind)
         raise self._never_at_rest(job_id, seen)
+
+    def settle_together(
+        self,
+        pairs: Iterable[tuple[Job, Event]],
+        *,
+        now: Instant,
+        write: Callable[[Sequence[Decision]], Collection[JobId]],
+    ) -> dict[JobId, Settled]:
+        """Settle events of different jobs, as those were read, in one write; return what became so.
+
+        What is not among it has to be settled by itself: its job has moved on, or nothing follows
+        from its event, or it cannot be decided here. `write` returns whose decisions were applied.
+        """
+        decided: dict[JobId, Applied] = {}
+        for job, event in pairs:
+            decision = self._decide(job, event, now=now)
+            if isinstance(decision, Decision):
+                decided[job.id] = Applied(job, decision)
+        if not decided:
+            return {}
+        applied = write([item.decision for item in decided.values()])
+        self._announcer.announce(decided[job_id] for job_id in applied)
+        return {
+            job_id: Settled(evolve(job, decision), None, decision.entry.kind)
+            for job_id in applied
+            for job, decision in [decided[job_id]]
+        }
 
     def lacks(self, job: Job) -> bool:
         """Return whether deciding about a job takes the code of a pipeline that is not here."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from typing import Final
 
 from holdfast.core.job.decision import Decision
 from holdfast.core.values.callback import Claim, read
+from holdfast.core.values.ids import JobId
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.secrecy import keep_secret
 from holdfast.store.contract import Store
@@ -71,6 +73,27 @@ def write_once(decision: Decision, *, message_id: str, store: Store, clock: Cloc
             raise _Stale
         return True
     return False
+
+
+def write_together(
+    decisions: Sequence[Decision], *, message_ids: Collection[str], store: Store, clock: Clock
+) -> Collection[JobId]:
+    """Apply decisions and note the replies that led to them; return whose decisions were applied.
+
+    Where there are replies to note, that is all or none: when one of them is noted already, or one
+    job has moved on, nothing is written.
+    """
+    if not message_ids:
+        return store.apply(decisions)
+    with suppress(_Stale), store.transaction() as connection:
+        now = clock.now()
+        if not store.inbox.take_all(REPLIES, message_ids, now=now, connection=connection):
+            raise _Stale
+        applied = store.apply(decisions, connection=connection)
+        if len(applied) < len(decisions):
+            raise _Stale
+        return applied
+    return ()
 
 
 def _log_repeated(message_id: str) -> None:

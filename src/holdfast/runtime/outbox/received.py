@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, Protocol
@@ -44,4 +44,15 @@ class Handle(Protocol):
 
     def __call__(self, received: Received, /) -> None:
         """Return once the effect of the message is there to stay, or raise why it is not."""
+        ...
+
+
+class HandleMany(Protocol):
+    """Does what several messages ask for, each once however often it comes; it may block."""
+
+    def __call__(self, received: Sequence[Received], /) -> None:
+        """Return once the effects of all are there to stay, or raise why they are not.
+
+        Then each is handed over by itself, and what that raises is its own.
+        """
         ...

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
+
 from holdfast.core.values.instant import Instant
 from holdfast.store.statements.sql import Sql
 
@@ -28,6 +31,21 @@ class InboxRows:
             )
             == 1
         )
+
+    def take_all(
+        self, consumer: str, message_ids: Collection[str], *, now: Instant, connection: object
+    ) -> bool:
+        """Note several messages as `take` does one; False when some were handled before.
+
+        Then the caller has to roll back: the others are noted.
+        """
+        # In one order, so that two who handle the same messages do not wait in a circle.
+        ids = sorted(message_ids)
+        values = {"consumer": consumer, "message_ids": json.dumps(ids), "now": now}
+        noted = self._sql.transact(
+            lambda steps: steps.count("inbox_take_all", values), connection=connection
+        )
+        return noted == len(ids)
 
     def has(self, consumer: str, message_id: str) -> bool:
         """Tell whether `consumer` has handled a message."""

@@ -21,7 +21,7 @@ from grading.messages.outgoing import (
 )
 from grading.states import CIRCUIT_OPEN, FailureReason, Step
 from grading.tables.times import from_us
-from holdfast import Decided, Holdfast, Message
+from holdfast import Decided, DecidedFailure, Holdfast, Message
 
 _RETRYING: Final = "a call failed and is tried again"
 """Learners read it."""
@@ -47,8 +47,8 @@ class Decisions:
         return ()
 
     def _given_up(self, decided: Decided) -> list[Message]:
-        reason = reason_of(decided)
-        line = _line_of(decided)
+        reason = reason_of(decided.kind, decided.failure)
+        line = line_of(decided.kind, decided.failure, stage=decided.stage)
         messages = []
         row = self._request(decided, ends=True)
         # One that has passed even the grace has timed out at main long ago.
@@ -138,13 +138,12 @@ class Decisions:
             return begin_answering(tx, decided.key)
 
 
-def reason_of(decided: Decided) -> FailureReason:
+def reason_of(kind: str, failure: DecidedFailure | None) -> FailureReason:
     """Return why a request is given up, in the words of the document."""
-    if decided.kind == "cancelled":
+    if kind == "cancelled":
         return FailureReason.CANCELLED
-    if decided.kind == "expired":
+    if kind == "expired":
         return FailureReason.TIMEOUT
-    failure = decided.failure
     if failure is None:
         return FailureReason.INTERNAL
     if failure.error_class in set(FailureReason):
@@ -152,16 +151,15 @@ def reason_of(decided: Decided) -> FailureReason:
     return FailureReason.MAX_RETRIES if failure.retryable else FailureReason.INTERNAL
 
 
-def _line_of(decided: Decided) -> str:
+def line_of(kind: str, failure: DecidedFailure | None, *, stage: str) -> str:
     """Return why, in a line that holds nothing of an answer.
 
     Providers may repeat what they got, and so may exceptions that nobody foresaw.
     """
-    failure = decided.failure
     if failure is None:
-        return f"it was {decided.kind}"
+        return f"it was {kind}"
     if failure.http_status is not None:
         return f"{failure.error_class}: the provider answered with HTTP {failure.http_status}"
     if failure.error_class in set(FailureReason):
         return f"{failure.error_class}: {failure.message}"
-    return f"{failure.error_class}: the stage {decided.stage} failed; its dead letter says more"
+    return f"{failure.error_class}: the stage {stage} failed; its dead letter says more"

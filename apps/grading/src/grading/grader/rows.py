@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from grading.messages.contract import GradingRequest
 from grading.messages.outgoing import Addressee
-from grading.tables.times import to_us
+from grading.tables.many import row_values
+from grading.tables.times import listed, to_us
 from holdfast import Reading, Transaction
 
 
@@ -23,6 +26,8 @@ class RequestRow(NamedTuple):
     trace_id: str | None
     answering: bool
     """Whether its end is being published: a newer right to answer came too late for that."""
+    answered_token: str | None
+    """The right to answer that an end was last published to, or is being."""
 
     @property
     def addressee(self) -> Addressee:
@@ -36,19 +41,30 @@ def read_request(db: Reading, request_id: str) -> RequestRow | None:
     return None if row is None else _row(row)
 
 
-def store_request(
-    tx: Transaction, request: GradingRequest, *, job_id: str, is_new: bool, is_served: bool
-) -> RequestRow:
-    """Keep a request; the right to answer is replaced unless a later attempt has brought one.
+def read_requests(db: Reading, request_ids: Sequence[str]) -> dict[str, RequestRow]:
+    """Return those of some requests that were taken before, by id."""
+    names, values = listed(list(request_ids))
+    rows = db.rows(f"select * from grading.request where request_id in ({names})", values)  # noqa: S608 - placeholders
+    return {row["request_id"]: _row(row) for row in rows}
 
-    `is_served` says that a run of the job is under way for it. The row is locked until the
-    transaction ends.
+
+def store_requests(
+    tx: Transaction,
+    requests: Sequence[tuple[GradingRequest, str]],
+    *,
+    is_new: bool,
+    is_served: bool = False,
+) -> list[RequestRow]:
+    """Keep requests with the ids of their jobs; return them as they are kept, in their order.
+
+    A right to answer is replaced unless a later attempt has brought one. `is_served` says that a
+    run of the job is under way. The rows are locked until the transaction ends.
     """
-    to = Addressee.of(request)
-    row = tx.row(
-        "insert into grading.request as known (request_id, submission_id, job_id, attempt,"
+    given, values = row_values([_inserted(request, job_id, tx.now) for request, job_id in requests])
+    rows = tx.rows(
+        "insert into grading.request as known (request_id, submission_id, job_id, attempt,"  # noqa: S608 - placeholders
         " served_attempt, callback_token, trace, answering, received_at_us)"
-        " values (:id, :submission_id, :job_id, :attempt, :attempt, :token, :trace, 0, :now_us)"
+        f" values {given}"
         " on conflict (request_id) do update set"
         " callback_token = case when excluded.attempt >= known.attempt"
         " then excluded.callback_token else known.callback_token end,"
@@ -60,27 +76,32 @@ def store_request(
         " job_id = excluded.job_id,"
         " answering = case when :is_new = 1 then 0 else known.answering end"
         " returning *",
-        {
-            "id": to.request_id,
-            "submission_id": to.submission_id,
-            "job_id": job_id,
-            "attempt": request.attempt,
-            "token": to.callback_token,
-            "trace": to.trace_id,
-            "now_us": to_us(tx.now),
-            "is_new": int(is_new),
-            "is_served": int(is_served),
-        },
+        {**values, "is_new": int(is_new), "is_served": int(is_served)},
     )
-    if row is None:
-        raise AssertionError("an insert or an update returns its row")
-    return _row(row)
+    kept = {row["request_id"]: _row(row) for row in rows}
+    return [kept[str(request.requestId)] for request, _ in requests]
+
+
+def _inserted(request: GradingRequest, job_id: str, now: datetime) -> dict[str, Any]:
+    to = Addressee.of(request)
+    return {
+        "id": to.request_id,
+        "submission_id": to.submission_id,
+        "job_id": job_id,
+        "attempt": request.attempt,
+        "served_attempt": request.attempt,
+        "token": to.callback_token,
+        "trace": to.trace_id,
+        "answering": 0,
+        "now_us": to_us(now),
+    }
 
 
 def begin_answering(tx: Transaction, request_id: str) -> RequestRow | None:
     """Return whom the end of a job goes to; from here on the intake sees to newer rights."""
     row = tx.row(
-        "update grading.request set answering = 1 where request_id = :id returning *",
+        "update grading.request set answering = 1, answered_token = callback_token"
+        " where request_id = :id returning *",
         {"id": request_id},
     )
     return None if row is None else _row(row)
@@ -112,4 +133,5 @@ def _row(row: dict[str, Any]) -> RequestRow:
         row["callback_token"],
         row["trace"],
         bool(row["answering"]),
+        row["answered_token"],
     )

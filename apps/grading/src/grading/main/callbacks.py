@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
@@ -21,6 +23,7 @@ from holdfast import (
     AnswerReceipt,
     AnswerStanding,
     CallbackFailure,
+    GivenAnswer,
     GiveUp,
     Holdfast,
     JobState,
@@ -61,8 +64,18 @@ _STANDINGS: Final = {
 }
 
 
+class _Addressed(NamedTuple):
+    """A callback with the run of the submission that it is about."""
+
+    callback: GradingCallback
+    run: int
+    at: datetime
+    """When it was sent, as far as that is known."""
+    received_at: datetime
+
+
 class Callbacks:
-    """Takes callbacks. `handle` is what consumers call; `take` what an HTTP route calls."""
+    """Takes callbacks. `handle_many` is what consumers call; `take` what an HTTP route calls."""
 
     def __init__(self, app: Holdfast, *, review_below: int = 0) -> None:
         self._app = app
@@ -74,51 +87,48 @@ class Callbacks:
         """Take a callback message; raise `GiveUp` for one that no redelivery mends."""
         self.take(received)
 
+    def handle_many(self, received: Sequence[Received]) -> None:
+        """Take callback messages; raise `GiveUp` where no redelivery of one mends it."""
+        self.take_many(received)
+
     def take(self, received: Received) -> Handled:
         """Take a callback and return what became of it."""
-        callback = _read(received)
-        job, run = self._addressed(callback)
-        received_at = self._received_at(received)
-        self._note_grader()
-        is_stale = run != job.job.run
-        if is_stale and not callback.is_notice:
-            raise GiveUp(CALLBACK_REFUSED, "the callback token is of an earlier attempt")
-        if is_stale:
-            standing = Standing.IGNORED
-        elif callback.is_notice:
-            standing = self._note(callback, job, run=run, at=received.time or received_at)
-        else:
-            standing = self._end(callback, job, run=run, received_at=received_at)
-        LOGGER.info(
-            "callback %s of submission %s: %s, %s",
-            callback.eventId,
-            callback.submissionId,
-            callback.status,
-            standing.value,
-            extra={
-                "event": "callback",
-                "submission_id": callback.submissionId,
-                "event_id": str(callback.eventId),
-                "standing": standing.value,
-            },
-        )
-        return Handled(standing, callback.submissionId)
+        return self.take_many([received])[0]
 
-    def _addressed(self, callback: GradingCallback) -> tuple[JobView, int]:
-        """Return the submission that a callback is about, and which run, or raise `GiveUp`."""
+    def take_many(self, received: Sequence[Received]) -> list[Handled]:
+        """Take callbacks and return what became of each.
+
+        They share what is asked of the database, as far as they are about different submissions.
+        """
+        callbacks = [self._addressed(each) for each in received]
+        ids = {each.callback.submissionId for each in callbacks}
+        jobs = self._app.read_jobs(ids)
+        for each in callbacks:
+            _check(each, jobs.get(each.callback.submissionId))
+        self._note_grader()
+        standings: dict[int, Standing] = {}
+        for turn in _turns(callbacks):
+            notices = {place: each for place, each in turn.items() if each.callback.is_notice}
+            ends = {place: each for place, each in turn.items() if place not in notices}
+            standings |= self._note(notices, jobs) | self._end(ends, jobs)
+        for place, each in enumerate(callbacks):
+            _log(each.callback, standings[place])
+        return [
+            Handled(standings[place], each.callback.submissionId)
+            for place, each in enumerate(callbacks)
+        ]
+
+    def _addressed(self, received: Received) -> _Addressed:
+        """Return a callback with the submission and the run that it is about, or raise `GiveUp`."""
+        callback = _read(received)
         _ = self._app.store
         claim = self._app.callback_tokens.read(callback.callbackToken)
         if claim is None or claim.stage != REQUEST_STAGE:
             raise GiveUp(CALLBACK_REFUSED, "the callback token was not issued here")
         if claim.job_id != callback.submissionId:
             raise GiveUp(CALLBACK_REFUSED, "the callback token is of another submission")
-        try:
-            job = self._app.job(claim.job_id)
-        except UnknownJob as error:
-            raise GiveUp(CALLBACK_REFUSED, "there is no such submission") from error
-        if job.job.pipeline != SUBMISSION or job.payload["requestId"] != str(callback.requestId):
-            raise GiveUp(CALLBACK_REFUSED, "the requestId is not that of the submission")
-        return job, claim.run
+        received_at = self._received_at(received)
+        return _Addressed(callback, claim.run, received.time or received_at, received_at)
 
     def _received_at(self, received: Received) -> datetime:
         now = self._app.clock.now()
@@ -136,53 +146,68 @@ class Callbacks:
         with self._app.transaction(one_statement=True) as tx:
             rows.note_seen(tx, rows.GRADER)
 
-    def _note(self, callback: GradingCallback, job: JobView, *, run: int, at: datetime) -> Standing:
-        """Keep a notice, which ends nothing; one for a submission that has ended is ignored."""
-        if job.state is not JobState.WAITING:
-            return Standing.IGNORED
-        event = _event_of(callback, run=run, at=at)
+    def _note(
+        self, notices: Mapping[int, _Addressed], jobs: dict[str, JobView]
+    ) -> dict[int, Standing]:
+        """Keep notices, which end nothing; one for a submission that has ended is ignored."""
+        standings = dict.fromkeys(notices, Standing.IGNORED)
+        events = {
+            each.callback.submissionId: _event_of(each.callback, run=each.run, at=each.at)
+            for each in notices.values()
+            if _waits(jobs[each.callback.submissionId], each.run)
+        }
+        if not events:
+            return standings
         with self._app.transaction(one_statement=True) as tx:
-            share = rows.note_progress(tx, job.id, event)
-        if share is None:
-            return Standing.IGNORED
+            shares = rows.note_progress(tx, events)
         # Written first: streams read it as soon as they see that the job has news.
-        note = f"{event.step.value}: {event.message}" if event.message else event.step.value
-        try:
-            self._app.receive_answer(
-                callback.callbackToken, Progress(note[:_MAX_NOTE], round(share * 100)), job=job
+        noted = {
+            place: each for place, each in notices.items() if each.callback.submissionId in shares
+        }
+        answers = [
+            GivenAnswer(
+                each.callback.callbackToken,
+                _progress(events[submission_id], shares[submission_id]),
+                job=jobs[submission_id],
             )
-        except TokenRefused:
-            return Standing.IGNORED
-        return Standing.TAKEN
+            for each in noted.values()
+            for submission_id in [each.callback.submissionId]
+        ]
+        for place, receipt in zip(noted, self._app.receive_answers(answers), strict=True):
+            if isinstance(receipt, AnswerReceipt):
+                jobs[receipt.job.id] = receipt.job
+                standings[place] = Standing.TAKEN
+            elif not isinstance(receipt, TokenRefused):
+                raise receipt
+        return standings
 
-    def _end(
-        self, callback: GradingCallback, job: JobView, *, run: int, received_at: datetime
-    ) -> Standing:
-        """Answer the waiting job with a result or with why there is none."""
-        answer = self._answer_of(callback)
-        if job.state is JobState.WAITING:
-            # Written first: whoever sees the end finds it there.
-            self._note_attempts(callback, run=run, at=received_at)
-        try:
-            receipt = self._app.receive_answer(
-                callback.callbackToken,
-                answer,
-                message_id=str(callback.eventId),
-                received_at=received_at,
-                job=job,
+    def _end(self, ends: Mapping[int, _Addressed], jobs: dict[str, JobView]) -> dict[int, Standing]:
+        """Answer waiting jobs with a result or with why there is none."""
+        answers = []
+        for each in ends.values():
+            job = jobs[each.callback.submissionId]
+            if job.state is JobState.WAITING:
+                # Written first: whoever sees the end finds it there.
+                self._note_attempts(each)
+            answers.append(
+                GivenAnswer(
+                    each.callback.callbackToken,
+                    self._answer_of(each.callback),
+                    message_id=str(each.callback.eventId),
+                    received_at=each.received_at,
+                    job=job,
+                )
             )
-        except (TokenRefused, UnknownJob) as error:
-            raise GiveUp(CALLBACK_REFUSED, str(error)) from error
-        self._follow_up(callback, receipt, run=run, at=received_at)
-        standing = _STANDINGS[receipt.standing]
-        if standing is Standing.IGNORED and _conflicts(receipt.job, callback):
-            LOGGER.warning(
-                "submission %s has its result; event %s says otherwise and changes nothing",
-                job.id,
-                callback.eventId,
-                extra={"event": "conflicting_final", "submission_id": job.id},
-            )
-        return standing
+        receipts: dict[int, AnswerReceipt] = {}
+        for place, receipt in zip(ends, self._app.receive_answers(answers), strict=True):
+            if isinstance(receipt, TokenRefused | UnknownJob):
+                raise GiveUp(CALLBACK_REFUSED, str(receipt)) from receipt
+            if not isinstance(receipt, AnswerReceipt):
+                raise receipt
+            jobs[receipt.job.id] = receipt.job
+            receipts[place] = receipt
+        self._follow_up([(ends[place], receipt) for place, receipt in receipts.items()])
+        return {place: _STANDINGS[receipt.standing] for place, receipt in receipts.items()}
 
     def _answer_of(self, callback: GradingCallback) -> Any:  # noqa: ANN401 - as the engine takes it
         error = callback.error
@@ -201,31 +226,43 @@ class Callbacks:
             "eventId": str(callback.eventId),
         }
 
-    def _follow_up(
-        self, callback: GradingCallback, receipt: AnswerReceipt, *, run: int, at: datetime
-    ) -> None:
-        """Write what follows from the answer that counts.
+    def _follow_up(self, answered: Sequence[tuple[_Addressed, AnswerReceipt]]) -> None:
+        """Write what follows from the answers that count.
 
-        It is written again when the callback comes again, so a process that dies here loses
-        nothing.
+        It is written again when a callback comes again, so a process that dies here loses nothing.
         """
-        if receipt.standing is not AnswerStanding.IGNORED:
-            self._note_attempts(callback, run=run, at=at)
-        job = receipt.job
-        stored = job.result if job.state is JobState.COMPLETE else None
-        if stored is None or stored["eventId"] != str(callback.eventId):
-            return
-        result, owner = stored["result"], job.job.owner
-        with self._app.transaction(one_statement=True) as tx:
+        scores: list[rows.NewScore] = []
+        for each, receipt in answered:
+            callback, job = each.callback, receipt.job
+            if receipt.standing is not AnswerStanding.IGNORED:
+                self._note_attempts(each)
+            elif _conflicts(job, callback):
+                _log_conflict(callback)
+            stored = job.result if job.state is JobState.COMPLETE else None
+            if stored is None or stored["eventId"] != str(callback.eventId):
+                continue
             if stored["review"]:
-                urgency = urgency_of(result)
-                rows.add_review(tx, job.id, owner=owner, urgency=urgency, created_at=job.created_at)
+                self._add_review(job, stored["result"])
             else:
                 skill = Skill(job.payload["skill"])
-                rows.add_score(tx, job.id, owner=owner, skill=skill, result=result)
+                scores.append(rows.NewScore(job.id, job.job.owner, skill, stored["result"]))
+        if scores:
+            with self._app.transaction(one_statement=True) as tx:
+                rows.add_scores(tx, scores)
 
-    def _note_attempts(self, callback: GradingCallback, *, run: int, at: datetime) -> None:
+    def _add_review(self, job: JobView, result: dict[str, Any]) -> None:
+        with self._app.transaction(one_statement=True) as tx:
+            rows.add_review(
+                tx,
+                job.id,
+                owner=job.job.owner,
+                urgency=urgency_of(result),
+                created_at=job.created_at,
+            )
+
+    def _note_attempts(self, addressed: _Addressed) -> None:
         """Keep how many attempts a failure took; a result says it itself."""
+        callback = addressed.callback
         attempts = _attempts_made(callback)
         if attempts is None or callback.status != "error":
             return
@@ -233,11 +270,70 @@ class Callbacks:
             rows.note_attempts_made(
                 tx,
                 callback.submissionId,
-                run=run,
+                run=addressed.run,
                 event_id=str(callback.eventId),
-                at_us=to_us(at),
+                at_us=to_us(addressed.received_at),
                 attempts=attempts,
             )
+
+
+def _turns(callbacks: Sequence[_Addressed]) -> list[dict[int, _Addressed]]:
+    """Return callbacks by place in turns, one of each submission at most, in their order."""
+    turns: list[dict[int, _Addressed]] = []
+    seen: Counter[str] = Counter()
+    for place, each in enumerate(callbacks):
+        number = seen[each.callback.submissionId]
+        seen[each.callback.submissionId] += 1
+        if number == len(turns):
+            turns.append({})
+        turns[number][place] = each
+    return turns
+
+
+def _check(addressed: _Addressed, job: JobView | None) -> None:
+    """Raise `GiveUp` for a callback that is not about the present run of its submission."""
+    callback = addressed.callback
+    if job is None:
+        raise GiveUp(CALLBACK_REFUSED, "there is no such submission")
+    if job.job.pipeline != SUBMISSION or job.payload["requestId"] != str(callback.requestId):
+        raise GiveUp(CALLBACK_REFUSED, "the requestId is not that of the submission")
+    if addressed.run != job.job.run and not callback.is_notice:
+        raise GiveUp(CALLBACK_REFUSED, "the callback token is of an earlier attempt")
+
+
+def _waits(job: JobView, run: int) -> bool:
+    return job.state is JobState.WAITING and job.job.run == run
+
+
+def _progress(event: ProgressEvent, share: float) -> Progress:
+    note = f"{event.step.value}: {event.message}" if event.message else event.step.value
+    return Progress(note[:_MAX_NOTE], round(share * 100))
+
+
+def _log(callback: GradingCallback, standing: Standing) -> None:
+    LOGGER.log(
+        logging.DEBUG if callback.is_notice else logging.INFO,
+        "callback %s of submission %s: %s, %s",
+        callback.eventId,
+        callback.submissionId,
+        callback.status,
+        standing.value,
+        extra={
+            "event": "callback",
+            "submission_id": callback.submissionId,
+            "event_id": str(callback.eventId),
+            "standing": standing.value,
+        },
+    )
+
+
+def _log_conflict(callback: GradingCallback) -> None:
+    LOGGER.warning(
+        "submission %s has its result; event %s says otherwise and changes nothing",
+        callback.submissionId,
+        callback.eventId,
+        extra={"event": "conflicting_final", "submission_id": callback.submissionId},
+    )
 
 
 def _read(received: Received) -> GradingCallback:

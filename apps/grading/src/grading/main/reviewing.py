@@ -114,7 +114,7 @@ class Reviewing:
             owner, skill = job.job.owner, Skill(job.payload["skill"])
             done = rows.finish_review(tx, submission_id, by=by, human=stored, final=final)
             if done:
-                rows.add_score(tx, submission_id, owner=owner, skill=skill, result=final)
+                rows.add_scores(tx, [rows.NewScore(submission_id, owner, skill, final)])
         if not done:
             pending = self._pending(submission_id)
             raise Conflict(f"{pending.claimed_by} has it", held_by=pending.claimed_by)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
 from grading.main.progress import RANKS, Progress, ProgressEvent
 from grading.states import Skill, Step
+from grading.tables.many import row_values
 from grading.tables.times import from_us, listed, to_us
 from holdfast import Holdfast, Reading, Transaction
 
@@ -47,17 +48,29 @@ def read_progress(db: Reading, ids: Sequence[str]) -> dict[str, ProgressRow]:
     return {row["submission_id"]: _progress_of(row) for row in rows}
 
 
-def note_progress(tx: Transaction, submission_id: str, event: ProgressEvent) -> float | None:
-    """Keep what an event says, unless a later one is known; return the share that is done then.
+def note_progress(tx: Transaction, events: Mapping[str, ProgressEvent]) -> dict[str, float]:
+    """Keep what events of submissions say; return the share that is done, of those that count.
 
-    A step never goes back within a run, and neither does the share that is done. Steps that may
-    come at any time have no rank and keep the highest that was reached.
+    One does not count where a later one is known. A step never goes back within a run, and neither
+    does the share that is done. Steps that may come at any time have no rank and keep the highest
+    that was reached.
     """
-    rank = RANKS.get(event.step)
-    row = tx.row(
-        "insert into grading.progress as known (submission_id, run, event_id, event_at_us, rank,"
-        " step, progress, message) values (:id, :run, :event_id, :at_us, :rank, :step, :progress,"
-        " :message) on conflict (submission_id) do update set run = excluded.run,"
+    given, values = row_values(
+        [
+            {
+                "id": submission_id,
+                **event._asdict(),
+                "step": event.step.value,
+                "rank": RANKS.get(event.step, 0),
+            }
+            for submission_id, event in events.items()
+        ]
+    )
+    ranked, steps = listed([step.value for step in RANKS], prefix="ranked")
+    rows = tx.rows(
+        "insert into grading.progress as known (submission_id, run, event_id, event_at_us,"  # noqa: S608 - placeholders
+        f" step, progress, message, rank) values {given}"
+        " on conflict (submission_id) do update set run = excluded.run,"
         " event_id = excluded.event_id, event_at_us = excluded.event_at_us, step = excluded.step,"
         " message = excluded.message,"
         " rank = case when known.run = excluded.run and known.rank > excluded.rank"
@@ -68,16 +81,11 @@ def note_progress(tx: Transaction, submission_id: str, event: ProgressEvent) -> 
         " then known.attempts_made else null end"
         " where known.run < excluded.run or (known.run = excluded.run"
         " and known.event_id <> excluded.event_id and known.event_at_us <= excluded.event_at_us"
-        " and (:has_rank = 0 or known.rank <= excluded.rank)) returning progress",
-        {
-            "id": submission_id,
-            **event._asdict(),
-            "step": event.step.value,
-            "rank": rank or 0,
-            "has_rank": int(rank is not None),
-        },
+        f" and (excluded.step not in ({ranked}) or known.rank <= excluded.rank))"
+        " returning submission_id, progress",
+        {**values, **steps},
     )
-    return None if row is None else float(row["progress"])
+    return {row["submission_id"]: float(row["progress"]) for row in rows}
 
 
 def note_attempts_made(
@@ -137,22 +145,34 @@ def take_rate(
     return float(max((row["since_us"] - since_us) / 1_000_000, 1.0))
 
 
-def add_score(
-    tx: Transaction, submission_id: str, *, owner: str, skill: Skill, result: dict[str, Any]
-) -> None:
-    """Have a result count for the figures of its owner, once."""
+class NewScore(NamedTuple):
+    """A result that counts for the figures of its owner."""
+
+    submission_id: str
+    owner: str
+    skill: Skill
+    result: dict[str, Any]
+
+
+def add_scores(tx: Transaction, scores: Sequence[NewScore]) -> None:
+    """Have results count for the figures of their owners, each once."""
+    given, values = row_values(
+        [
+            {
+                "id": score.submission_id,
+                "owner": score.owner,
+                "skill": score.skill.value,
+                "overall": float(score.result["overallScore"]),
+                "usd": float((score.result.get("cost") or {}).get("usd", 0.0)),
+                "at_us": to_us(tx.now),
+            }
+            for score in scores
+        ]
+    )
     tx.execute(
-        "insert into grading.score (submission_id, owner, skill, overall, usd, completed_at_us)"
-        " values (:id, :owner, :skill, :overall, :usd, :at_us)"
-        " on conflict (submission_id) do update set overall = excluded.overall",
-        {
-            "id": submission_id,
-            "owner": owner,
-            "skill": skill.value,
-            "overall": float(result["overallScore"]),
-            "usd": float((result.get("cost") or {}).get("usd", 0.0)),
-            "at_us": to_us(tx.now),
-        },
+        "insert into grading.score (submission_id, owner, skill, overall, usd, completed_at_us)"  # noqa: S608 - placeholders
+        f" values {given} on conflict (submission_id) do update set overall = excluded.overall",
+        values,
     )
 
 

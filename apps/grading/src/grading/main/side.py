@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from grading.config import GradingConfig
@@ -67,6 +67,10 @@ class MainSide:
     def handle_callback(self, received: Received) -> None:
         """Take a callback message."""
         self.callbacks.handle(received)
+
+    def handle_callbacks(self, received: Sequence[Received]) -> None:
+        """Take callback messages together."""
+        self.callbacks.handle_many(received)
 
     def _broker_connected(self) -> bool | None:
         return self.broker_connected()

@@ -30,6 +30,22 @@ class InboxConformance:
             assert store.inbox.take("billing", "m-1", now=NOW, connection=connection) is True
         assert store.inbox.take("billing", "m-1", now=NOW) is False
 
+    def test_several_messages_are_taken_together_unless_one_was_before(self, store: Store) -> None:
+        ids = ["m-2", "m-1", "m-3"]
+        with store.transaction() as connection:
+            assert store.inbox.take_all("billing", ids, now=NOW, connection=connection) is True
+
+        with rolled_back(store) as connection:
+            again = ["m-3", "m-4"]
+            assert store.inbox.take_all("billing", again, now=NOW, connection=connection) is False
+        with store.transaction() as connection:
+            assert store.inbox.take_all("mailing", ids, now=NOW, connection=connection) is True
+        assert [store.inbox.has("billing", each) for each in ("m-1", "m-3", "m-4")] == [
+            True,
+            True,
+            False,
+        ]
+
     def test_one_of_many_takes_a_message(self, store: Store, other_store: Store) -> None:
         def taker(number: int) -> Callable[[], bool]:
             own = (store, other_store)[number % 2]
