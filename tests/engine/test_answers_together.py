@@ -76,9 +76,10 @@ def test_results_failures_and_progress_mean_what_they_mean_alone(asked):
 
 def test_what_jobs_wait_for_is_read_once_and_written_once(asked):
     jobs = asked(5)
-    calls = []
-    with observe(lambda operation, _seconds: calls.append(operation)):
-        jobs.give(*(GivenAnswer(token, 1) for token in jobs.tokens))
+    calls: list[str] = []
+    leave = observe(lambda name, _took_s, _error: calls.append(name))
+    jobs.give(*(GivenAnswer(token, 1) for token in jobs.tokens))
+    leave()
 
     assert calls.count("get") == 1
     assert calls.count("apply") == 1

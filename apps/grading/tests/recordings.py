@@ -10,6 +10,7 @@ import numpy as np
 from grading.audio import ffmpeg_program
 
 RATE_HZ = 16_000
+_PICTURE = "testsrc=size=32x32:rate=5:duration=2"
 _ASSETS = Path(find_spec("moonshine_voice").submodule_search_locations[0]) / "assets"
 SHORT_SPEECH = _ASSETS / "beckett.wav"
 """Ten seconds: six short sentences with pauses."""
@@ -49,13 +50,13 @@ def encode_to_pipe(source: Path, target: Path, *options: str) -> Path:
 
 def with_picture(sound: Path, target: Path, *options: str) -> Path:
     """Make a video with the sound of a recording."""
-    picture = ("-f", "lavfi", "-i", "testsrc=size=160x120:duration=3")
+    picture = ("-f", "lavfi", "-i", _PICTURE)
     _ffmpeg(*picture, "-i", str(sound), *options, str(target))
     return target
 
 
 def picture_only(target: Path, *options: str) -> Path:
-    _ffmpeg("-f", "lavfi", "-i", "testsrc=size=160x120:duration=2", *options, str(target))
+    _ffmpeg("-f", "lavfi", "-i", _PICTURE, *options, str(target))
     return target
 
 

@@ -236,6 +236,7 @@ def test_a_wav_of_25_megabytes_is_decoded(tmp_path, decoded):
     assert found.path.stat().st_size < 5_000_000
 
 
+@pytest.mark.slow
 def test_a_small_file_that_unfolds_into_hours_stops_at_the_limit(tmp_path, problem):
     hours = ("-f", "lavfi", "-i", "anullsrc=r=8000:cl=mono:d=7200")
     source = tmp_path / "bomb.flac"

@@ -244,6 +244,7 @@ def test_an_answer_that_is_no_json_is_kept_and_refused_when_it_is_read(transcrib
     assert (found.error_class, found.retryable) == ("PROVIDER_ERROR", False)
 
 
+@pytest.mark.slow
 def test_the_longest_recording_stays_below_what_apis_take(tmp_path):
     rolls = np.random.default_rng(3)
     loud = rolls.uniform(-1, 1, 11 * 60 * 16_000).astype("float32")

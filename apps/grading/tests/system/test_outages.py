@@ -31,6 +31,7 @@ class HeldAssessor(ScriptedAssessor):
         return raw
 
 
+@pytest.mark.slow
 def test_callbacks_wait_in_the_broker_while_mains_database_is_away(
     postgres_server: PrivatePostgres,
     tmp_path: Path,
