@@ -149,7 +149,7 @@ class Settler:
         if not decided:
             return {}
         applied = write([item.decision for item in decided.values()])
-        self._announcer.announce(decided[job_id] for job_id in applied)
+        self._announcer.announce([decided[job_id] for job_id in applied])
         return {
             job_id: Settled(evolve(job, decision), None, decision.entry.kind)
             for job_id in applied
