@@ -72,3 +72,16 @@ def test_of_the_tests_through_a_pooler_one_in_three_runs_and_of_others_all():
 
     assert 150 < left_out < 250
     assert not any(is_left_out(f"tests/store/test_conformance.py::test_{n}") for n in range(300))
+
+
+def test_of_the_tests_in_a_browser_every_other_runs():
+    path = "apps/grading/tests/pages/test_grading_learner.py"
+    left_out = sum(is_left_out(f"{path}::test_{number}") for number in range(300))
+
+    assert 100 < left_out < 200
+
+
+def test_what_notices_a_planted_fault_is_never_left_out():
+    in_the_store, anywhere = set(named_by_faults("src/holdfast/store/")), set(named_by_faults())
+
+    assert in_the_store < anywhere

@@ -12,7 +12,8 @@ on both every time. So do tests that notice a fault planted in the store: it may
 database.
 
 What the store does through a pooler it does on PostgreSQL itself in every run: one in three of
-those tests is in `make test`.
+those tests is in `make test`. What a page does in a browser rests on routes that are tested without
+one: every other of those tests is, and all that notice a planted fault.
 """
 
 import re
@@ -27,8 +28,12 @@ import pytest
 TAKES_TURNS = re.compile(
     r"tests/(?:alerts|api|bridges|cli|console|crash|engine|lab|metrics|runtime|tracing)/|apps/"
 )
-SAMPLED = re.compile(r"tests/store/postgres/pgbouncer/test_conformance_through_pgbouncer")
-ONE_IN = 3
+ONE_IN = {
+    re.compile(r"tests/store/postgres/pgbouncer/test_conformance_through_pgbouncer"): 3,
+    re.compile(
+        r"apps/\w+/tests/pages/|apps/\w+/tests/acceptance/test_page\.|tests/console/browser/"
+    ): 2,
+}
 FAULTS = Path(__file__).parents[2] / "mutants" / "faults"
 OF_ONE_DATABASE = "src/holdfast/store/"
 _EITHER = re.compile(r"(?<=[\[-])(?:sqlite|postgres|poppler|pdfminer)(?=[\]-])")
@@ -37,7 +42,7 @@ _EITHER = re.compile(r"(?<=[\[-])(?:sqlite|postgres|poppler|pdfminer)(?=[\]-])")
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark before the marks are looked at."""
-    always = named_by_faults()
+    always, never_left_out = named_by_faults(OF_ONE_DATABASE), named_by_faults()
     found = [
         item
         for item in items
@@ -47,19 +52,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ]
     waiting = whose_turn_it_is_not([item.nodeid for item in found])
     for item in items:
-        if item.nodeid in waiting or is_left_out(item.nodeid):
+        if item.nodeid in waiting or (
+            is_left_out(item.nodeid) and not item.nodeid.startswith(never_left_out)
+        ):
             item.add_marker(pytest.mark.slow)
 
 
-def named_by_faults() -> tuple[str, ...]:
-    """Return tests, files and folders by which faults planted in the store are noticed."""
+def named_by_faults(planted_in: str = "") -> tuple[str, ...]:
+    """Return tests, files and folders by which faults planted in these files are noticed."""
     lists = [tomllib.loads(file.read_text("utf-8")) for file in sorted(FAULTS.glob("*.toml"))]
     return tuple(
         {
             test.partition("[")[0]
             for document in lists
             for fault in document["fault"]
-            if fault["file"].startswith(OF_ONE_DATABASE)
+            if fault["file"].startswith(planted_in)
             for test in fault["tests"]
         }
     )
@@ -80,4 +87,7 @@ def whose_turn_it_is_not(names: Iterable[str]) -> set[str]:
 
 def is_left_out(name: str) -> bool:
     """Return whether a test is one of those of which a sample runs."""
-    return SAMPLED.match(name) is not None and crc32(name.encode()) % ONE_IN != 0
+    return any(
+        tests.match(name) is not None and crc32(name.encode()) % one_in != 0
+        for tests, one_in in ONE_IN.items()
+    )
