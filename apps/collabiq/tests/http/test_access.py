@@ -1,5 +1,7 @@
 """Who may do what: every route as everybody."""
 
+import pytest
+
 from apps.collabiq.tests.running import MAILBOX, raw_of
 
 OTHER = "somebody@example.com"
@@ -38,6 +40,12 @@ ROUTES = [
     ("GET", "collabiq/config", {}, (401, 403, 403, 200, 200, 403, 403, 200)),
     ("POST", "gmail/notifications", {}, (401,) * 8),
 ]
+
+
+@pytest.fixture
+def database_url(sqlite_url: str) -> str:
+    """One dialect: who may do what is decided by the engine, and tested there with both."""
+    return sqlite_url
 
 
 def test_every_route_lets_in_whom_it_should(system, visit):

@@ -12,6 +12,7 @@ from google.genai import types
 from collabiq.extract.answers import AnswerBlocked, AnswerInvalid, read_answer
 from collabiq.extract.prompt import answer_schema, prompt_for
 from collabiq.extract.record import Extraction, ExtractTask, Usage
+from collabiq.tls import tls_context
 
 NAME: Final = "gemini"
 MODEL: Final = "gemini-2.5-flash"
@@ -41,6 +42,7 @@ class GeminiExtractor:
         usd_per_million: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self._model, self._usd_per_million = model, usd_per_million
+        tls = tls_context()
         # Kept as long as the extractor: a client that is let go closes the calls under way.
         self._client: Any = genai.Client(
             # Given, because the SDK would take another one out of the environment.
@@ -51,7 +53,9 @@ class GeminiExtractor:
                 timeout=int(timeout_s * 1_000),
                 retry_options=types.HttpRetryOptions(attempts=1),
                 # The SDK would take the key and the mail wherever an answer sends it.
-                client_args={"follow_redirects": False},
+                client_args={"follow_redirects": False, "verify": tls},
+                # Never used, and made all the same.
+                async_client_args={"verify": tls, "ssl": tls},
             ),
         )
 

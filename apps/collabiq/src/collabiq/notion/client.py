@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from collabiq.notion.errors import NotionFailure, NotionNotFound, NotionUnavailable, failure_of
 from collabiq.notion.schema import Source, source_of
+from collabiq.tls import tls_context
 
 API_URL: Final = "https://api.notion.com"
 TIMEOUT_S: Final = 30.0
@@ -62,7 +63,7 @@ class NotionApi:
         import httpx  # noqa: PLC0415
         import notion_client  # noqa: PLC0415
 
-        self._http = httpx.Client()
+        self._http = httpx.Client(verify=tls_context())
         self._sdk = notion_client.Client(
             client=self._http,
             auth=token,
