@@ -115,10 +115,7 @@ def _pdfs(files: int, *, first: int = 0) -> Iterator[bytes]:
 
 
 def _warm_up(server: Server, files: int) -> None:
-    """Have some other files converted, because starting is never on the clock.
-
-    A worker starts the process that keeps its results with the first of them.
-    """
+    """Have some other files converted, because starting is never on the clock."""
     _, refused = send_all(server.address, _pdfs(CONCURRENCY, first=files), clients=CLIENTS)
     if refused:
         raise Failed(f"files were refused: {refused[0]}")

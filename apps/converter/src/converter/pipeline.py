@@ -8,10 +8,10 @@ from typing import Final, Protocol
 from converter.codes import CODES, EXPIRED, IO_ERROR, told_of_refused
 from converter.payload import Converted, Upload
 from converter.presentation import EVENTS, fields_of, result_name
-from converter.storage.awaited import AwaitedDraft, AwaitedReading
+from converter.storage.async_files import AsyncDraft, AsyncReading
 from converter.storage.contract import Storage
-from converter.storage.crew import Crew
 from converter.storage.errors import StorageError, StorageFull, StorageMissing
+from converter.storage.thread_pool import LOCAL_THREADS, REMOTE_THREADS, ThreadPool
 from holdfast import Breaker, JobContext, Pipeline, Retry, Rule, Upstream, UserError, Verdict
 
 PIPELINE: Final = "convert"
@@ -33,7 +33,7 @@ class Gateway(Protocol):
     """Turns PDF into XML, somewhere else."""
 
     async def convert(
-        self, source: AwaitedReading, mapping: str, *, into: AwaitedDraft, job: JobContext
+        self, source: AsyncReading, mapping: str, *, into: AsyncDraft, job: JobContext
     ) -> None:
         """Write the XML of a PDF, checked, into a draft; raise what the pipeline's rules know."""
 
@@ -90,8 +90,8 @@ def conversion_pipeline(
         probe=gateway.probe,
     )
 
-    crew = Crew()
-    is_near = uploads.is_near and results.is_near
+    is_local = uploads.is_local and results.is_local
+    threads = ThreadPool(LOCAL_THREADS if is_local else REMOTE_THREADS)
 
     @pipeline.stage(retired=True)
     async def accept(_job: JobContext, payload: Upload) -> None:
@@ -104,17 +104,18 @@ def conversion_pipeline(
     async def convert(job: JobContext, payload: Upload) -> Converted:
         name = result_name(job.id)
 
-        def begin() -> AwaitedReading | int:
+        def begin() -> AsyncReading | int:
             # An attempt before this one may have finished it and died before anybody knew. Whether
             # there is room is asked before the gateway has worked for nothing.
             size = results.size_or_room(name)
-            return AwaitedReading.open(uploads, payload.source, crew=crew) if size is None else size
+            if size is not None:
+                return size
+            return AsyncReading.open(uploads, payload.source, threads=threads)
 
-        begun = begin() if is_near else await crew.run(begin)
+        begun = begin() if is_local else await threads.run(begin)
         if isinstance(begun, int):
             return Converted(result=name, size=begun)
-        results.expect()
-        async with begun as source, AwaitedDraft(results, name, crew=crew) as draft:
+        async with begun as source, AsyncDraft(results, name, threads=threads) as draft:
             await gateway.convert(source, payload.mapping, into=draft, job=job)
             job.answered(HTTPStatus.OK.value)
             # The gateway is done with it: another file may be sent while this one reaches the disk.

@@ -7,10 +7,10 @@ import pytest
 
 from apps.converter.tests.scripted_gateway import ScriptedGateway
 from converter.gateway_client import GatewayClient
-from converter.storage.awaited import AwaitedDraft, AwaitedReading
+from converter.storage.async_files import AsyncDraft, AsyncReading
 from converter.storage.contract import Storage
-from converter.storage.crew import Crew
 from converter.storage.disk import DiskStorage
+from converter.storage.thread_pool import ThreadPool
 
 PDF = b"%PDF-1.4\n" + b"x" * 5000 + b"\n%%EOF\n"
 
@@ -43,12 +43,12 @@ def storage(tmp_path: Path) -> Storage:
 @pytest.fixture
 def convert(storage: Storage) -> Callable[..., bytes]:
     """Convert a PDF as the pipeline does, and return the XML that was kept."""
-    crew = Crew()
+    threads = ThreadPool(2)
 
     async def converted(client: GatewayClient, mapping: str, source: str, job: Job) -> None:
         async with (
-            AwaitedReading.open(storage, source, crew=crew) as reading,
-            AwaitedDraft(storage, "result.xml", crew=crew) as draft,
+            AsyncReading.open(storage, source, threads=threads) as reading,
+            AsyncDraft(storage, "result.xml", threads=threads) as draft,
         ):
             await client.convert(reading, mapping, into=draft, job=job)
             await draft.commit()

@@ -1,8 +1,8 @@
 """What only files in a folder have to promise: real kills, real full disks, real links."""
 
+import asyncio
 import fcntl
 import os
-import queue
 import resource
 import shutil
 import signal
@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from converter.storage import clerk_process
-from converter.storage.clerk_process import MADE
-from converter.storage.disk import DiskStorage
+from converter.storage.anonymous_files import HiddenFile, NamelessFile
+from converter.storage.async_files import AsyncDraft
+from converter.storage.disk import MAX_SMALL_BYTES, DiskStorage
 from converter.storage.errors import BadName, StorageFailed, StorageFull, StorageMissing
-from converter.storage.unnamed import HiddenFile, NamelessFile
+from converter.storage.thread_pool import ThreadPool
 
 NAME = "job-1.xml"
 
@@ -122,29 +122,38 @@ def test_a_file_is_on_disk_before_it_has_its_name_and_then_the_name_is(watched, 
     assert synced == [("file", False), ("folder", True)]
 
 
-def test_who_only_wants_to_be_told_is_told_once_the_name_is_on_disk(watched):
+def test_a_coroutine_goes_on_once_the_name_of_its_file_is_on_disk(watched):
     storage, synced = watched
-    told: queue.SimpleQueue[tuple[list[tuple[str, bool]], bool]] = queue.SimpleQueue()
-    draft = storage.draft(NAME)
-    draft.write(b"x" * 1000)
 
-    draft.commit_then(lambda made, error: told.put((list(synced), made and error is None)))
+    async def written():
+        draft = AsyncDraft(storage, NAME, threads=ThreadPool(1))
+        await draft.write(b"x" * 1000)
+        return await draft.commit(), list(synced)
 
-    assert told.get(timeout=10) == ([("file", False), ("folder", True)], True)
+    assert asyncio.run(written()) == (1000, [("file", False), ("folder", True)])
 
 
-def test_a_small_file_is_on_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    opened: list[int] = []
-    really = os.open
+@pytest.mark.parametrize("content", [b"", b"x" * (MAX_SMALL_BYTES + 1)])
+def test_a_coroutine_may_write_a_file_of_any_length(disk, folder, content):
+    async def written():
+        draft = AsyncDraft(disk, NAME, threads=ThreadPool(1))
+        await draft.write(content)
+        return await draft.commit()
 
-    def noted(path, flags, *more, **named):
-        opened.append(flags)
-        return really(path, flags, *more, **named)
+    assert asyncio.run(written()) == len(content)
+    assert [path.read_bytes() for path in folder.iterdir()] == [content]
 
-    monkeypatch.setattr(os, "open", noted)
 
-    assert clerk_process._came_of(str(tmp_path), str(tmp_path / NAME), b"small") == MADE
-    assert [bool(flags & os.O_SYNC) for flags in opened] == [True]
+def test_what_the_disk_refuses_of_a_coroutine_is_told(disk, folder):
+    folder.rename(folder.with_name("elsewhere"))
+
+    async def written():
+        draft = AsyncDraft(disk, NAME, threads=ThreadPool(1))
+        await draft.write(b"abc")
+        await draft.commit()
+
+    with pytest.raises(StorageFailed):
+        asyncio.run(written())
 
 
 def test_a_process_killed_in_the_middle_of_a_write_leaves_nothing_to_be_seen(disk, folder, kind):

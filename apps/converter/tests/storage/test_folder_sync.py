@@ -95,21 +95,6 @@ def test_a_sync_that_failed_failed_for_all_who_share_it(names, disk):
     assert [each.error.errno for each in others] == [errno.EIO] * 3
 
 
-def test_who_only_wants_to_be_told_does_not_wait(names, disk):
-    told = []
-    names.sync_then(told.append)
-    until(lambda: disk.begun == 1)
-    for _ in range(3):
-        names.sync_then(told.append)
-    assert told == []
-
-    disk.may_end.release(2)
-    until(lambda: len(told) == 4)
-
-    assert told == [None] * 4
-    assert disk.begun == 2
-
-
 def test_a_folder_that_is_there_is_synced_as_the_system_does(tmp_path):
     FolderSync(tmp_path).sync()
 

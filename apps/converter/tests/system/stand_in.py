@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from converter.callbacks import CallbackConfig
 from converter.conversions import Conversions, Taken
 from converter.pipeline import conversion_pipeline
-from converter.storage.awaited import AwaitedDraft, AwaitedReading
+from converter.storage.async_files import AsyncDraft, AsyncReading
 from converter.storage.contract import Storage
 from converter.webhooks import Webhooks
 from holdfast import Breaker, Holdfast, Retry
@@ -20,13 +20,13 @@ QUICK = Retry(attempts=3, base=5, factor=2, cap=None, jitter="none")
 class ScriptedGateway:
     """Writes XML, or plays what it was told to instead, one per call."""
 
-    plays: list[bytes | Exception | Callable[[AwaitedDraft], Awaitable[None]]] = field(
+    plays: list[bytes | Exception | Callable[[AsyncDraft], Awaitable[None]]] = field(
         default_factory=list
     )
     calls: list[tuple[str, bytes]] = field(default_factory=list)
 
     async def convert(
-        self, source: AwaitedReading, mapping: str, *, into: AwaitedDraft, job: object
+        self, source: AsyncReading, mapping: str, *, into: AsyncDraft, job: object
     ) -> None:
         received = b""
         while part := await source.read():

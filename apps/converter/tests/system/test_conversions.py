@@ -13,7 +13,7 @@ from converter.payload import Upload
 from converter.pipeline import PIPELINE
 from converter.presentation import result_name
 from converter.refusals import Expired, Forbidden, NotReady, NotTaken, QuotaReached
-from converter.storage.awaited import GATHERED_BYTES
+from converter.storage.async_files import GATHERED_BYTES
 from converter.storage.errors import StorageFailed, StorageFull
 from holdfast import Holdfast, JobContext, JobState, Pipeline, Retention
 from holdfast.errors import UnknownJob, WrongState

@@ -14,7 +14,6 @@ from datetime import datetime
 from types import TracebackType
 from typing import Final, NamedTuple, Protocol, Self
 
-from converter.storage.crew import Told
 from converter.storage.errors import StorageMissing
 
 CHUNK_BYTES: Final = 64 * 1024
@@ -73,13 +72,6 @@ class Draft(ABC):
         It takes the place of what is there; with `if_absent` it does not, and False is returned.
         """
 
-    def commit_then(self, told: Told, *, if_absent: bool = False) -> None:
-        """Commit, and tell what `commit` would return or raise, perhaps later and elsewhere.
-
-        False is told before this returns. What is raised here instead is not told.
-        """
-        told(self.commit(if_absent=if_absent), None)
-
     @abstractmethod
     def discard(self) -> None:
         """Remove what was written and not committed."""
@@ -101,9 +93,9 @@ class Storage(ABC):
 
     label: str
     """What people call it, such as "uploads"; errors begin with it."""
-    is_near: bool = False
-    """Whether to look at something here, or to read a part of it, takes less than to have a thread
-    do so: it may be done in an event loop."""
+    is_local: bool = False
+    """Whether it lies on this machine, so that looking at something or reading a part of it costs
+    less than handing that to a thread: an event loop may do so itself."""
 
     @abstractmethod
     def draft(self, name: str) -> Draft:
@@ -189,13 +181,10 @@ class Storage(ABC):
                     return Stored(draft.size, draft.sha256)
         return self.describe(name)
 
-    def expect(self) -> None:  # noqa: B027 - most need not
-        """Get ready to `keep` something soon, in the running event loop."""
+    async def put_small_if_absent(self, name: str, content: bytes) -> int | None:  # noqa: ARG002 - for who can
+        """Keep a few bytes under the name unless something is there, for a coroutine.
 
-    async def keep(self, name: str, content: bytes) -> int | None:  # noqa: ARG002 - for who can
-        """Keep these few bytes under the name unless something is there, for a coroutine.
-
-        Returns the size of what is there then. None where it is of no use: write a draft.
+        Returns the size of what is there then; None where writing a draft is as good.
         """
         return None
 

@@ -7,7 +7,6 @@ costs as much as some of them.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import os
 import stat
@@ -17,24 +16,24 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Final
-from weakref import WeakKeyDictionary
 
-from converter.storage.clerk import Clerk, ClerkBusy
-from converter.storage.contract import CHUNK_BYTES, Draft, Reading, Storage, missing
-from converter.storage.crew import Told
-from converter.storage.errors import BadName, StorageError, StorageFailed, StorageFull
-from converter.storage.folder_sync import FolderSync
-from converter.storage.names import checked_name
-from converter.storage.nearness import is_near
-from converter.storage.unnamed import (
+from converter.storage.anonymous_files import (
     HiddenFile,
     NamelessFile,
     Unnamed,
     has_nameless_files,
     sweep,
 )
+from converter.storage.contract import CHUNK_BYTES, Draft, Reading, Storage, missing
+from converter.storage.errors import BadName, StorageError, StorageFailed, StorageFull
+from converter.storage.folder_sync import FolderSync
+from converter.storage.local_disk import is_local
+from converter.storage.names import checked_name
+from converter.storage.shared_sync import SharedSync
 
 DEFAULT_MIN_FREE_BYTES: Final = 64 * 1024 * 1024
+MAX_SMALL_BYTES: Final = 64 * 1024
+"""How much an event loop writes itself, to memory of the system."""
 _ROOM_S: Final = 0.1
 """How long it is believed that there is room, by whoever begins to write."""
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -65,9 +64,9 @@ class DiskStorage(Storage):
             resolved = folder.resolve(strict=True)
         self._folder = str(resolved)
         self._names = FolderSync(resolved)
+        self._syncs = SharedSync()
         self._nameless = nameless and has_nameless_files(self._folder)
-        self.is_near = is_near(self._folder)
-        self._clerks: WeakKeyDictionary[asyncio.AbstractEventLoop, Clerk] = WeakKeyDictionary()
+        self.is_local = is_local(self._folder)
 
     def draft(self, name: str) -> Draft:
         """Begin to write; raises `StorageFull` at once where there is too little room."""
@@ -77,36 +76,26 @@ class DiskStorage(Storage):
             file = NamelessFile(self._folder) if self._nameless else HiddenFile(path)
         return _DiskDraft(path, file, label=self.label, names=self._names)
 
-    def expect(self) -> None:
-        """Start the process that keeps small files, which takes a moment."""
-        self._clerk()
+    async def put_small_if_absent(self, name: str, content: bytes) -> int | None:
+        """Keep a few bytes under the name unless something is there, for a coroutine.
 
-    async def keep(self, name: str, content: bytes) -> int | None:
-        """Keep these few bytes under the name unless something is there, by a process for it."""
-        checked_name(name, label=self.label)
-        clerk = self._clerk()
-        if clerk is None:
+        None where a file has to be hidden, is long, or may lie elsewhere: calls might block then.
+        """
+        path = self._path(name)
+        if not (self._nameless and self.is_local and len(content) <= MAX_SMALL_BYTES):
             return None
         self._check_room_lately()
         with _RaisedAsOurs(self.label, "write the file"):
+            file = NamelessFile(self._folder)
             try:
-                made = await clerk.keep(name, content)
-            except ClerkBusy:
-                return None
+                _write_all(file.handle, content)
+                await self._syncs.sync(file.handle)
+                made = file.take(path)
+            finally:
+                file.discard()
+            if made:
+                await self._syncs.sync(self._folder)
         return len(content) if made else self.size(name)
-
-    def _clerk(self) -> Clerk | None:
-        """Return the clerk of the running event loop, where there can be one."""
-        if not self._nameless:
-            return None
-        loop = asyncio.get_running_loop()
-        clerk = self._clerks.get(loop)
-        if clerk is None:
-            try:
-                clerk = self._clerks[loop] = Clerk(self._folder)
-            except OSError:
-                return None  # there may be too many processes; threads will do
-        return None if clerk.ended else clerk
 
     @contextmanager
     def open(self, name: str) -> Iterator[Reading]:
@@ -256,31 +245,10 @@ class _DiskDraft(Draft):
 
     def _append(self, chunk: bytes) -> None:
         handle = self._open_file().handle
-        unwritten = memoryview(chunk)
         with _RaisedAsOurs(self._label, "write the file"):
-            while unwritten:
-                unwritten = unwritten[os.write(handle, unwritten) :]
+            _write_all(handle, chunk)
 
     def commit(self, *, if_absent: bool = False) -> bool:
-        made = self._named(if_absent=if_absent)
-        if made:
-            with _RaisedAsOurs(self._label, "write the file"):
-                self._names.sync()
-        return made
-
-    def commit_then(self, told: Told, *, if_absent: bool = False) -> None:
-        if not self._named(if_absent=if_absent):
-            told(False, None)  # noqa: FBT003 - what `commit` returns
-            return
-
-        def synced(error: OSError | None) -> None:
-            ours = error and _ours(error, label=self._label, doing="write the file")
-            told(ours is None, ours)
-
-        self._names.sync_then(synced)
-
-    def _named(self, *, if_absent: bool) -> bool:
-        """Sync the file and give it its name, and let go of it; False where the name is taken."""
         file = self._open_file()
         with _RaisedAsOurs(self._label, "write the file"):
             os.fsync(file.handle)
@@ -288,7 +256,9 @@ class _DiskDraft(Draft):
             if not made and not if_absent:
                 self._replace(file)
                 made = True
-        self.discard()
+            self.discard()
+            if made:
+                self._names.sync()
         return made
 
     def discard(self) -> None:
@@ -305,6 +275,12 @@ class _DiskDraft(Draft):
         if stat.S_ISLNK(os.lstat(self._path).st_mode):
             raise BadName(self._label, "the name leads elsewhere by a link")
         file.replace(self._path)
+
+
+def _write_all(handle: int, content: bytes) -> None:
+    unwritten = memoryview(content)
+    while unwritten:
+        unwritten = unwritten[os.write(handle, unwritten) :]
 
 
 class _RaisedAsOurs:

@@ -1,6 +1,6 @@
-"""Storage as coroutines use it: whatever may block is done in the threads of a crew.
+"""Storage as coroutines use it: what may block is done by a thread pool.
 
-What is small goes in one step each way, so that most files cost two; what is near is read at once.
+A small file takes one call in a thread to read and one to write, however many chunks it has.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from types import TracebackType
 from typing import Final, Self
 
 from converter.storage.contract import CHUNK_BYTES, Draft, Storage
-from converter.storage.crew import Crew, Told
+from converter.storage.thread_pool import ThreadPool
 
 GATHERED_BYTES: Final = 256 * 1024
 """How much of a draft is kept in memory before it is written."""
 
 
-class AwaitedReading:
+class AsyncReading:
     """Something kept, open for reading once; `open` has read the first part of it."""
 
     def __init__(
         self,
-        crew: Crew,
+        threads: ThreadPool,
         *,
         size: int,
         first: bytes,
@@ -31,24 +31,24 @@ class AwaitedReading:
     ) -> None:
         self.size = size
         """How many bytes there are in all."""
-        self._crew, self._first, self._close = crew, first, close
+        self._threads, self._first, self._close = threads, first, close
         self._chunks = chunks or iter(())
         self._unread = size - len(first)
         if self._unread <= 0:
             close()
 
     @classmethod
-    def open(cls, storage: Storage, name: str, *, crew: Crew) -> Self:
+    def open(cls, storage: Storage, name: str, *, threads: ThreadPool) -> Self:
         """Open what is kept under the name, or raise `StorageMissing`; this blocks."""
         whole = storage.read_whole(name, most_bytes=CHUNK_BYTES)
         if whole is not None:
-            return cls(crew, size=len(whole), first=whole)
+            return cls(threads, size=len(whole), first=whole)
         with ExitStack() as opened:
             reading = opened.enter_context(storage.open(name))
             chunks = iter(reading)
             first = next(chunks, b"")
             close = opened.pop_all().close
-            return cls(crew, size=reading.size, first=first, chunks=chunks, close=close)
+            return cls(threads, size=reading.size, first=first, chunks=chunks, close=close)
 
     @property
     def whole(self) -> bytes | None:
@@ -62,7 +62,7 @@ class AwaitedReading:
             return first
         if self._unread <= 0:
             return b""
-        chunk = await self._crew.run(lambda: next(self._chunks, b""))
+        chunk = await self._threads.run(lambda: next(self._chunks, b""))
         self._unread -= len(chunk)
         return chunk
 
@@ -76,14 +76,14 @@ class AwaitedReading:
         trace: TracebackType | None,
     ) -> None:
         if self._unread > 0 or error is not None:
-            await self._crew.run(self._close)
+            await self._threads.run(self._close)
 
 
-class AwaitedDraft:
+class AsyncDraft:
     """Something that is being written and cannot be seen yet; see `Draft`."""
 
-    def __init__(self, storage: Storage, name: str, *, crew: Crew) -> None:
-        self._storage, self._name, self._crew = storage, name, crew
+    def __init__(self, storage: Storage, name: str, *, threads: ThreadPool) -> None:
+        self._storage, self._name, self._threads = storage, name, threads
         self._gathered: list[bytes] = []
         self._gathered_bytes = 0
         self._draft: Draft | None = None
@@ -93,16 +93,16 @@ class AwaitedDraft:
         self._gathered.append(chunk)
         self._gathered_bytes += len(chunk)
         if self._gathered_bytes >= GATHERED_BYTES:
-            await self._crew.run(self._spill)
+            await self._threads.run(self._spill)
 
     async def commit(self) -> int:
         """Make it visible under its name, unless something is; return the size of what is there."""
         if self._draft is None:
-            kept = await self._storage.keep(self._name, b"".join(self._gathered))
-            if kept is not None:
-                return kept
-        size: int = await self._crew.run_told(self._keep)
-        return size
+            content = b"".join(self._gathered)
+            size = await self._storage.put_small_if_absent(self._name, content)
+            if size is not None:
+                return size
+        return await self._threads.run(self._commit)
 
     async def __aenter__(self) -> Self:
         return self
@@ -114,7 +114,7 @@ class AwaitedDraft:
         trace: TracebackType | None,
     ) -> None:
         if self._draft is not None:
-            await self._crew.run(self._draft.discard)
+            await self._threads.run(self._draft.discard)
 
     def _spill(self) -> Draft:
         if self._draft is None:
@@ -125,17 +125,11 @@ class AwaitedDraft:
         self._gathered_bytes = 0
         return self._draft
 
-    def _keep(self, told: Told) -> None:
+    def _commit(self) -> int:
         draft = self._spill()
-
-        def kept(made: bool, error: BaseException | None) -> None:  # noqa: FBT001 - as it is told
-            if error is not None:
-                told(None, error)
-            else:
-                told(draft.size if made else self._storage.size(self._name), None)
-
         try:
-            draft.commit_then(kept, if_absent=True)
+            made = draft.commit(if_absent=True)
         finally:
             draft.discard()
             self._draft = None
+        return draft.size if made else self._storage.size(self._name)

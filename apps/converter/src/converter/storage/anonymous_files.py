@@ -3,8 +3,6 @@
 Linux has files without a name, which are gone with whoever wrote them. Where the file system has
 none, a file is written under a hidden name and locked meanwhile: one without a lock was left by a
 process that died, whoever it was and whenever. A name is safe once its folder is synced.
-
-Little is imported here: a process that keeps files begins with it.
 """
 
 from __future__ import annotations
@@ -43,11 +41,10 @@ class Unnamed(Protocol):
 
 
 class NamelessFile:
-    """A file without a name; a `synced` one has on disk what was written, whenever it was."""
+    """A file without a name."""
 
-    def __init__(self, folder: str, *, synced: bool = False) -> None:
-        flags = _NAMELESS | os.O_SYNC if synced else _NAMELESS
-        self.handle = os.open(folder, flags, _OWNER_ONLY)
+    def __init__(self, folder: str) -> None:
+        self.handle = os.open(folder, _NAMELESS, _OWNER_ONLY)
 
     def take(self, path: str) -> bool:
         """Give it the name; False where something has it already."""
@@ -128,7 +125,7 @@ def sync_folder(folder: str | os.PathLike[str]) -> None:
 
 
 def has_nameless_files(folder: str) -> bool:
-    """Tell whether files in a folder can be written without a name, and named then."""
+    """Return whether files in a folder can be written without a name, and named then."""
     if not hasattr(os, "O_TMPFILE"):
         return False
     hidden = _hidden_name(f"{folder}/probe")
