@@ -19,6 +19,54 @@ from converter.storage.names import new_name
 
 NAME = "job-1.xml"
 BIG_CHUNK = b"x" * 64 * 1024
+NOT_MADE_HERE = [
+    "",
+    ".",
+    "..",
+    "../job-1.xml",
+    "../../etc/passwd",
+    "..\\job-1.xml",
+    "/etc/passwd",
+    "/job-1.xml",
+    "//job-1.xml",
+    "folder/job-1.xml",
+    "./job-1.xml",
+    "job-1.xml/",
+    "job-1.xml/..",
+    "%2e%2e%2fjob-1.xml",
+    "%2e%2e/job-1.xml",
+    "..%2fjob-1.xml",
+    "..%c0%afjob-1.xml",
+    "job-1.xml%00.pdf",
+    "job-1.xml\x00",
+    "\x00.xml",
+    "job-1\x00.xml",
+    "job-1.xml\n",
+    "job\n-1.xml",
+    "\r.xml",
+    ".job-1.xml",
+    ".job-1.xml.part",
+    "job-1",
+    "job-1.exe",
+    "job-1.xml.exe",
+    "job-1.xml.xml",
+    "job 1.xml",
+    "JOB-1.XML",
+    "-rf.xml",
+    "_job.xml",
+    "~root.xml",
+    "$HOME.xml",
+    "C:\\job-1.xml",
+    "c:job-1.xml",
+    "con:.xml",
+    "job-1.xml:stream",
+    "rechnung-ä.xml",
+    "job-1․xml",
+    "јob-1.xml",
+    "．．/job-1.xml",
+    "a" * 300 + ".xml",
+    "a" * 101 + ".xml",
+]
 
 WRITES_AND_READS_MUCH = """
 import json, re, sys
@@ -34,7 +82,7 @@ storage.put("small.xml", [b"x"])
 with storage.open("small.xml") as reading:
     list(reading)
 before_kb = peak_kb()
-storage.put("big.xml", (b"x" * 65536 for _ in range(1024)))
+storage.put("big.xml", (b"x" * 65536 for _ in range(512)))
 with storage.open("big.xml") as reading:
     size = sum(map(len, reading))
 print(size, peak_kb() - before_kb)
@@ -241,7 +289,7 @@ def test_memory_does_not_grow_with_what_is_written_and_read(location, environmen
         output, _ = child.communicate(timeout=50)
 
     size, grown_kb = map(int, output.split())
-    assert size == 64 * 1024 * 1024
+    assert size == 32 * 1024 * 1024
     assert grown_kb < 16 * 1024
 
 
@@ -272,73 +320,23 @@ def test_a_process_killed_while_it_writes_leaves_what_was_there(storage, locatio
     assert not storage.exists("other.xml")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "",
-        ".",
-        "..",
-        "../job-1.xml",
-        "../../etc/passwd",
-        "..\\job-1.xml",
-        "/etc/passwd",
-        "/job-1.xml",
-        "//job-1.xml",
-        "folder/job-1.xml",
-        "./job-1.xml",
-        "job-1.xml/",
-        "job-1.xml/..",
-        "%2e%2e%2fjob-1.xml",
-        "%2e%2e/job-1.xml",
-        "..%2fjob-1.xml",
-        "..%c0%afjob-1.xml",
-        "job-1.xml%00.pdf",
-        "job-1.xml\x00",
-        "\x00.xml",
-        "job-1\x00.xml",
-        "job-1.xml\n",
-        "job\n-1.xml",
-        "\r.xml",
-        ".job-1.xml",
-        ".job-1.xml.part",
-        "job-1",
-        "job-1.exe",
-        "job-1.xml.exe",
-        "job-1.xml.xml",
-        "job 1.xml",
-        "JOB-1.XML",
-        "-rf.xml",
-        "_job.xml",
-        "~root.xml",
-        "$HOME.xml",
-        "C:\\job-1.xml",
-        "c:job-1.xml",
-        "con:.xml",
-        "job-1.xml:stream",
-        "rechnung-ä.xml",
-        "job-1․xml",
-        "јob-1.xml",
-        "．．/job-1.xml",
-        "a" * 300 + ".xml",
-        "a" * 101 + ".xml",
-    ],
-)
-def test_a_name_that_the_server_does_not_make_is_refused(storage, name):
-    for use in (storage.size, storage.exists, storage.remove, storage.draft, storage.describe):
+def test_a_name_that_the_server_does_not_make_is_refused(storage):
+    for name in NOT_MADE_HERE:
+        for use in (storage.size, storage.exists, storage.remove, storage.draft, storage.describe):
+            with pytest.raises(BadName):
+                use(name)
+        with pytest.raises(BadName), storage.open(name):
+            pass
         with pytest.raises(BadName):
-            use(name)
-    with pytest.raises(BadName), storage.open(name):
-        pass
-    with pytest.raises(BadName):
-        storage.put_if_absent(name, [b"abc"])
+            storage.put_if_absent(name, [b"abc"])
     assert list(storage.written_before(datetime.now(UTC) + timedelta(days=1))) == []
 
 
-@pytest.mark.parametrize("name", ["a.xml", "0.pdf", "job_01j9-x.xml", "a" * 100 + ".pdf"])
-def test_a_name_that_the_server_makes_is_taken(storage, name):
-    storage.put(name, [b"abc"])
+def test_a_name_that_the_server_makes_is_taken(storage):
+    for name in ("a.xml", "0.pdf", "job_01j9-x.xml", "a" * 100 + ".pdf"):
+        storage.put(name, [b"abc"])
 
-    assert content_of(storage, name) == b"abc"
+        assert content_of(storage, name) == b"abc"
 
 
 def test_errors_survive_the_way_between_processes():
