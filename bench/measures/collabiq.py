@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from bench.collabiq.history import fill
 from bench.collabiq.mails import mail, thread
 from bench.collabiq.notion import WatchedNotion
-from bench.database import Database
+from bench.database import Database, Place
 from bench.figure import Count, Delay, tail_of
 from bench.measure import Conditions, Measure, Measured
 from bench.process import Failed
@@ -25,6 +25,10 @@ from collabiq.stand_ins.world import PROJECT_ID, ServedWorld, StandInWorld
 MAILS, QUICK_MAILS = 200, 30
 FINISHED, QUICK_FINISHED = 10_000, 1_000
 FAILING, QUICK_FAILING = 20, 6
+ARRIVING, QUICK_ARRIVING = 40, 8
+STARTS, QUICK_STARTS = 5, 2
+POLL_S = 0.5
+IDLE_S = 0.3
 MEGABYTE = 1_000_000
 COMPANIES = 5_000
 WINDOW_S = 60.0
@@ -53,6 +57,17 @@ def mails(conditions: Conditions) -> Iterator[Measured]:
     with place.fresh() as database:
         failing = QUICK_FAILING if conditions.quick else FAILING
         yield Measured("collabiq-after-a-failure", tail_of(_waits_ns(database, failing)), failing)
+    yield from idle(conditions, place)
+
+
+def idle(conditions: Conditions, place: Place) -> Iterator[Measured]:
+    """What a single mail waits for, and what Infisical adds to a whole start."""
+    arriving = QUICK_ARRIVING if conditions.quick else ARRIVING
+    with place.fresh() as database:
+        yield Measured("collabiq-arrival", tail_of(_arrivals_ns(database, arriving)), arriving)
+    starts = QUICK_STARTS if conditions.quick else STARTS
+    with place.fresh() as database:
+        yield Measured("collabiq-start", _in_ms(_start_s(database, starts)), starts)
 
 
 def parts(conditions: Conditions) -> Iterator[Measured]:
@@ -105,6 +120,36 @@ def _waits_ns(database: Database, count: int) -> list[int]:
     return waits
 
 
+def _arrivals_ns(database: Database, count: int) -> list[int]:
+    """From each mail that arrives while nothing else happens to its row."""
+    waits = []
+    with _world(rate_per_s=3.0) as (served, notion), up("collabiq", database.url, _set(served)):
+        _deliver(served, range(1))
+        _wait(notion, 1)
+        for number in range(1, count + 1):
+            # At another moment of the poller's interval each time.
+            time.sleep(IDLE_S + number % 7 * POLL_S / 7)
+            began_s = time.monotonic()
+            _deliver(served, range(number, number + 1))
+            _wait(notion, number + 1)
+            waits.append(round((notion.made_s[-1] - began_s) * 1e9))
+    return waits
+
+
+def _start_s(database: Database, count: int) -> float:
+    """How much longer a whole start takes with Infisical; the shortest of some, in turns."""
+    taken: dict[str, list[float]] = {"0": [], "1": []}
+    with ServedWorld(StandInWorld(notion_rate_per_s=None)) as served:
+        for _ in range(count + 1):
+            for enabled, found in taken.items():
+                variables = _set(served) | {"INFISICAL_ENABLED": enabled}
+                began_s = time.monotonic()
+                with up("collabiq", database.url, variables):
+                    found.append(time.monotonic() - began_s)
+    # The first start makes the tables.
+    return min(taken["1"][1:]) - min(taken["0"][1:])
+
+
 @contextmanager
 def _world(
     *, rate_per_s: float | None, refused_word: str | None = None
@@ -119,7 +164,7 @@ def _set(served: ServedWorld) -> dict[str, str]:
     return served.variables() | {
         "INFISICAL_ENABLED": "0",
         "LLM_ORDER": "offline",
-        "POLL_INTERVAL_MS": "500",
+        "POLL_INTERVAL_MS": str(round(POLL_S * 1_000)),
     }
 
 

@@ -1,11 +1,14 @@
 """The mailbox: nothing is lost, nothing comes twice, and nobody is called for nothing."""
 
 import json
+from collections import Counter
+
+import pytest
 
 from apps.collabiq.tests.world import World, status
 from collabiq.flow.feeding import AT_ONCE
 from collabiq.flow.poller import Poller
-from collabiq.rows import GMAIL, notice_emails
+from collabiq.rows import GMAIL, count_under_way, notice_emails
 from collabiq.samples import ADDRESS, ALERT_SENDER, mailbox
 from collabiq.stand_ins.world import GEMINI_KEY
 from holdfast.testing import drain, run_inline
@@ -144,6 +147,31 @@ def test_many_mails_come_by_pages_and_few_are_under_way(world: World):
     assert {each.email_id for each in found} == ids
     assert len(world.gmail.times("GET", "/users/me/messages")) == 3
     assert sum(each.job_id is not None for each in found) == AT_ONCE
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_1200_mails_at_once_are_all_written_once_with_few_under_way(world_of):
+    with world_of(NOTION_RATE_LIMIT_PER_SEC="1000") as world:
+        ids = {world.deliver(subject=f"Firm{number} x Orchard Retail") for number in range(1_200)}
+        most = 0
+        for _ in range(300):
+            world.poller.turn()
+            with world.engine.reading() as tx:
+                most = max(most, count_under_way(tx, source=GMAIL))
+            drain(world.engine)
+            world.poller.turn()
+            world.clock.advance(1)
+            counts = world.counts()
+            if counts["needs_review"] + counts["processed"] == len(ids):
+                break
+        pages = Counter(
+            page["properties"]["Email ID"]["rich_text"][0]["plain_text"] for page in world.pages()
+        )
+
+        assert pages == dict.fromkeys(ids, 1)
+        assert most <= AT_ONCE
+        assert world.records() == []
 
 
 def test_polls_that_fail_are_one_outage_with_one_entry(world: World):
