@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.errors import InvalidDocument, InvalidValue
 from holdfast.letter_form import MAX_ID_LENGTH, PLAIN_FORM, EntryStatus, LetterEntry, LetterForm
-from holdfast.printable import safe_name
+from holdfast.redaction.printable import safe_name
 
 CREATED = datetime(2025, 11, 6, 10, 15, 22, 123_000, tzinfo=UTC)
 ATTEMPTED = CREATED + timedelta(seconds=23)

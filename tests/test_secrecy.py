@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from holdfast.core.redaction.marker import MARKER
 from holdfast.core.values.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.errors import InvalidValue
+from holdfast.redaction.marker import MARKER
 from holdfast.secrecy import MAX_VALUES, Secrecy
 
 OLD, NEW = "v8Kq-old-2f7Lx0Rz9", "v8Kq-new-Wc41Tn6Ye"

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 from bench.cost import costs_of
 from bench.measure import Conditions, Measure, Measured
-from holdfast.core.redaction import Redactor
+from holdfast.redaction import Redactor
 
 CALLS_PER_BATCH = 10
 BATCHES = 100

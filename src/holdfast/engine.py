@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from holdfast import tracing
 from holdfast.attention import Attention, Need, Needs
 from holdfast.core.job.job import Job
-from holdfast.core.redaction import secrets_in_environment, secrets_in_url
 from holdfast.core.values.retention import Retention
 from holdfast.dead_letters import DeadLetters
 from holdfast.deliveries import Deliveries
@@ -28,6 +27,7 @@ from holdfast.job_access import JobAccess
 from holdfast.messaging import Messaging
 from holdfast.outbox import Outbox
 from holdfast.pipeline import Pipeline, checked_name
+from holdfast.redaction import secrets_in_environment, secrets_in_url
 from holdfast.replays import Replays
 from holdfast.runtime.attempts.spans import traced
 from holdfast.runtime.deliveries.dispatch import Dispatch

@@ -33,7 +33,7 @@ from holdfast.core.values.failure import (
 )
 from holdfast.core.values.instant import Instant, to_datetime
 from holdfast.errors import InvalidDocument, InvalidValue
-from holdfast.printable import json_text, safe_name, text_of
+from holdfast.redaction.printable import json_text, safe_name, text_of
 from holdfast.runtime.events.announce import Applied
 from holdfast.secrecy import private, redacted_value, safe_text
 

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from holdfast.errors import InvalidDocument, InvalidValue
-from holdfast.printable import safe_name
+from holdfast.redaction.printable import safe_name
 
 ERROR_DETAILS: Final = ("error_type", "error_message", "retry_count")
 """What the details of an error have to name."""

@@ -21,7 +21,7 @@ import structlog
 from structlog.typing import EventDict
 
 from holdfast.core.values.instant import Instant, to_rfc3339
-from holdfast.printable import json_text, text_of, visible
+from holdfast.redaction.printable import json_text, text_of, visible
 from holdfast.secrecy import OF_THIS_PROCESS, private, private_value
 
 MAX_VALUE_LENGTH: Final = 8_000

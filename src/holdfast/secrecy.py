@@ -19,17 +19,12 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.redaction import (
-    MAX_TEXT_LENGTH,
-    Redactor,
-    is_maskable,
-    secrets_in_environment,
-)
-from holdfast.core.redaction.known import KnownValues
-from holdfast.core.redaction.likeness import shape_of, text_of, with_other_numbers
-from holdfast.core.redaction.marker import Kind, bare
 from holdfast.core.values.failure import clean_text
 from holdfast.errors import InvalidValue
+from holdfast.redaction import MAX_TEXT_LENGTH, Redactor, is_maskable, secrets_in_environment
+from holdfast.redaction.known import KnownValues
+from holdfast.redaction.likeness import shape_of, text_of, with_other_numbers
+from holdfast.redaction.marker import Kind, bare
 
 MAX_VALUES: Final = 1_000
 """How many known values are kept; the ones named longest ago are forgotten first."""

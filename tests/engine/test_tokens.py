@@ -6,8 +6,8 @@ import re
 import pytest
 
 from holdfast import UsageError
-from holdfast.core.redaction import Redactor
 from holdfast.errors import InvalidValue, UnknownToken
+from holdfast.redaction import Redactor
 from holdfast.secrecy import redacted
 
 NOBODY = "0190aaaa-0000-7000-8000-000000000000"

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from holdfast.errors import InvalidValue
-from holdfast.printable import text_of, visible
+from holdfast.redaction.printable import text_of, visible
 
 MAX_TOKEN_LENGTH: Final = 256
 

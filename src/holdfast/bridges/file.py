@@ -22,7 +22,7 @@ from holdfast.core.delivery.promise import Promise
 from holdfast.core.values.document import encode
 from holdfast.core.values.instant import Instant, to_rfc3339
 from holdfast.core.values.retry import Retry
-from holdfast.printable import visible
+from holdfast.redaction.printable import visible
 from holdfast.runtime.deliveries.provider import Evidence
 from holdfast.runtime.kernel.clock import sleep_s, wall_clock
 

@@ -37,7 +37,6 @@ from holdfast.bridges.rabbitmq_topology import (
     declare_exchange,
     declare_queue,
 )
-from holdfast.core.redaction import secrets_in_url
 from holdfast.core.values.instant import SECOND_US
 from holdfast.core.values.outbox import (
     Confirmed,
@@ -48,6 +47,7 @@ from holdfast.core.values.outbox import (
     Unsendable,
 )
 from holdfast.errors import InvalidValue
+from holdfast.redaction import secrets_in_url
 from holdfast.secrecy import keep_secret, redacted
 
 __all__ = ["Binding", "ExchangeType", "Queue", "RabbitMq"]

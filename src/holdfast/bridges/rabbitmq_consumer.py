@@ -45,7 +45,6 @@ from holdfast.bridges.rabbitmq_topology import (
     declare_exchange,
     declare_queue,
 )
-from holdfast.core.redaction import secrets_in_url
 from holdfast.core.values.failure import Failure
 from holdfast.errors import (
     HandlerStuck,
@@ -55,6 +54,7 @@ from holdfast.errors import (
     UnavailableError,
     UsageError,
 )
+from holdfast.redaction import secrets_in_url
 from holdfast.runtime.kernel import failpoint
 from holdfast.runtime.kernel.clock import Chance, Clock, monotonic_s
 from holdfast.runtime.outbox.received import HandleMany, Received

@@ -5,7 +5,7 @@ import sys
 
 SETTLED = """
 import gc, sys
-from holdfast.core.redaction.tokens import shapes
+from holdfast.redaction.patterns.tokens import shapes
 from holdfast.runtime.kernel.process_tuning import TURN_S, YOUNG, settle_in
 
 settle_in()

@@ -15,7 +15,13 @@ from holdfast.api.models.values.whole import WHOLE
 from holdfast.api.requests.paging import PageQuery
 from holdfast.core.job.job import DEFAULT_PRIORITY, PRIORITIES, JobState
 from holdfast.disclosure import Disclosure
-from holdfast.secrecy import kept_value, private_value, redacted, redacted_value, without_names
+from holdfast.secrecy import (
+    kept_value,
+    private_value,
+    redacted,
+    redacted_value,
+    without_names,
+)
 from holdfast.store.contract import JobFilter
 from holdfast.submission import MAX_VERSION
 from holdfast.view import AttemptLine, HistoryLine, JobView

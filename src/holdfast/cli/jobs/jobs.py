@@ -20,7 +20,7 @@ from holdfast.cli.shell.program import Command, Group
 from holdfast.core.job.job import DEFAULT_OWNER
 from holdfast.disclosure import PublicError
 from holdfast.engine import Holdfast
-from holdfast.printable import json_text
+from holdfast.redaction.printable import json_text
 from holdfast.secrecy import kept_value, private_value, without_names
 from holdfast.sentences import attempt_of
 from holdfast.spoken import when

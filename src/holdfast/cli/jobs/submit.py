@@ -25,7 +25,7 @@ from holdfast.errors import (
     UsageError,
 )
 from holdfast.handle import JobHandle
-from holdfast.printable import json_text
+from holdfast.redaction.printable import json_text
 from holdfast.submission import Submit
 
 _FILE_HELP: Final = (

@@ -18,7 +18,7 @@ from holdfast.core.values.outbox import OutboxMessage, OutboxStatus
 from holdfast.engine import Holdfast
 from holdfast.errors import ConflictError, UsageError
 from holdfast.outbox import message_document
-from holdfast.printable import json_text
+from holdfast.redaction.printable import json_text
 from holdfast.spoken import short, span, when
 from holdfast.store.tables.outbox import OutboxFilter, Standing
 

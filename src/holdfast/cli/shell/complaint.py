@@ -11,7 +11,7 @@ import click
 
 from holdfast.cli.shell.exit_codes import ExitCode
 from holdfast.errors import HoldfastError
-from holdfast.printable import json_text, visible
+from holdfast.redaction.printable import json_text, visible
 from holdfast.secrecy import redacted, redacted_value
 
 _WORD_START: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -13,11 +13,11 @@ from typing import Final
 import click
 
 from holdfast.cli.shell.output import Output
-from holdfast.core.redaction import secrets_in_environment, secrets_in_url
 from holdfast.core.values.retention import Retention
 from holdfast.engine import Holdfast
 from holdfast.errors import StoreUnavailable, UsageError
 from holdfast.pipeline import Pipeline
+from holdfast.redaction import secrets_in_environment, secrets_in_url
 from holdfast.runtime.deliveries.options import CourierOptions
 from holdfast.runtime.deliveries.provider import Provider
 from holdfast.runtime.maintenance.janitor import Chore

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
-from holdfast.printable import json_text, visible
+from holdfast.redaction.printable import json_text, visible
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -24,8 +24,8 @@ from holdfast.core.delivery.event import (
     SendFailed,
 )
 from holdfast.core.delivery.lifecycle import breaks_order
-from holdfast.core.redaction import mask_recipient
 from holdfast.core.values.instant import to_rfc3339
+from holdfast.redaction import mask_recipient
 from holdfast.runtime.events import signals
 
 LOGGER: Final = logging.getLogger("holdfast.delivery")

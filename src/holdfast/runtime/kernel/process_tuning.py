@@ -6,7 +6,7 @@ import gc
 import sys
 from typing import Final
 
-from holdfast.core.redaction.tokens import shapes
+from holdfast.redaction.patterns.tokens import shapes
 
 TURN_S: Final = 0.0005
 """After how long a thread that computes hands over to one that waits. Python's own 5 ms are as long

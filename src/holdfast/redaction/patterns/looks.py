@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from holdfast.core.redaction.alternation import words
-from holdfast.core.redaction.marker import MARKER
+from holdfast.redaction.marker import MARKER
+from holdfast.redaction.patterns.alternation import words
 
 _STAND_IN: Final = re.compile(
     r"""(?:

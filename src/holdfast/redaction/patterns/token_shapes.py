@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from holdfast.core.redaction.alternation import any_of, words
+from holdfast.redaction.patterns.alternation import any_of, words
 
 _PLAIN: Final = "A-Za-z0-9"
 _LOOSE: Final = r"A-Za-z0-9_\-"

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from holdfast.core.redaction.judgement import is_hidden
-from holdfast.core.redaction.key_names import Care, KeyNames
+from holdfast.redaction.patterns.judgement import is_hidden
+from holdfast.redaction.patterns.key_names import Care, KeyNames
 
 _NAMES: Final = KeyNames()
 _NAMES_SECRETS: Final = "HOLDFAST_SECRET_VARIABLES"

@@ -6,8 +6,8 @@ import re
 from functools import cache
 from typing import Final, NamedTuple
 
-from holdfast.core.redaction.marker import Inspection, Kind
-from holdfast.core.redaction.token_shapes import BROKEN, UNBROKEN, WITH_HINT, WITH_HINT_INSIDE
+from holdfast.redaction.marker import Inspection, Kind
+from holdfast.redaction.patterns.token_shapes import BROKEN, UNBROKEN, WITH_HINT, WITH_HINT_INSIDE
 
 _MAX_HEAD: Final = 40
 _BACKWARDS: Final = re.compile(r"[A-Za-z0-9_~]{0,40}+")

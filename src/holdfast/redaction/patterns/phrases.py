@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from holdfast.core.redaction import looks
-from holdfast.core.redaction.judgement import is_hidden
-from holdfast.core.redaction.key_names import KeyNames
-from holdfast.core.redaction.marker import Inspection, Kind
+from holdfast.redaction.marker import Inspection, Kind
+from holdfast.redaction.patterns import looks
+from holdfast.redaction.patterns.judgement import is_hidden
+from holdfast.redaction.patterns.key_names import KeyNames
 
 _USER_OPTION: Final = re.compile(
     r"-(?<![\w\-].)(?:[uU]|-user|-proxy-user)(?:[ \t=]{1,4}|\\{0,3}[\"'],?[ \t]{0,4})\\{0,3}[\"']?"

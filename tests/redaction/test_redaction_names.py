@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.redaction.key_names import KeyNames, words_of
+from holdfast.redaction.patterns.key_names import KeyNames, words_of
 
 names = KeyNames()
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Final
 from urllib.parse import unquote
 
-from holdfast.core.redaction import looks
-from holdfast.core.redaction.marker import Inspection, Kind
+from holdfast.redaction.marker import Inspection, Kind
+from holdfast.redaction.patterns import looks
 
 # Four groups of base64 that can only be twelve printable ASCII characters: hashes, identifiers and
 # images hardly ever begin so.

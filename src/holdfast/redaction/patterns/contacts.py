@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from holdfast.core.redaction.marker import Inspection, Kind
+from holdfast.redaction.marker import Inspection, Kind
 
 # As RFC 5321 has them in practice. What a machine logs in with (git@host:path) and what names a
 # package or an image (name@1.2.3, image@sha256:…) is no address of a person.

@@ -11,7 +11,7 @@ from typing import Final
 _BEYOND_ASCII: Final = "\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff"
 _UNSAFE: Final = re.compile(f"[\x00-\x1f{_BEYOND_ASCII}]")
 _UNSAFE_IN_JSON: Final = re.compile(f"[{_BEYOND_ASCII}]")
-_UNSAFE_IN_NAME: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE_IN_NAME: Final = re.compile(r"[^A-Za-z0-9._-]++")
 
 
 def visible(text: str) -> str:

@@ -6,17 +6,17 @@ import re
 import sys
 import time
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import pytest
 
-import holdfast.core.redaction as package
-from holdfast.core.redaction import MAX_TEXT_LENGTH, Redactor
-from holdfast.core.redaction.marker import Kind
-from holdfast.core.redaction.pair_values import _UP_TO_QUOTE
-from holdfast.core.redaction.tokens import shapes
-from tests.core.redaction.ordinary_logs import OrdinaryLogs
-from tests.core.redaction.redaction_corpus import STRIPE, hexadecimal, mixed
+import holdfast.redaction as package
+from holdfast.redaction import MAX_TEXT_LENGTH, Redactor
+from holdfast.redaction.marker import Kind
+from holdfast.redaction.patterns.pair_values import _UP_TO_QUOTE
+from holdfast.redaction.patterns.tokens import shapes
+from tests.redaction.ordinary_logs import OrdinaryLogs
+from tests.redaction.redaction_corpus import STRIPE, hexadecimal, mixed
 
 MOST_SECONDS = 0.05 if sys.gettrace() is None else 1.0
 """For 256 KB, on a machine that counts to 100,000 in `COUNTING_S`. Measuring coverage takes its
@@ -161,7 +161,7 @@ def test_a_value_of_many_texts_is_bounded_as_a_whole():
 
 def patterns():
     modules = (
-        import_module(f"{package.__name__}.{each.name}") for each in iter_modules(package.__path__)
+        import_module(each.name) for each in walk_packages(package.__path__, f"{package.__name__}.")
     )
     found = [value for module in modules for value in vars(module).values()]
     found += [*_UP_TO_QUOTE.values(), *Redactor(extra_keys=["a b"])._patterns, *shapes()[:2]]

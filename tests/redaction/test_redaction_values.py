@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
-from holdfast.core.redaction import MAX_TEXT_LENGTH, Redactor
-from holdfast.core.redaction.marker import MARKER, Kind, marker_around
-from holdfast.core.redaction.structure import MAX_DEPTH, MAX_NODES
-from tests.core.redaction.redaction_corpus import STRIPE, mixed
+from holdfast.redaction import MAX_TEXT_LENGTH, Redactor
+from holdfast.redaction.marker import MARKER, Kind, marker_around
+from holdfast.redaction.structure import MAX_DEPTH, MAX_NODES
+from tests.redaction.redaction_corpus import STRIPE, mixed
 
 redactor = Redactor()
 CARD = int("4" + "1" * 15)

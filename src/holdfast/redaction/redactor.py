@@ -8,26 +8,19 @@ from collections.abc import Callable, Iterable
 from string import digits
 from typing import Any, Final
 
-from holdfast.core.redaction.contacts import redact_contacts
-from holdfast.core.redaction.encoded import redact_encoded, redact_readings, without_colours
-from holdfast.core.redaction.headers import redact_schemes
-from holdfast.core.redaction.key_names import KeyNames
-from holdfast.core.redaction.known import KnownValues
-from holdfast.core.redaction.marker import (
-    MARKING_COSTS,
-    Exhausted,
-    Inspection,
-    Kind,
-    bare,
-    shortened,
-)
-from holdfast.core.redaction.pairs import patterns_of, redact_pairs
-from holdfast.core.redaction.personal import redact_announced, redact_emails, redact_numbers
-from holdfast.core.redaction.phrases import redact_phrases
-from holdfast.core.redaction.structure import MAX_NODES, Structure
-from holdfast.core.redaction.surroundings import surroundings
-from holdfast.core.redaction.tokens import redact_private_keys, redact_tokens
-from holdfast.core.redaction.urls import redact_addresses
+from holdfast.redaction.known import KnownValues
+from holdfast.redaction.marker import MARKING_COSTS, Exhausted, Inspection, Kind, bare, shortened
+from holdfast.redaction.patterns.contacts import redact_contacts
+from holdfast.redaction.patterns.encoded import redact_encoded, redact_readings, without_colours
+from holdfast.redaction.patterns.headers import redact_schemes
+from holdfast.redaction.patterns.key_names import KeyNames
+from holdfast.redaction.patterns.pairs import patterns_of, redact_pairs
+from holdfast.redaction.patterns.personal import redact_announced, redact_emails, redact_numbers
+from holdfast.redaction.patterns.phrases import redact_phrases
+from holdfast.redaction.patterns.tokens import redact_private_keys, redact_tokens
+from holdfast.redaction.patterns.urls import redact_addresses
+from holdfast.redaction.structure import MAX_NODES, Structure
+from holdfast.redaction.surroundings import surroundings
 
 MAX_TEXT_LENGTH: Final = 262_144
 """A longer text is cut, after what is kept of it has been redacted."""

@@ -2,10 +2,10 @@
 
 import pytest
 
-from holdfast.core.redaction import Redactor
-from holdfast.core.redaction.marker import MARKER
-from tests.core.redaction.ordinary_logs import OrdinaryLogs
-from tests.core.redaction.redaction_corpus import (
+from holdfast.redaction import Redactor
+from holdfast.redaction.marker import MARKER
+from tests.redaction.ordinary_logs import OrdinaryLogs
+from tests.redaction.redaction_corpus import (
     IMPERSONAL,
     LOOK_ALIKES,
     PERSONAL,
@@ -13,7 +13,7 @@ from tests.core.redaction.redaction_corpus import (
     TEXT_CARRIERS,
     VALUE_CARRIERS,
 )
-from tests.core.redaction.test_redaction_time import MOST_SECONDS, REPEATED, cpu_s, filled
+from tests.redaction.test_redaction_time import MOST_SECONDS, REPEATED, cpu_s, filled
 
 redactor = Redactor(personal=True)
 samples = [

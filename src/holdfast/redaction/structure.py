@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Final
 
-from holdfast.core.redaction.headers import hide_authorization, hide_cookies
-from holdfast.core.redaction.judgement import HIDES_PARTS, is_hidden
-from holdfast.core.redaction.key_names import Care, KeyNames, Sensitivity
-from holdfast.core.redaction.looks import is_random
-from holdfast.core.redaction.marker import Exhausted, Inspection, Kind, bare
+from holdfast.redaction.marker import Exhausted, Inspection, Kind, bare
+from holdfast.redaction.patterns.headers import hide_authorization, hide_cookies
+from holdfast.redaction.patterns.judgement import HIDES_PARTS, is_hidden
+from holdfast.redaction.patterns.key_names import Care, KeyNames, Sensitivity
+from holdfast.redaction.patterns.looks import is_random
 
 MAX_DEPTH: Final = 100
 MAX_NODES: Final = 250_000

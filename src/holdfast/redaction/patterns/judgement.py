@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, assert_never
 
-from holdfast.core.redaction import looks
-from holdfast.core.redaction.key_names import Care
+from holdfast.redaction.patterns import looks
+from holdfast.redaction.patterns.key_names import Care
 
 _MIN_LONG: Final = 12
 _PATH: Final = re.compile(r"[/~\\.]|[A-Za-z]:[\\/]|\$")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.redaction import mask_recipient
+from holdfast.redaction import mask_recipient
 
 KEY = b"a key of the installation"
 

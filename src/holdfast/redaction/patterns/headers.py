@@ -6,9 +6,9 @@ import base64
 import re
 from typing import Final
 
-from holdfast.core.redaction import looks
-from holdfast.core.redaction.alternation import any_of, words
-from holdfast.core.redaction.marker import Inspection, Kind
+from holdfast.redaction.marker import Inspection, Kind
+from holdfast.redaction.patterns import looks
+from holdfast.redaction.patterns.alternation import any_of, words
 
 _SCHEMES: Final = (
     r"(?:bearer|basic|token|digest|negotiate|ntlm|api-?key|apikey-v1|ssws|geniekey|hawk|oauth"

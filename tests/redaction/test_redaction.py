@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.core.redaction import MAX_TEXT_LENGTH, Redactor, is_maskable
-from holdfast.core.redaction.marker import MARKER, Kind
-from tests.core.redaction.ordinary_logs import OrdinaryLogs
-from tests.core.redaction.redaction_corpus import (
+from holdfast.redaction import MAX_TEXT_LENGTH, Redactor, is_maskable
+from holdfast.redaction.marker import MARKER, Kind
+from tests.redaction.ordinary_logs import OrdinaryLogs
+from tests.redaction.redaction_corpus import (
     LOOK_ALIKES,
     PEM,
     SECRETS,

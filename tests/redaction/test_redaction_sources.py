@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.redaction import secrets_in_environment, secrets_in_url
+from holdfast.redaction import secrets_in_environment, secrets_in_url
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from enum import Enum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from holdfast.core.redaction.alternation import words
-from holdfast.core.redaction.marker import Kind
+from holdfast.redaction.marker import Kind
+from holdfast.redaction.patterns.alternation import words
 
 
 class Care(Enum):

@@ -7,9 +7,9 @@ import zlib
 
 import pytest
 
-from holdfast.core.redaction import Redactor, is_maskable
-from holdfast.core.redaction.marker import MARKER
-from tests.core.redaction.redaction_corpus import DSN, PEM, hexadecimal, in_base64, letters, mixed
+from holdfast.redaction import Redactor, is_maskable
+from holdfast.redaction.marker import MARKER
+from tests.redaction.redaction_corpus import DSN, PEM, hexadecimal, in_base64, letters, mixed
 
 redactor = Redactor()
 CURL = "curl -u"

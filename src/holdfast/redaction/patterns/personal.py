@@ -7,8 +7,8 @@ import hmac
 import re
 from typing import Final, NamedTuple
 
-from holdfast.core.redaction.alternation import any_of, words
-from holdfast.core.redaction.marker import Inspection, Kind, bare
+from holdfast.redaction.marker import Inspection, Kind, bare
+from holdfast.redaction.patterns.alternation import any_of, words
 
 # As printed on a card, or in one piece; not as part of an identifier, a version or a decimal.
 _CARD: Final = re.compile(

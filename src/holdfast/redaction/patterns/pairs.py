@@ -7,17 +7,13 @@ import re
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from holdfast.core.redaction import looks
-from holdfast.core.redaction.alternation import any_of, words
-from holdfast.core.redaction.headers import (
-    end_of_header,
-    hide_authorization,
-    hide_cookies,
-)
-from holdfast.core.redaction.judgement import HIDES_PARTS, is_hidden
-from holdfast.core.redaction.key_names import Care, KeyNames, Sensitivity, words_of
-from holdfast.core.redaction.marker import Inspection, Kind, bare, has_markers, marker_around
-from holdfast.core.redaction.pair_values import Extent, value_at, value_below
+from holdfast.redaction.marker import Inspection, Kind, bare, has_markers, marker_around
+from holdfast.redaction.patterns import looks
+from holdfast.redaction.patterns.alternation import any_of, words
+from holdfast.redaction.patterns.headers import end_of_header, hide_authorization, hide_cookies
+from holdfast.redaction.patterns.judgement import HIDES_PARTS, is_hidden
+from holdfast.redaction.patterns.key_names import Care, KeyNames, Sensitivity, words_of
+from holdfast.redaction.patterns.pair_values import Extent, value_at, value_below
 
 # Pieces of names, in lower case: where none of them occurs, no name is looked for.
 _CORES: Final[tuple[str | tuple[str, str], ...]] = (

@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-from holdfast.core.redaction.likeness import zeroed
-from holdfast.core.redaction.looks import is_maskable
-from holdfast.core.redaction.marker import Inspection, Kind
+from holdfast.redaction.likeness import zeroed
+from holdfast.redaction.marker import Inspection, Kind
+from holdfast.redaction.patterns.looks import is_maskable
 
 _MIN_CORE_LENGTH: Final = 8
 _PERCENT: Final = re.compile(r"%[0-9A-F]{2}")

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.core.redaction import Redactor
-from holdfast.core.redaction.likeness import with_other_numbers
 from holdfast.core.values.failure import clean_text
+from holdfast.redaction import Redactor
+from holdfast.redaction.likeness import with_other_numbers
 from holdfast.secrecy import Secrecy
-from tests.core.redaction.redaction_corpus import LOOK_ALIKES, SECRETS, TEXT_CARRIERS
+from tests.redaction.redaction_corpus import LOOK_ALIKES, SECRETS, TEXT_CARRIERS
 
 LIMIT = 2_000
 redactor = Redactor(personal=True)

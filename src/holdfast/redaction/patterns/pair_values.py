@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from holdfast.core.redaction.marker import MARKER, Inspection
+from holdfast.redaction.marker import MARKER, Inspection
 
 
 class Extent(NamedTuple):

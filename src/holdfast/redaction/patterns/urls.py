@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.redaction import looks
-from holdfast.core.redaction.marker import MARKER, Inspection, Kind
+from holdfast.redaction.marker import MARKER, Inspection, Kind
+from holdfast.redaction.patterns import looks
 
 # Slashes may be escaped, as JSON allows. Everything up to white space or a quote belongs to it.
 _ADDRESS: Final = re.compile(r":(?:\\{0,3}/){2}(?P<rest>[^\s\"'`<>]++)")

@@ -1,0 +1,1 @@
+"""What secrets and personal data look like in text: names, shapes, pairs, headers, addresses."""
