@@ -3,7 +3,7 @@
 from holdfast.core.job.job import Job, JobState, PlanDigest, WorkerId
 from holdfast.core.values.ids import JobId
 from holdfast.core.values.instant import SECOND_US, Instant
-from holdfast.view import HistoryLine
+from holdfast.views.job import HistoryLine
 
 NOW = Instant(1_800_000_000_000_000)
 DUE = Job(

@@ -12,8 +12,6 @@ from holdfast.core.values.failure import Category, Failure
 from holdfast.core.values.outbox import OutboxStatus
 from holdfast.core.values.retention import Retention
 from holdfast.core.values.retry import Jitter, Retry
-from holdfast.delivery_view import DeliveryView, Reconciliation
-from holdfast.disclosure import Disclosure
 from holdfast.engine import Holdfast
 from holdfast.erasure import Erasure, Owned
 from holdfast.errors import (
@@ -28,7 +26,6 @@ from holdfast.errors import (
 )
 from holdfast.guard import Guard
 from holdfast.handle import JobHandle
-from holdfast.letter_view import LetterView
 from holdfast.pipeline import Pipeline, Upstream
 from holdfast.runtime.attempts.attempt import JobContext, Wait
 from holdfast.runtime.attempts.notify import Notify, Recipient
@@ -48,8 +45,11 @@ from holdfast.store.tables.deliveries import DeliveryFilter
 from holdfast.store.tables.outbox import OutboxFilter
 from holdfast.submission import Submit, Submitted
 from holdfast.transactions import Reading, Transaction
-from holdfast.view import JobView
-from holdfast.waiting import Waiting
+from holdfast.views.dead_letter import LetterView
+from holdfast.views.delivery import DeliveryView, Reconciliation
+from holdfast.views.disclosure import Disclosure
+from holdfast.views.job import JobView
+from holdfast.views.waiting import Waiting
 
 __all__ = [
     "AnswerReceipt",

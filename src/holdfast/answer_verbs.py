@@ -39,7 +39,7 @@ from holdfast.runtime.outbox.callbacks import (
 )
 from holdfast.secrecy import keeping_personal_data, safe_text
 from holdfast.submission import checked_text
-from holdfast.view import JobView
+from holdfast.views.job import JobView
 
 _SEVERAL: Final = 2
 _LATE: Final = frozenset({Kind.LATE, Kind.EXPIRED})

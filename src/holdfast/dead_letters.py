@@ -33,7 +33,6 @@ from holdfast.core.values.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.values.ids import JobId
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.outbox import NewMessage
-from holdfast.delivery_view import DeliveryView
 from holdfast.errors import (
     InvalidValue,
     StaleRevision,
@@ -43,7 +42,6 @@ from holdfast.errors import (
     UsageError,
     WrongState,
 )
-from holdfast.letter_view import LetterReport, LetterView, failure_of
 from holdfast.runtime.deliveries.provider import BoundProvider, Providers
 from holdfast.runtime.events.presentation import PresentationOf, plain
 from holdfast.runtime.events.settle import Settled
@@ -53,7 +51,9 @@ from holdfast.store.contract import Store
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.dead_letters import SUBJECT, LetterFilter, LetterGroup
 from holdfast.submission import checked_text
-from holdfast.view import history
+from holdfast.views.dead_letter import LetterReport, LetterView, failure_of
+from holdfast.views.delivery import DeliveryView
+from holdfast.views.job import history
 
 TRIES: Final = 8
 _FACTS_OF_THE_PAST: Final = 100

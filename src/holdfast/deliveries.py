@@ -13,7 +13,6 @@ from holdfast.core.delivery.event import Finding, OperatorSays, Word
 from holdfast.core.delivery.lifecycle import decide_delivery
 from holdfast.core.delivery.log import DeliveryAttempt
 from holdfast.core.delivery.promise import Promise
-from holdfast.delivery_view import DeliveryReport, DeliveryView, Reconciliation
 from holdfast.errors import DeliveryMoved, InvalidValue, UnknownDelivery, UnknownProvider
 from holdfast.runtime.attempts.notify import Recipient, asked_of
 from holdfast.runtime.deliveries.log import tell
@@ -25,6 +24,7 @@ from holdfast.runtime.kernel.clock import Chance, Clock, sleep_s
 from holdfast.store.contract import Store
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.deliveries import SUBJECT, DeliveryFilter, DeliveryStanding
+from holdfast.views.delivery import DeliveryReport, DeliveryView, Reconciliation
 
 TRIES: Final = 8
 LOOKUPS_A_SECOND: Final = 5.0

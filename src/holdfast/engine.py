@@ -18,7 +18,6 @@ from holdfast.core.job.job import Job
 from holdfast.core.values.retention import Retention
 from holdfast.dead_letters import DeadLetters
 from holdfast.deliveries import Deliveries
-from holdfast.disclosure import Disclosure
 from holdfast.erasure import Eraser, ErasureVerbs
 from holdfast.error_log import ErrorLog
 from holdfast.errors import InvalidValue, UsageError
@@ -59,6 +58,7 @@ from holdfast.tokens import Tokens
 from holdfast.transactions import TransactionVerbs
 from holdfast.upkeep import Upkeep
 from holdfast.upstreams import Upstreams
+from holdfast.views.disclosure import Disclosure
 from holdfast.waits import Waits
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from holdfast.store.contract import JobFilter, Store
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.erasure import BATCH, Erased
 from holdfast.submission import checked_text
-from holdfast.view import JobView
+from holdfast.views.job import JobView
 
 SUBJECT: Final = "owner"
 """The kind of subject under which the audit record keeps erasures; which owner, by a hash only."""

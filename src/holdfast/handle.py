@@ -8,7 +8,7 @@ from typing import Final
 from holdfast.core.job.job import ENDED
 from holdfast.core.values.ids import JobId
 from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
-from holdfast.view import JobView
+from holdfast.views.job import JobView
 
 POLL_S: Final = 0.05
 

@@ -13,7 +13,7 @@ from holdfast.core.job.job import Job, JobState
 from holdfast.core.values.instant import FAR_FUTURE, Instant
 from holdfast.runtime.events.presentation import QUEUED
 from holdfast.store.tables.audit import AuditEntry
-from holdfast.view import HistoryLine
+from holdfast.views.job import HistoryLine
 
 HELD: Final = "held"
 RELEASED: Final = "released"

@@ -12,7 +12,6 @@ from holdfast.answer_verbs import AnswerVerbs
 from holdfast.classify import classify
 from holdfast.core.job.job import DEFAULT_OWNER, DEFAULT_PRIORITY
 from holdfast.deliveries import Deliveries
-from holdfast.delivery_view import DeliveryView
 from holdfast.errors import GiveUp, UnknownPipeline
 from holdfast.handle import JobHandle
 from holdfast.outbox import Outbox
@@ -23,7 +22,8 @@ from holdfast.runtime.events.decided import Message
 from holdfast.secrecy import keeping_personal_data
 from holdfast.submission import Named, Submit, Submitted, as_submits
 from holdfast.submitter import Submitter
-from holdfast.view import removed_job
+from holdfast.views.delivery import DeliveryView
+from holdfast.views.job import removed_job
 
 
 class Intake(AnswerVerbs):

@@ -17,7 +17,6 @@ from holdfast.core.job.job import ACTIVE, DEFAULT_OWNER, Job, JobState
 from holdfast.core.job.plan import Route
 from holdfast.core.values.document import decode
 from holdfast.core.values.ids import JobId, is_marked
-from holdfast.delivery_view import history_of
 from holdfast.errors import InvalidValue, StaleRevision, UnknownJob, WrongState
 from holdfast.job_access import JobAccess, Obstacle
 from holdfast.runtime.events.presentation import PresentationOf
@@ -27,8 +26,9 @@ from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.dead_letters import SUBJECT
 from holdfast.store_access import StoreAccess
 from holdfast.submitter import BULK
-from holdfast.view import AttemptLine, HistoryLine, JobView, attempts, history, removed_job
-from holdfast.waiting import Waiting
+from holdfast.views.delivery import history_of
+from holdfast.views.job import AttemptLine, HistoryLine, JobView, attempts, history, removed_job
+from holdfast.views.waiting import Waiting
 from holdfast.waits import Waits
 
 MOST_COUNTED: Final = 10_000

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from holdfast.engine import Holdfast
 from holdfast.letter_entry import Described, described
-from holdfast.letter_view import LetterView
+from holdfast.views.dead_letter import LetterView
 
 
 class LetterContent(Protocol):

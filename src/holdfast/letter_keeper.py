@@ -20,10 +20,10 @@ from holdfast.letter_entry import entry_of, payload_of, was_edited
 from holdfast.letter_episodes import Episode, episodes
 from holdfast.letter_folder import LetterFolder
 from holdfast.letter_form import EntryStatus, LetterEntry
-from holdfast.letter_view import LetterView
 from holdfast.runtime.kernel.clock import Clock
 from holdfast.store.contract import Store
 from holdfast.store.tables.dead_letters import LetterFilter
+from holdfast.views.dead_letter import LetterView
 
 LOGGER: Final = logging.getLogger("holdfast.letters")
 PAGE: Final = 200

@@ -54,7 +54,6 @@ from holdfast.replay_terms import (
     every_us,
     readied_by,
 )
-from holdfast.replay_view import Preview, ReplayView
 from holdfast.runtime.kernel.clock import Chance, Clock, monotonic_s, sleep_s
 from holdfast.runtime.maintenance.replayer import Replayer
 from holdfast.secrecy import safe_text
@@ -63,6 +62,7 @@ from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.store.tables.replays import CHUNK, HANDED_OVER, SUBJECT, Frozen
 from holdfast.submission import checked_text
+from holdfast.views.replay import Preview, ReplayView
 
 SAMPLE: Final = 5
 TRIES: Final = 8

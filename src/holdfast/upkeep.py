@@ -6,13 +6,11 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
-from holdfast.activity import ActivityRow, activity_row
 from holdfast.asking import PAGE, asked, checked_limit, instant_since
 from holdfast.attention import Attention, Needs
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.retention import Retention
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
-from holdfast.liveness import queues_of, standing
 from holdfast.pipeline import Pipeline, checked_name
 from holdfast.runtime.events.presentation import PresentationOf
 from holdfast.runtime.events.tail import Tail
@@ -25,6 +23,8 @@ from holdfast.store.tables.audit import ENGINE, AuditEntry
 from holdfast.store.tables.retention import Batch
 from holdfast.store_access import StoreAccess
 from holdfast.submission import checked_text
+from holdfast.views.activity import ActivityRow, activity_row
+from holdfast.views.worker import queues_of, standing
 
 QUEUE: Final = "queue"
 WORKER: Final = "worker"

@@ -17,8 +17,8 @@ from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.store.contract import Leases, PausedQueue, Store, WorkerRow
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.upstreams import SUBJECT, Upstreams
-from holdfast.view import HistoryLine, JobView, WaitsFor
-from holdfast.waiting import (
+from holdfast.views.job import HistoryLine, JobView, WaitsFor
+from holdfast.views.waiting import (
     Around,
     Reason,
     Waiting,

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from holdfast.activity import ActivityRow
 from holdfast.console.depth import depth, reckoned_back
 from holdfast.core.values.instant import Instant
 from holdfast.testing import drain
+from holdfast.views.activity import ActivityRow
 from tests.console.site import Site
 
 MINUTE_US = 60_000_000

@@ -13,11 +13,11 @@ from holdfast.core.job.plan import Route
 from holdfast.core.upstream.rate import Bucket
 from holdfast.core.upstream.upstream import Gate, UpstreamState
 from holdfast.core.values.instant import SECOND_US, Instant, to_datetime
-from holdfast.spoken import span
 from holdfast.store.contract import JobFilter
 from holdfast.store.tables.activity import MINUTE_US, Tally
 from holdfast.testing import Script, drain, run_inline
 from holdfast.testing.conformance.deliveries import logged
+from holdfast.views.durations import span
 from tests.console.site import NOBODY, POLICY, Site, at
 
 REQUEST = httpx.Request("POST", "http://127.0.0.1/print")

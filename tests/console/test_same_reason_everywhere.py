@@ -12,7 +12,6 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from holdfast import Breaker, Holdfast, Notify, Pipeline, Retry, Upstream, Wait
-from holdfast.advice import whose_move
 from holdfast.alerts.sources import of_need
 from holdfast.api import ApiOptions, create_api
 from holdfast.attention import Kind
@@ -23,7 +22,8 @@ from holdfast.core.job.plan import Route
 from holdfast.core.upstream.breaker import Observed, RateLimited, decide_breaker
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import ManualClock, run_inline
-from holdfast.waiting import Reason
+from holdfast.views.advice import whose_move
+from holdfast.views.waiting import Reason
 from tests.engine.mailbox import NEITHER, OPTIONS, Mailbox
 
 POLICY: Final = Breaker(consecutive=3, cooldown=30)

@@ -6,8 +6,8 @@ from dataclasses import fields
 from holdfast.core.dead_letter.replay import Counts, ItemState, ReplayState
 from holdfast.letter_form import ERROR_DETAILS, EntryStatus, LetterEntry, LetterForm
 from holdfast.replay_terms import DEFAULT_CANARY, DEFAULT_RATE, DEFAULT_STOP_AFTER
-from holdfast.replay_view import Preview
 from holdfast.replays import Replays
+from holdfast.views.replay import Preview
 from tests.docs.test_coverage import REFERENCE, named, public
 
 REPLAYS = REFERENCE / "replays.md"

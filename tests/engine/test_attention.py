@@ -6,7 +6,6 @@ from contextlib import closing
 import pytest
 
 from holdfast import Breaker, GiveUp, Holdfast, Notify, Pipeline, Upstream
-from holdfast.advice import BY_CLASS, IN_DOUBT, Mover
 from holdfast.attention import Kind, Urgency
 from holdfast.attention.leftovers import MOST_CAUSES, letters
 from holdfast.core.job.job import WorkerId
@@ -15,10 +14,11 @@ from holdfast.core.upstream.breaker import Observed, decide_breaker
 from holdfast.core.upstream.upstream import FailedCall
 from holdfast.core.values.failure import Category
 from holdfast.core.values.instant import Instant
-from holdfast.letter_view import advice_of
 from holdfast.store.contract import WorkerRow
 from holdfast.store.tables.dead_letters import LetterGroup
 from holdfast.testing import ManualClock, drain
+from holdfast.views.advice import BY_CLASS, IN_DOUBT, Mover
+from holdfast.views.dead_letter import advice_of
 from tests.engine.mailbox import NEITHER, OPTIONS, Mailbox
 
 POLICY = Breaker(consecutive=3, cooldown=30)

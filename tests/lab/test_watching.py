@@ -12,7 +12,7 @@ from holdfast.lab import postcards
 from holdfast.lab.behaviour import Behaviour
 from holdfast.lab.stand_ins import StandIns
 from holdfast.systems import build
-from holdfast.upstreams import UpstreamView
+from holdfast.views.upstream import UpstreamView
 
 PATIENCE_S = 40.0
 CARDS = 8

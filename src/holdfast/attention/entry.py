@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from holdfast.advice import Mover
 from holdfast.core.values.instant import Instant, to_rfc3339
+from holdfast.views.advice import Mover
 
 
 class Kind(StrEnum):

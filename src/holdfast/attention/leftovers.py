@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from holdfast.advice import UNSURE, Mover
 from holdfast.attention.entry import Action, Attention, Kind, Urgency, are, number_of
 from holdfast.attention.read import Read
 from holdfast.core.dead_letter.replay import Replay
 from holdfast.core.delivery.delivery import DeliveryState
 from holdfast.core.values.instant import SECOND_US
-from holdfast.letter_view import advice_of
-from holdfast.spoken import span
 from holdfast.store.tables.dead_letters import LetterGroup
 from holdfast.store.tables.deliveries import DeliveryStanding
+from holdfast.views.advice import UNSURE, Mover
+from holdfast.views.dead_letter import advice_of
+from holdfast.views.durations import span
 
 STUCK_US: Final = 60 * SECOND_US
 """A message that is due for longer than this is taken by no relay."""

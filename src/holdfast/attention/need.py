@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from holdfast.advice import Mover
 from holdfast.attention.entry import Action, Attention, Kind, Urgency
 from holdfast.core.values.instant import from_datetime
 from holdfast.errors import InvalidValue
+from holdfast.views.advice import Mover
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from holdfast.advice import Mover
 from holdfast.attention.entry import (
     Action,
     Attention,
@@ -21,11 +20,12 @@ from holdfast.attention.read import Read
 from holdfast.core.job.plan import Route
 from holdfast.core.upstream.upstream import Gate
 from holdfast.core.values.instant import SECOND_US, Instant
-from holdfast.liveness import queues_of, serves, standing
-from holdfast.spoken import span
 from holdfast.store.contract import Leases, WorkerRow
-from holdfast.upstreams import UpstreamView
-from holdfast.waiting import Reason, Waiting, obstacle
+from holdfast.views.advice import Mover
+from holdfast.views.durations import span
+from holdfast.views.upstream import UpstreamView
+from holdfast.views.waiting import Reason, Waiting, obstacle
+from holdfast.views.worker import queues_of, serves, standing
 
 BEHIND_US: Final = 600 * SECOND_US
 """Jobs that are due for longer than this are late, whoever serves them."""

@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 
 from markupsafe import Markup
 
-from holdfast.activity import ActivityRow
 from holdfast.console import charts
 from holdfast.core.job.decision import Kind
 from holdfast.core.values.instant import Instant, to_datetime
 from holdfast.runtime.maintenance.tally import SUBMITTED
 from holdfast.store.contract import QueueCounts
+from holdfast.views.activity import ActivityRow
 
 WIDTH: Final = 720
 HEIGHT: Final = 56

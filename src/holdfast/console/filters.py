@@ -15,7 +15,7 @@ from holdfast.console import charts, words
 from holdfast.core.dead_letter.replay import Counts
 from holdfast.core.values.instant import Instant, to_datetime, to_rfc3339
 from holdfast.secrecy import kept_value, private, private_value, without_names
-from holdfast.spoken import span
+from holdfast.views.durations import span
 
 SHOWN_ID: Final = 13
 LONGEST_SHOWN: Final = 20_000

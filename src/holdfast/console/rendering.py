@@ -26,9 +26,9 @@ from holdfast.console.screens import Screen, navigation_for
 from holdfast.console.static_files import static_contents
 from holdfast.console.traces import Traces
 from holdfast.console.visit import LONGEST_FIELD, Visit
-from holdfast.disclosure import Disclosure
 from holdfast.engine import Holdfast
 from holdfast.errors import ConflictError, HoldfastError, InvalidValue, UsageError
+from holdfast.views.disclosure import Disclosure
 
 Page = Callable[[Visit], Response]
 LOOK: Final = Needs(Role.READER)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, assert_never
 
-from holdfast import sentences
-from holdfast.advice import REMEDIES, whose_move
 from holdfast.core.dead_letter.dead_letter import FILE, MESSAGE, Cause, Standing
 from holdfast.core.job.job import ACTIVE, JobState
 from holdfast.core.job.plan import Plan
 from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant
-from holdfast.letter_view import LetterView
-from holdfast.spoken import span
-from holdfast.upstreams import UpstreamView
-from holdfast.view import HistoryLine, JobView
-from holdfast.waiting import Reason, Waiting
+from holdfast.views import sentences
+from holdfast.views.advice import REMEDIES, whose_move
+from holdfast.views.dead_letter import LetterView
+from holdfast.views.durations import span
+from holdfast.views.job import HistoryLine, JobView
+from holdfast.views.upstream import UpstreamView
+from holdfast.views.waiting import Reason, Waiting
 
 GOOD: Final = "good"
 BAD: Final = "bad"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from holdfast.activity import ActivityRow
 from holdfast.core.job.decision import Kind
 from holdfast.core.values.failure import ErrorClass
 from holdfast.core.values.instant import SECOND_US, Instant
@@ -17,6 +16,7 @@ from holdfast.metrics import names
 from holdfast.metrics.accumulators import Labels, Sums
 from holdfast.pipeline import Pipeline
 from holdfast.runtime.maintenance.tally import LATE_RESULT, REFUSED_ATTEMPT, SUBMITTED
+from holdfast.views.activity import ActivityRow
 
 LOOK_BACK_US: Final = 180 * SECOND_US
 """Minutes that ended longer ago are not added to any more."""

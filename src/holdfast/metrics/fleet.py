@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
-from holdfast.activity import ActivityRow
 from holdfast.core.delivery.delivery import DeliveryState
 from holdfast.core.upstream.upstream import Gate
 from holdfast.core.values.instant import SECOND_US, Instant, to_datetime
@@ -25,7 +24,8 @@ from holdfast.store.statements.statement_timeout import reads_within
 from holdfast.store.tables.dead_letters import LetterStanding
 from holdfast.store.tables.deliveries import DeliveryStanding
 from holdfast.store.tables.outbox import Standing
-from holdfast.upstreams import UpstreamView
+from holdfast.views.activity import ActivityRow
+from holdfast.views.upstream import UpstreamView
 
 LOGGER: Final = logging.getLogger("holdfast.metrics")
 FRESH_S: Final = 1.0

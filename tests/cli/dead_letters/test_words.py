@@ -4,9 +4,9 @@ import pytest
 
 from holdfast.cli.dead_letters.words import situation
 from holdfast.core.dead_letter.dead_letter import FILE, MESSAGE, LetterState
-from holdfast.letter_view import LetterView
 from holdfast.testing.conformance.dead_letters.message_letters import letter
 from holdfast.testing.conformance.samples import NOW
+from holdfast.views.dead_letter import LetterView
 
 PUBLISHED = (
     "It was published again. Once its consumers have handled it: "

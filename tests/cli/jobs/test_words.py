@@ -7,11 +7,11 @@ from holdfast.core.job.job import Job, JobState, WorkerId
 from holdfast.core.job.plan import Plan, StagePlan
 from holdfast.core.values.instant import FAR_FUTURE
 from holdfast.core.values.retry import Retry
-from holdfast.sentences import attempt_of
-from holdfast.spoken import short, span, when
 from holdfast.store.contract import WorkerRow
-from holdfast.view import HistoryLine, JobView, WaitsFor
-from holdfast.waiting import Around, reasons
+from holdfast.views.durations import short, span, when
+from holdfast.views.job import HistoryLine, JobView, WaitsFor
+from holdfast.views.sentences import attempt_of
+from holdfast.views.waiting import Around, reasons
 from tests.sample_job import DUE, NOW, RUNNING, after, line
 
 PLAN = Plan("news", (StagePlan("send", Retry(attempts=4)),))

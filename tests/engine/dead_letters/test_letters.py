@@ -4,13 +4,13 @@ import httpx
 import pytest
 
 from holdfast import GiveUp, Pipeline, Upstream
-from holdfast.advice import BY_CLASS
 from holdfast.core.dead_letter.dead_letter import Standing
 from holdfast.core.values.failure import MAX_MESSAGE_LENGTH, MAX_STACK_LENGTH
 from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import UnknownLetter
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import Script, run_inline
+from holdfast.views.advice import BY_CLASS
 from tests.engine.dead_letters.letters import NO_AMOUNT, NOBODY, died, next_outcomes
 
 

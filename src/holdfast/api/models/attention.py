@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 
-from holdfast.advice import Mover
 from holdfast.api.models.values.moment import Moment
 from holdfast.attention import Attention, Kind, Urgency
+from holdfast.views.advice import Mover
 
 
 class NeededAction(BaseModel):

@@ -6,7 +6,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from holdfast.advice import Mover
 from holdfast.api.models.deliveries import Delivery
 from holdfast.api.models.values.acting import Action, Request
 from holdfast.api.models.values.moment import Moment
@@ -15,8 +14,9 @@ from holdfast.core.dead_letter.dead_letter import Cause, LetterState, Standing
 from holdfast.core.job.job import JobState
 from holdfast.core.values.failure import Category, Severity
 from holdfast.core.values.instant import to_rfc3339
-from holdfast.disclosure import Disclosure
 from holdfast.store.tables.dead_letters import LetterGroup
+from holdfast.views.advice import Mover
+from holdfast.views.disclosure import Disclosure
 
 
 class PayloadFacts(BaseModel):

@@ -7,14 +7,12 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from holdfast.advice import Mover
 from holdfast.api.models.values.acting import Request
 from holdfast.api.models.values.moment import Moment, When, instant, told
 from holdfast.api.models.values.texts import Plain, Text
 from holdfast.api.models.values.whole import WHOLE
 from holdfast.api.requests.paging import PageQuery
 from holdfast.core.job.job import DEFAULT_PRIORITY, PRIORITIES, JobState
-from holdfast.disclosure import Disclosure
 from holdfast.secrecy import (
     kept_value,
     private_value,
@@ -24,7 +22,9 @@ from holdfast.secrecy import (
 )
 from holdfast.store.contract import JobFilter
 from holdfast.submission import MAX_VERSION
-from holdfast.view import AttemptLine, HistoryLine, JobView
+from holdfast.views.advice import Mover
+from holdfast.views.disclosure import Disclosure
+from holdfast.views.job import AttemptLine, HistoryLine, JobView
 
 LONGEST_S: Final = 10 * 365 * 24 * 3600.0
 MOST_AT_ONCE: Final = 1_000

@@ -8,8 +8,8 @@ from pydantic import BaseModel
 
 from holdfast.api.models.values.moment import Moment, told
 from holdfast.core.values.instant import Instant, to_rfc3339
-from holdfast.liveness import queues_of, standing
 from holdfast.store.contract import WorkerRow
+from holdfast.views.worker import queues_of, standing
 
 
 class WorkerState(StrEnum):

@@ -25,7 +25,7 @@ from holdfast.api.models.letter_selection import LetterQuery
 from holdfast.api.requests.paging import link_next
 from holdfast.api.requests.positions import cut, id_position
 from holdfast.api.serving import Engine
-from holdfast.letter_view import LetterView
+from holdfast.views.dead_letter import LetterView
 
 ROUTER: Final = guarded_router("dead-letters")
 KIND: Final = "dead-letters"

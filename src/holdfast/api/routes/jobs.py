@@ -44,7 +44,7 @@ from holdfast.errors import UnknownJob
 from holdfast.secrecy import redacted_value, without_names
 from holdfast.store.contract import JobFilter
 from holdfast.submission import MAX_KEY_LENGTH
-from holdfast.view import JobView
+from holdfast.views.job import JobView
 
 ROUTER: Final = guarded_router("jobs")
 CURSOR: Final = "jobs"

@@ -25,8 +25,8 @@ from holdfast.api.replay_runner import background_of
 from holdfast.api.requests.paging import PageQuery, link_next
 from holdfast.api.requests.positions import cut, id_position, number_position
 from holdfast.api.serving import Engine
-from holdfast.replay_view import ReplayView
 from holdfast.store.tables.dead_letters import LetterFilter
+from holdfast.views.replay import ReplayView
 
 ROUTER: Final = guarded_router("replays")
 KIND: Final = "replays"

@@ -22,9 +22,9 @@ from holdfast.cli.shell.output import Cell, Column, Output, Styled
 from holdfast.cli.shell.paging import limit_option, tell_next_page
 from holdfast.cli.shell.program import Command, Group
 from holdfast.core.values.instant import Instant, to_rfc3339
-from holdfast.letter_view import LetterView, advice_of
-from holdfast.spoken import short
 from holdfast.store.tables.dead_letters import LetterGroup
+from holdfast.views.dead_letter import LetterView, advice_of
+from holdfast.views.durations import short
 
 _PIPELINES_SHOWN: Final = 2
 _CLASS: Final = Column("ERROR CLASS")

@@ -16,8 +16,8 @@ from holdfast.core.dead_letter.replay import Counts, ReplayState
 from holdfast.engine import Holdfast
 from holdfast.errors import UnavailableError, UsageError
 from holdfast.replay_terms import DEFAULT_CANARY, DEFAULT_RATE, DEFAULT_STOP_AFTER
-from holdfast.replay_view import Preview, ReplayView
 from holdfast.store.tables.dead_letters import LetterFilter
+from holdfast.views.replay import Preview, ReplayView
 
 
 class Terms(NamedTuple):

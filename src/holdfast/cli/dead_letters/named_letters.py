@@ -9,7 +9,7 @@ from holdfast.cli.shell.complaint import complain, document_of
 from holdfast.cli.shell.exit_codes import ExitCode, code_of
 from holdfast.cli.shell.output import Output
 from holdfast.errors import HoldfastError, UnavailableError
-from holdfast.letter_view import LetterView
+from holdfast.views.dead_letter import LetterView
 
 
 def each_letter(

@@ -18,7 +18,6 @@ from holdfast.core.dead_letter.dead_letter import FILE, Cause
 from holdfast.core.values.instant import Instant
 from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
-from holdfast.letter_view import LetterView
 from holdfast.replay_terms import (
     DEFAULT_CANARY,
     DEFAULT_RATE,
@@ -27,6 +26,7 @@ from holdfast.replay_terms import (
     MOST_PER_SECOND,
 )
 from holdfast.store.tables.dead_letters import LetterFilter
+from holdfast.views.dead_letter import LetterView
 
 _EPILOG: Final = """\b
 Exit codes of a replay of many:

@@ -15,8 +15,8 @@ from holdfast.cli.shell.program import Command
 from holdfast.core.dead_letter.replay import Item, ReplayState
 from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import UsageError
-from holdfast.replay_view import ReplayView
-from holdfast.spoken import short, when
+from holdfast.views.durations import short, when
+from holdfast.views.replay import ReplayView
 
 PAGE: Final = 50
 _COLUMNS: Final = (

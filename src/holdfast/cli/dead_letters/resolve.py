@@ -19,8 +19,8 @@ from holdfast.cli.shell.progress import Progress
 from holdfast.core.dead_letter.dead_letter import Standing
 from holdfast.engine import Holdfast
 from holdfast.errors import ConflictError, UnavailableError, UsageError
-from holdfast.letter_view import LetterView
 from holdfast.store.tables.dead_letters import LetterFilter
+from holdfast.views.dead_letter import LetterView
 
 _PAGE: Final = 500
 

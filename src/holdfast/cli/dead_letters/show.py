@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import click
 
-from holdfast.advice import MOVERS
 from holdfast.cli.dead_letters.words import situation, standing_of
 from holdfast.cli.jobs.history_table import print_history
 from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.output import Cell, Column, Output
 from holdfast.cli.shell.program import Command
 from holdfast.core.dead_letter.dead_letter import WAITING_STANDINGS
-from holdfast.delivery_view import DeliveryView
-from holdfast.letter_view import LetterReport, LetterView
-from holdfast.spoken import clock, when
 from holdfast.store.tables.audit import AuditEntry
+from holdfast.views.advice import MOVERS
+from holdfast.views.dead_letter import LetterReport, LetterView
+from holdfast.views.delivery import DeliveryView
+from holdfast.views.durations import clock, when
 
 
 @click.command(

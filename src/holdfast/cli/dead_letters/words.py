@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
-from holdfast.advice import REMEDIES
 from holdfast.cli.shell.output import Styled
 from holdfast.core.dead_letter.dead_letter import FILE, MESSAGE, Cause, Standing
 from holdfast.core.values.instant import SECOND_US
-from holdfast.letter_view import LetterView
-from holdfast.sentences import letter_past
-from holdfast.spoken import span
+from holdfast.views.advice import REMEDIES
+from holdfast.views.dead_letter import LetterView
+from holdfast.views.durations import span
+from holdfast.views.sentences import letter_past
 
 STYLES: Final = {
     Standing.OPEN: "red",

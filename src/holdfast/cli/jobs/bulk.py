@@ -23,7 +23,7 @@ from holdfast.engine import Holdfast
 from holdfast.errors import ConflictError, HoldfastError, UnavailableError, UsageError
 from holdfast.job_access import Obstacle
 from holdfast.store.contract import JobFilter
-from holdfast.view import JobView
+from holdfast.views.job import JobView
 
 CHUNK: Final = 500
 MANY: Final = 100

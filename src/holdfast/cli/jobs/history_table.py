@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from holdfast.cli.shell.output import Cell, Column, Output, Styled
-from holdfast.spoken import clock, span
-from holdfast.view import HistoryLine
+from holdfast.views.durations import clock, span
+from holdfast.views.job import HistoryLine
 
 
 def print_history(output: Output, history: Iterable[HistoryLine], *, begun: int) -> None:

@@ -8,8 +8,8 @@ from typing import Final
 from holdfast.cli.jobs.words import STYLES, remark
 from holdfast.cli.shell.output import Cell, Column, Output, Styled
 from holdfast.core.job.job import JobState
-from holdfast.spoken import short
-from holdfast.view import JobView
+from holdfast.views.durations import short
+from holdfast.views.job import JobView
 
 _ID_LENGTH: Final = 36
 _LONGEST_LABEL: Final = 10

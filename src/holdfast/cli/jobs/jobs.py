@@ -18,13 +18,13 @@ from holdfast.cli.shell.output import Output
 from holdfast.cli.shell.paging import limit_option, tell_next_page
 from holdfast.cli.shell.program import Command, Group
 from holdfast.core.job.job import DEFAULT_OWNER
-from holdfast.disclosure import PublicError
 from holdfast.engine import Holdfast
 from holdfast.redaction.printable import json_text
 from holdfast.secrecy import kept_value, private_value, without_names
-from holdfast.sentences import attempt_of
-from holdfast.spoken import when
-from holdfast.view import JobView
+from holdfast.views.disclosure import PublicError
+from holdfast.views.durations import when
+from holdfast.views.job import JobView
+from holdfast.views.sentences import attempt_of
 
 LONGEST_DOCUMENT: Final = 4_000
 _WRITTEN_BY_OTHERS: Final = ("key", "payload", "result", "error", "late_result")

@@ -19,8 +19,8 @@ from holdfast.core.values.ids import JobId
 from holdfast.engine import Holdfast
 from holdfast.errors import UnavailableError, UsageError
 from holdfast.runtime.kernel.clock import sleep_s
-from holdfast.spoken import clock
-from holdfast.view import JobView
+from holdfast.views.durations import clock
+from holdfast.views.job import JobView
 
 EVERY: Final = "500ms"
 SHORTEST_S: Final = 0.05

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, assert_never
 
-from holdfast import sentences
-from holdfast.advice import whose_move
 from holdfast.core.job.job import ACTIVE, Job, JobState
 from holdfast.core.job.plan import Plan
 from holdfast.core.values.instant import FAR_FUTURE
 from holdfast.job_access import Obstacle
-from holdfast.spoken import span
-from holdfast.view import HistoryLine, JobView
-from holdfast.waiting import Reason, Waiting
+from holdfast.views import sentences
+from holdfast.views.advice import whose_move
+from holdfast.views.durations import span
+from holdfast.views.job import HistoryLine, JobView
+from holdfast.views.waiting import Reason, Waiting
 
 STYLES: Final = {
     "processing": "cyan",

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from holdfast.attention import Attention, Kind, Urgency
 from holdfast.core.values.instant import SECOND_US, Instant
-from holdfast.liveness import standing
-from holdfast.spoken import span
 from holdfast.store.contract import WorkerRow
+from holdfast.views.durations import span
+from holdfast.views.worker import standing
 
 OLDEST_POSTGRES: Final = 15
 CLOCK_TOLERANCE_US: Final = 2 * SECOND_US

@@ -14,8 +14,8 @@ from holdfast.core.values.instant import SECOND_US
 from holdfast.core.values.retention import Retention
 from holdfast.errors import UsageError
 from holdfast.setting_values import FOR_EVER
-from holdfast.spoken import span
 from holdfast.store.tables.retention import Batch
+from holdfast.views.durations import span
 
 _NOUNS: Final = {
     "jobs": ("job", "jobs"),

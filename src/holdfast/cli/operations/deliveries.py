@@ -18,9 +18,9 @@ from holdfast.cli.shell.program import Command, Group
 from holdfast.core.delivery.delivery import DeliveryState
 from holdfast.core.delivery.event import Word
 from holdfast.deliveries import LOOKUPS_A_SECOND, MOST_MISSING
-from holdfast.delivery_view import DeliveryReport, DeliveryView, Reconciliation
-from holdfast.spoken import clock, short, when
 from holdfast.store.tables.deliveries import DeliveryFilter
+from holdfast.views.delivery import DeliveryReport, DeliveryView, Reconciliation
+from holdfast.views.durations import clock, short, when
 
 _UNSENT: Final = tuple(state for state in DeliveryState if state is not DeliveryState.SENT)
 _COLUMNS: Final = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final, assert_never
 
 from holdfast.core.delivery.delivery import DeliveryState
-from holdfast.delivery_view import DeliveryView
-from holdfast.spoken import clock, span
+from holdfast.views.delivery import DeliveryView
+from holdfast.views.durations import clock, span
 
 STYLES: Final = {
     DeliveryState.SENDING: "cyan",

@@ -19,8 +19,8 @@ from holdfast.engine import Holdfast
 from holdfast.errors import ConflictError, UsageError
 from holdfast.outbox import message_document
 from holdfast.redaction.printable import json_text
-from holdfast.spoken import short, span, when
 from holdfast.store.tables.outbox import OutboxFilter, Standing
+from holdfast.views.durations import short, span, when
 
 CHUNK: Final = 500
 _ID_LENGTH: Final = 36

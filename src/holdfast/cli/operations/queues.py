@@ -12,8 +12,8 @@ from holdfast.cli.shell.options import by_option, text
 from holdfast.cli.shell.output import Column, Styled
 from holdfast.cli.shell.program import Command, Group
 from holdfast.core.values.instant import Instant, to_rfc3339
-from holdfast.spoken import span
 from holdfast.store.contract import QueueCounts
+from holdfast.views.durations import span
 
 _COLUMNS: Final = (
     Column("QUEUE"),

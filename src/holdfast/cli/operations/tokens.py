@@ -12,8 +12,8 @@ from holdfast.cli.shell.output import Column, Styled
 from holdfast.cli.shell.program import Command, Group
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.role import Role
-from holdfast.spoken import span
 from holdfast.tokens import TokenView
+from holdfast.views.durations import span
 
 _COLUMNS: Final = (
     Column("TOKEN"),

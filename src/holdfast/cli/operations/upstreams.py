@@ -14,10 +14,10 @@ from holdfast.cli.shell.program import Command, Group
 from holdfast.core.upstream.breaker import Admits
 from holdfast.core.upstream.upstream import FailedCall, Gate
 from holdfast.core.values.instant import Instant, to_rfc3339
-from holdfast.spoken import clock, span, when
 from holdfast.store.tables.audit import AuditEntry
-from holdfast.upstreams import CallingStage, RateView, UpstreamView
-from holdfast.waiting import holds
+from holdfast.views.durations import clock, span, when
+from holdfast.views.upstream import CallingStage, RateView, UpstreamView
+from holdfast.views.waiting import holds
 
 _WORDS: Final = {
     Gate.CLOSED: Styled("closed", "green"),

@@ -11,9 +11,9 @@ from holdfast.cli.shell.options import by_option, text
 from holdfast.cli.shell.output import Column, Styled
 from holdfast.cli.shell.program import Command, Group
 from holdfast.core.values.instant import Instant, to_rfc3339
-from holdfast.liveness import queues_of, standing
-from holdfast.spoken import span
 from holdfast.store.contract import WorkerRow
+from holdfast.views.durations import span
+from holdfast.views.worker import queues_of, standing
 
 _STYLES: Final = {"running": "green", "draining": "yellow", "stopped": "dim", "silent": "red"}
 _COLUMNS: Final = (

@@ -14,10 +14,10 @@ from holdfast.console.tabs import tabs
 from holdfast.console.visit import Visit
 from holdfast.core.delivery.delivery import Delivery, DeliveryState
 from holdfast.core.delivery.event import Word
-from holdfast.delivery_view import DeliveryView
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.secrecy import redacted
 from holdfast.store.tables.deliveries import DeliveryFilter
+from holdfast.views.delivery import DeliveryView
 
 PAGE: Final = 50
 _STATES: Final = (

@@ -6,7 +6,6 @@ from typing import Any, Final, NamedTuple
 
 from starlette.responses import Response
 
-from holdfast.advice import MOVERS
 from holdfast.api.replay_runner import background_of
 from holdfast.console import charts, words
 from holdfast.console.ask import Ask, Done, Field
@@ -14,11 +13,12 @@ from holdfast.console.pages.letter import cause_field
 from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
 from holdfast.core.dead_letter.dead_letter import Cause
-from holdfast.disclosure import Disclosure
 from holdfast.errors import UnknownLetter
 from holdfast.replay_terms import DEFAULT_CANARY, DEFAULT_RATE, DEFAULT_STOP_AFTER
-from holdfast.replay_view import Preview
 from holdfast.store.tables.dead_letters import LetterGroup
+from holdfast.views.advice import MOVERS
+from holdfast.views.disclosure import Disclosure
+from holdfast.views.replay import Preview
 
 MOST: Final = 100
 SHOWN_REPLAYS: Final = 5

@@ -15,12 +15,12 @@ from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
 from holdfast.core.job.job import Job, JobState
 from holdfast.core.job.plan import Plan
-from holdfast.disclosure import PublicError
 from holdfast.engine import Holdfast
 from holdfast.errors import UnknownLetter
 from holdfast.secrecy import kept_value, private_value
-from holdfast.spoken import span
-from holdfast.view import HistoryLine, JobView
+from holdfast.views.disclosure import PublicError
+from holdfast.views.durations import span
+from holdfast.views.job import HistoryLine, JobView
 
 _FACTS: Final = ("category", "http_status", "exception_type", "retryable")
 _MOST_LINES: Final = 200

@@ -15,7 +15,7 @@ from holdfast.console.visit import Visit
 from holdfast.core.job.job import JobState
 from holdfast.errors import UsageError
 from holdfast.store.contract import JobFilter
-from holdfast.view import JobView
+from holdfast.views.job import JobView
 
 PAGE: Final = 50
 _STATES: Final = (("All", None), *((state.value.capitalize(), state.value) for state in JobState))

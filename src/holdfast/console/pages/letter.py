@@ -7,7 +7,6 @@ from typing import Final, NamedTuple, TypedDict
 
 from starlette.responses import Response
 
-from holdfast.advice import MOVERS, REMEDIES
 from holdfast.console import words
 from holdfast.console.ask import REASON, Ask, Done, Field
 from holdfast.console.filters import short_id
@@ -21,8 +20,9 @@ from holdfast.core.dead_letter.dead_letter import (
     LetterState,
     Standing,
 )
-from holdfast.letter_view import LetterView
-from holdfast.sentences import letter_past
+from holdfast.views.advice import MOVERS, REMEDIES
+from holdfast.views.dead_letter import LetterView
+from holdfast.views.sentences import letter_past
 
 _WORKFLOW: Final = ("Triage", "Remediate", "Replay", "Verify", "Resolve")
 _AT: Final = {

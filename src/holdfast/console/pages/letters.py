@@ -7,7 +7,6 @@ from typing import Any, Final
 from markupsafe import Markup
 from starlette.responses import Response
 
-from holdfast.advice import MOVERS
 from holdfast.console import charts, timeline, words
 from holdfast.console.pages.groups import group_lines, group_of
 from holdfast.console.rendering import LOOK, Console
@@ -15,8 +14,9 @@ from holdfast.console.tabs import Tab
 from holdfast.console.visit import Visit
 from holdfast.core.dead_letter.dead_letter import WAITING, LetterState
 from holdfast.errors import InvalidValue, UsageError
-from holdfast.letter_view import LetterView
 from holdfast.store.tables.dead_letters import LetterFilter, LetterGroup
+from holdfast.views.advice import MOVERS
+from holdfast.views.dead_letter import LetterView
 
 PAGE: Final = 50
 _FAILED: Final = (charts.Series("failed", "bad"),)

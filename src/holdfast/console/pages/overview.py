@@ -9,8 +9,6 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 from starlette.responses import Response
 
-from holdfast.activity import ActivityRow
-from holdfast.advice import Mover
 from holdfast.attention import Attention, Urgency
 from holdfast.console import charts, words
 from holdfast.console.counting import Counted, counted
@@ -24,11 +22,13 @@ from holdfast.console.rendering import LOOK, Console
 from holdfast.console.visit import Visit
 from holdfast.core.job.job import JobState
 from holdfast.core.values.instant import Instant, to_datetime
-from holdfast.liveness import standing
 from holdfast.pipeline import Pipeline
-from holdfast.spoken import span
 from holdfast.store.contract import JobFilter, QueueCounts
 from holdfast.store.tables.dead_letters import LetterGroup, LetterStanding
+from holdfast.views.activity import ActivityRow
+from holdfast.views.advice import Mover
+from holdfast.views.durations import span
+from holdfast.views.worker import standing
 
 MINUTES: Final = 60
 MINUTE_US: Final = 60_000_000

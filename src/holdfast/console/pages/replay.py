@@ -18,8 +18,8 @@ from holdfast.core.dead_letter.dead_letter import Standing
 from holdfast.core.dead_letter.replay import Item, ItemState, ReplayState
 from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import HoldfastError, UnknownLetter, UsageError
-from holdfast.letter_view import LetterView
-from holdfast.replay_view import ReplayView
+from holdfast.views.dead_letter import LetterView
+from holdfast.views.replay import ReplayView
 
 MOST: Final = 50
 MOST_FAILURES: Final = 20

@@ -13,8 +13,8 @@ from holdfast.console.visit import Visit
 from holdfast.core.job.job import JobState
 from holdfast.core.values.instant import Instant
 from holdfast.errors import UnknownWorker
-from holdfast.liveness import queues_of, standing
 from holdfast.store.contract import JobFilter, Leases, WorkerRow
+from holdfast.views.worker import queues_of, standing
 
 MOST_LEASES: Final = 200
 _TONES: Final = {"running": words.GOOD, "stopped": words.OVER}

@@ -3,8 +3,8 @@
 import pytest
 
 from holdfast import GiveUp, Pipeline, Retry
-from holdfast.disclosure import NO_MORE_TO_SAY, unnamed
 from holdfast.testing import Script, drain
+from holdfast.views.disclosure import NO_MORE_TO_SAY, unnamed
 from tests.api.routes.operating.desk import Desk
 
 SAID = "at /srv/shop, by hunter"

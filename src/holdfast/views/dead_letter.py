@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.advice import Advice, advice_on
 from holdfast.classify.public import PublicCode
 from holdfast.core.dead_letter.dead_letter import (
     DeadLetter,
@@ -20,11 +19,12 @@ from holdfast.core.dead_letter.dead_letter import (
 from holdfast.core.job.job import Job, JobState
 from holdfast.core.values.failure import Failure
 from holdfast.core.values.instant import Instant, to_rfc3339
-from holdfast.delivery_view import DeliveryView
 from holdfast.secrecy import private
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.dead_letters import LetterGroup
-from holdfast.view import HistoryLine
+from holdfast.views.advice import Advice, advice_on
+from holdfast.views.delivery import DeliveryView
+from holdfast.views.job import HistoryLine
 
 HASH_LENGTH: Final = 16
 """How much of a payload's hash is shown: enough to compare, too little to search for."""

@@ -11,8 +11,6 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from holdfast import sentences
-from holdfast.advice import Mover
 from holdfast.core.delivery.delivery import Delivery, DeliveryState
 from holdfast.core.job.job import Job, JobState
 from holdfast.core.job.plan import Route
@@ -20,11 +18,13 @@ from holdfast.core.upstream.breaker import Admits
 from holdfast.core.upstream.breaker_policy import BreakerMode
 from holdfast.core.upstream.upstream import Gate
 from holdfast.core.values.instant import FAR_FUTURE, Instant, to_rfc3339
-from holdfast.liveness import knows, serves
-from holdfast.spoken import span
 from holdfast.store.contract import Leases, PausedQueue, WorkerRow
-from holdfast.upstreams import UpstreamView
-from holdfast.view import HistoryLine
+from holdfast.views import sentences
+from holdfast.views.advice import Mover
+from holdfast.views.durations import span
+from holdfast.views.job import HistoryLine
+from holdfast.views.upstream import UpstreamView
+from holdfast.views.worker import knows, serves
 
 _NO_LEASES: Final = Leases(0)
 _ON_THEIR_WAY: Final = frozenset({DeliveryState.INTENT, DeliveryState.SENDING})

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from holdfast.core.job.job import Job
 from holdfast.core.job.plan import Plan
 from holdfast.core.values.instant import Instant
-from holdfast.letter_view import LetterView
-from holdfast.spoken import span
-from holdfast.view import HistoryLine
+from holdfast.views.dead_letter import LetterView
+from holdfast.views.durations import span
+from holdfast.views.job import HistoryLine
 
 
 def attempt_of(job: Job, plan: Plan | None) -> str:

@@ -15,20 +15,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from holdfast.advice import Advice, Mover
 from holdfast.classify.public import PublicCode
 from holdfast.core.dead_letter.replay import Item
 from holdfast.core.job.job import Job
 from holdfast.core.values.failure import Category
-from holdfast.delivery_view import DeliveryReport, DeliveryView
-from holdfast.letter_view import LetterReport, LetterView, advice_of
 from holdfast.pipeline import Pipeline
-from holdfast.replay_view import ReplayView
 from holdfast.runtime.events.stream_event import StreamEvent
 from holdfast.secrecy import private, redacted, redacted_value
 from holdfast.store.tables.dead_letters import LetterGroup
-from holdfast.view import AttemptLine, HistoryLine, JobView
-from holdfast.waiting import Reason, Waiting
+from holdfast.views.advice import Advice, Mover
+from holdfast.views.dead_letter import LetterReport, LetterView, advice_of
+from holdfast.views.delivery import DeliveryReport, DeliveryView
+from holdfast.views.job import AttemptLine, HistoryLine, JobView
+from holdfast.views.replay import ReplayView
+from holdfast.views.waiting import Reason, Waiting
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
 NO_MORE_TO_SAY: Final = "The job failed. Its operators can say more; name the job’s id to them."

@@ -14,7 +14,7 @@ from holdfast.core.values.instant import Instant, to_rfc3339
 from holdfast.runtime.deliveries.log import masked
 from holdfast.secrecy import redacted
 from holdfast.store.tables.audit import AuditEntry
-from holdfast.view import HistoryLine
+from holdfast.views.job import HistoryLine
 
 TAKEN_BACK: Final = "delivery_taken_back"
 """The event of a job's history: a delivery was marked as sent, and the provider had nothing."""
