@@ -4,7 +4,7 @@ import inspect
 from dataclasses import fields
 
 from holdfast.core.dead_letter.replay import Counts, ItemState, ReplayState
-from holdfast.letter_form import ERROR_DETAILS, EntryStatus, LetterEntry, LetterForm
+from holdfast.letter_files.form import ERROR_DETAILS, EntryStatus, LetterEntry, LetterForm
 from holdfast.replay_terms import DEFAULT_CANARY, DEFAULT_RATE, DEFAULT_STOP_AFTER
 from holdfast.replays import Replays
 from holdfast.views.replay import Preview

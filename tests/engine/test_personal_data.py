@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from holdfast import GiveUp, JobState, Pipeline
 from holdfast.api import ApiOptions, create_api
-from holdfast.letter_files import LetterFiles
+from holdfast.letter_files.files import LetterFiles
 from holdfast.logs import Redacting
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import drain

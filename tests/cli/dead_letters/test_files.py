@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from holdfast import Holdfast, JobState, Pipeline
-from holdfast.letter_entry import letter_id_of
-from holdfast.letter_files import PROCESSED
-from holdfast.letter_form import PLAIN_FORM
+from holdfast.letter_files.entry import letter_id_of
+from holdfast.letter_files.files import PROCESSED
+from holdfast.letter_files.form import PLAIN_FORM
 from holdfast.testing.inline import run_inline
 from tests.cli.conftest import Command, error_of, lines
 from tests.cli.terminal import environment, on_terminal

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from holdfast import Holdfast
-from holdfast.letter_files import LetterFiles, Outcome
-from holdfast.letter_form import PLAIN_FORM, LetterEntry
+from holdfast.letter_files.files import LetterFiles, Outcome
+from holdfast.letter_files.form import PLAIN_FORM, LetterEntry
 from holdfast.store.tables.dead_letters import LetterFilter
 
 FOREIGN = {

@@ -9,9 +9,9 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.errors import UsageError
-from holdfast.letter_entry import digest_of, entry_of, letter_id_of
-from holdfast.letter_files import PROCESSED, write_whole
-from holdfast.letter_form import EntryStatus
+from holdfast.letter_files.entry import digest_of, entry_of, letter_id_of
+from holdfast.letter_files.files import PROCESSED, write_whole
+from holdfast.letter_files.form import EntryStatus
 from holdfast.testing import drain
 from holdfast.testing.conformance.dead_letters.message_letters import letter
 from tests.engine.letter_files.folders import (

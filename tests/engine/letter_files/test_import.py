@@ -8,9 +8,9 @@ import pytest
 from holdfast import Holdfast
 from holdfast.core.dead_letter.dead_letter import FILE, LetterState
 from holdfast.errors import InvalidDocument, UsageError
-from holdfast.letter_entry import letter_id_of, letter_of
-from holdfast.letter_files import PROCESSED, Outcome
-from holdfast.letter_form import PLAIN_FORM
+from holdfast.letter_files.entry import letter_id_of, letter_of
+from holdfast.letter_files.files import PROCESSED, Outcome
+from holdfast.letter_files.form import PLAIN_FORM
 from tests.engine.letter_files.folders import FOREIGN, export, files_of, imported, put
 
 

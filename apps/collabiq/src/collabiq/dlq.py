@@ -37,8 +37,7 @@ from collabiq.refusals import (
 )
 from holdfast import ConflictError, Holdfast, JobState, JobView, LetterView, UsageError
 from holdfast.errors import InvalidDocument, UnknownLetter
-from holdfast.letter_files import LetterEntry
-from holdfast.letter_mirror import Described, Kept, LetterMirror
+from holdfast.letter_files import Described, Kept, LetterEntry, LetterMirror
 
 FOLDER: Final = "dlq"
 DATABASE: Final = "NOTION_DATABASE_ID_COLLABIQ"

@@ -20,7 +20,7 @@ from holdfast.cli.shell.progress import Progress
 from holdfast.engine import Holdfast
 from holdfast.errors import InvalidDocument, UsageError
 from holdfast.handle import JobHandle
-from holdfast.letter_files import FileResult, LetterFiles, Outcome
+from holdfast.letter_files.files import FileResult, LetterFiles, Outcome
 
 
 @click.command("export", cls=Command, example="holdfast dead export letters --pipeline digest")

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast import GiveUp, Holdfast, Pipeline
 from holdfast.core.job.job import Job
-from holdfast.letter_mirror import LetterMirror
+from holdfast.letter_files.mirror import LetterMirror
 from holdfast.testing import drain
 from tests.engine.letter_files.folders import Gateway
 

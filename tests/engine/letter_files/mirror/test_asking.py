@@ -15,8 +15,8 @@ from holdfast.errors import (
     UnknownLetter,
     UsageError,
 )
-from holdfast.letter_files import PROCESSED
-from holdfast.letter_mirror import LetterMirror
+from holdfast.letter_files.files import PROCESSED
+from holdfast.letter_files.mirror import LetterMirror
 from holdfast.testing import drain
 from tests.engine.letter_files.folders import Gateway
 from tests.engine.letter_files.mirror.files import (

@@ -13,8 +13,8 @@ from holdfast.errors import (
     UsageError,
     WrongState,
 )
-from holdfast.letter_files import PROCESSED
-from holdfast.letter_mirror import LetterMirror
+from holdfast.letter_files.files import PROCESSED
+from holdfast.letter_files.mirror import LetterMirror
 from holdfast.runtime.kernel.clock import monotonic_s
 from holdfast.testing import drain
 from tests.engine.letter_files.folders import FOREIGN, Gateway, put

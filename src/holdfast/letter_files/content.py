@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from holdfast.engine import Holdfast
-from holdfast.letter_entry import Described, described
+from holdfast.letter_files.entry import Described, described
 from holdfast.views.dead_letter import LetterView
 
 

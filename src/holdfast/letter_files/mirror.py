@@ -20,24 +20,14 @@ from holdfast.core.job.decision import Kind
 from holdfast.core.job.job import ENDED
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError, UnknownLetter, UsageError
-from holdfast.letter_content import JobPayloads, LetterContent
-from holdfast.letter_entry import Described, job_id_of, letter_id_of, payload_of
-from holdfast.letter_files import LetterFiles, Outcome
-from holdfast.letter_folder import LetterFolder
-from holdfast.letter_form import PLAIN_FORM, LetterEntry, LetterForm
-from holdfast.letter_keeper import Kept, LetterKeeper
+from holdfast.letter_files.content import JobPayloads, LetterContent
+from holdfast.letter_files.entry import job_id_of, letter_id_of, payload_of
+from holdfast.letter_files.files import LetterFiles, Outcome
+from holdfast.letter_files.folder import LetterFolder
+from holdfast.letter_files.form import PLAIN_FORM, LetterEntry, LetterForm
+from holdfast.letter_files.keeper import Kept, LetterKeeper
 from holdfast.runtime.events.announce import Applied
 from holdfast.runtime.kernel.clock import monotonic_s
-
-__all__ = [
-    "Described",
-    "JobPayloads",
-    "Kept",
-    "LetterContent",
-    "LetterMirror",
-    "Refusal",
-    "Synced",
-]
 
 LOGGER: Final = logging.getLogger("holdfast.letters")
 LOOK_EVERY_S: Final = 15.0

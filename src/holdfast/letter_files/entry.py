@@ -36,7 +36,7 @@ from holdfast.core.values.failure import (
 from holdfast.core.values.instant import FAR_FUTURE, Instant, from_datetime, to_datetime
 from holdfast.core.values.json_flaws import MAX_DEPTH
 from holdfast.errors import InvalidValue, UsageError, checked_error_class
-from holdfast.letter_form import PLAIN_FORM, EntryStatus, LetterEntry, LetterForm
+from holdfast.letter_files.form import PLAIN_FORM, EntryStatus, LetterEntry, LetterForm
 from holdfast.secrecy import private, private_value, safe_text
 
 OURS: Final = "holdfast"

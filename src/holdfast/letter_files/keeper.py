@@ -15,11 +15,11 @@ from holdfast.core.job.job import Job
 from holdfast.core.values.ids import JobId
 from holdfast.core.values.instant import from_datetime, to_datetime
 from holdfast.errors import InvalidDocument, UsageError
-from holdfast.letter_content import LetterContent
-from holdfast.letter_entry import entry_of, payload_of, was_edited
-from holdfast.letter_episodes import Episode, episodes
-from holdfast.letter_folder import LetterFolder
-from holdfast.letter_form import EntryStatus, LetterEntry
+from holdfast.letter_files.content import LetterContent
+from holdfast.letter_files.entry import entry_of, payload_of, was_edited
+from holdfast.letter_files.episodes import Episode, episodes
+from holdfast.letter_files.folder import LetterFolder
+from holdfast.letter_files.form import EntryStatus, LetterEntry
 from holdfast.runtime.kernel.clock import Clock
 from holdfast.store.contract import Store
 from holdfast.store.tables.dead_letters import LetterFilter

@@ -6,7 +6,13 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from holdfast.errors import InvalidDocument, InvalidValue
-from holdfast.letter_form import MAX_ID_LENGTH, PLAIN_FORM, EntryStatus, LetterEntry, LetterForm
+from holdfast.letter_files.form import (
+    MAX_ID_LENGTH,
+    PLAIN_FORM,
+    EntryStatus,
+    LetterEntry,
+    LetterForm,
+)
 from holdfast.redaction.printable import safe_name
 
 CREATED = datetime(2025, 11, 6, 10, 15, 22, 123_000, tzinfo=UTC)

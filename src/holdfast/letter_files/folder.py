@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.errors import InvalidDocument
-from holdfast.letter_files import (
+from holdfast.letter_files.files import (
     PROCESSED,
     path_of,
     processed_ids,
@@ -22,7 +22,7 @@ from holdfast.letter_files import (
     text_of,
     write_whole,
 )
-from holdfast.letter_form import WHAT, LetterEntry, LetterForm
+from holdfast.letter_files.form import WHAT, LetterEntry, LetterForm
 
 _LOCK: Final = ".lock"
 

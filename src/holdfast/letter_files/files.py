@@ -24,10 +24,9 @@ from holdfast.core.values.document import parse
 from holdfast.core.values.ids import JobId
 from holdfast.dead_letters import DeadLetters
 from holdfast.errors import HoldfastError, InvalidDocument, StaleRevision, UsageError
-from holdfast.letter_entry import (
+from holdfast.letter_files.entry import (
     LIMITS,
     Describe,
-    Described,
     described,
     entry_of,
     entry_of_file,
@@ -37,27 +36,12 @@ from holdfast.letter_entry import (
     letter_of,
     payload_of,
 )
-from holdfast.letter_form import PLAIN_FORM, WHAT, EntryStatus, LetterEntry, LetterForm
+from holdfast.letter_files.form import PLAIN_FORM, WHAT, LetterEntry, LetterForm
 from holdfast.runtime.kernel.clock import Clock
 from holdfast.store.contract import Store
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.dead_letters import SUBJECT, LetterFilter
 from holdfast.submission import checked_text
-
-__all__ = [
-    "PLAIN_FORM",
-    "PROCESSED",
-    "Describe",
-    "Described",
-    "EntryStatus",
-    "FileResult",
-    "LetterEntry",
-    "LetterFiles",
-    "LetterForm",
-    "Outcome",
-    "Submit",
-    "write_whole",
-]
 
 PROCESSED: Final = ".processed_ids.json"
 PAGE: Final = 200
