@@ -49,7 +49,8 @@ from holdfast.runtime.outbox.callbacks import CallbackTokens
 from holdfast.runtime.worker.options import WorkerOptions
 from holdfast.runtime.worker.worker import Worker
 from holdfast.secrecy import keep_secret
-from holdfast.secrets import SecretProvider, Secrets, SecretsOfPipelines, asked_and_listed
+from holdfast.secrets import SecretProvider, Secrets
+from holdfast.secrets.secrets import SecretsOfPipelines, asked_and_listed
 from holdfast.store.contract import NewJob, Store
 from holdfast.store.schema.system_tables import load_tables
 from holdfast.store.sqlite.store import SqliteStore

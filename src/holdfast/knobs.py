@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final, NamedTuple
 
+from holdfast.config.sources import Origin
 from holdfast.redaction import secrets_in_environment
-from holdfast.setting_sources import Origin
 from holdfast.systems import System
 from holdfast.variables import OF_PROCESS, Reading, Variables, prefix_of
 

@@ -8,9 +8,9 @@ from starlette.testclient import TestClient
 from holdfast import Holdfast
 from holdfast.api import ApiOptions, create_api
 from holdfast.cli.processes.site import site_of
+from holdfast.config.settings import Settings
 from holdfast.console import Screen, mount_console
 from holdfast.pages import pages_of
-from holdfast.settings import Settings
 from holdfast.systems import Built, Parts, System
 from holdfast.testing import drain
 from tests.console.site import HTML, NOBODY, Site

@@ -10,9 +10,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from holdfast import GiveUp, Holdfast, Pipeline, logs
+from holdfast import GiveUp, Holdfast, Pipeline
 from holdfast.bridges.rabbitmq import Queue, RabbitMq
 from holdfast.bridges.rabbitmq_topology import dead_exchange
+from holdfast.config import logs
 from holdfast.core.values.outbox import Confirmed, OutboxMessage
 from holdfast.runtime.outbox.received import Received
 from tests.bridges.broker import delete, on_channel, own

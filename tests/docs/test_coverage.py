@@ -23,12 +23,12 @@ from holdfast import (
     Upstream,
     WorkerOptions,
     presets,
-    setting_sources,
-    settings,
 )
 from holdfast import errors as errors_module
 from holdfast.classify import PublicCode, Rule, Verdict
 from holdfast.cli.shell.exit_codes import ExitCode
+from holdfast.config import settings
+from holdfast.config import sources as setting_sources
 from holdfast.core.job.decision import Kind
 from holdfast.core.job.job import Job
 from holdfast.core.upstream.upstream import Gate

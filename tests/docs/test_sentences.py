@@ -9,7 +9,7 @@ import tomllib
 import pytest
 
 from holdfast import Retry
-from holdfast.settings import Settings
+from holdfast.config.settings import Settings
 from tests.docs.markdown import ROOT, documents, name_of
 
 README = ROOT / "README.md"

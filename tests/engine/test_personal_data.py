@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 
 from holdfast import GiveUp, JobState, Pipeline
 from holdfast.api import ApiOptions, create_api
+from holdfast.config.logs import Redacting
 from holdfast.letter_files.files import LetterFiles
-from holdfast.logs import Redacting
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import drain
 

@@ -13,9 +13,9 @@ import yaml
 from holdfast import Holdfast
 from holdfast.api import ApiOptions, create_api
 from holdfast.cli.main import program
-from holdfast.setting_sources import FURTHER_VARIABLES, unknown_variables
-from holdfast.setting_values import seconds_of
-from holdfast.settings import Settings, load
+from holdfast.config.settings import Settings, load
+from holdfast.config.sources import FURTHER_VARIABLES, unknown_variables
+from holdfast.config.values import seconds_of
 from tests.api.clients import client_of
 
 DEPLOY = Path(__file__).parents[2] / "examples" / "deploy"

@@ -9,10 +9,10 @@ from starlette.testclient import TestClient
 from holdfast import Holdfast
 from holdfast.bridges.loopback import EXPLANATIONS, LoopbackFaults
 from holdfast.cli.processes.site import site_of
+from holdfast.config.settings import Settings
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.lab.behaviour import Behaviour
 from holdfast.lab.stand_ins import StandIns
-from holdfast.settings import Settings
 from holdfast.stand_in import BEHAVIOURS
 from holdfast.systems import Answer, Built, Call, Parts, StandIn, Switch, System
 from tests.api.clients import client_of

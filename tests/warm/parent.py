@@ -56,7 +56,7 @@ IMPORTED = (
     "holdfast.lab.pages",
     "holdfast.lab.postcards",
     "holdfast.lab.stand_ins",
-    "holdfast.logs",
+    "holdfast.config.logs",
     "holdfast.metrics",
     "holdfast.store.postgres.store",
     "rich.live",

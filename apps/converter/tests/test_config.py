@@ -11,8 +11,8 @@ from converter.sending import HighPriority
 from converter.storage import s3
 from converter.storage.open import S3_VARIABLES
 from holdfast import BreakerMode
+from holdfast.config.settings import Settings
 from holdfast.errors import InvalidSetting
-from holdfast.settings import Settings
 from holdfast.variables import OF_PROCESS, Variables
 
 read = ConverterConfig.from_environment

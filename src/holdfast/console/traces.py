@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from holdfast.config.values import TRACE_URL_FORM, is_trace_url
 from holdfast.core.values import trace_context
 from holdfast.errors import InvalidValue
-from holdfast.setting_values import TRACE_URL_FORM, is_trace_url
 
 
 class Trace(NamedTuple):

@@ -8,9 +8,9 @@ from fastapi import APIRouter, FastAPI, Request
 from holdfast import Holdfast
 from holdfast.api.access import Submitter, guarded_router
 from holdfast.cli.processes.site import site_of
+from holdfast.config.settings import Settings
 from holdfast.errors import UsageError
 from holdfast.lab.stand_ins import StandIns
-from holdfast.settings import Settings
 from holdfast.systems import Built, Parts, System
 from tests.api.clients import client_of
 

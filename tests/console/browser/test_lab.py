@@ -10,9 +10,9 @@ from playwright.sync_api import Page, expect
 
 from holdfast import Holdfast, WorkerOptions
 from holdfast.cli.processes.site import server_of
+from holdfast.config.settings import Settings
 from holdfast.lab import postcards
 from holdfast.lab.stand_ins import StandIns
-from holdfast.settings import Settings
 from holdfast.systems import build
 
 OPTIONS = WorkerOptions(concurrency=4, lease=10, grace=5)

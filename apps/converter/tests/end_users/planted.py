@@ -34,6 +34,7 @@ from holdfast import Breaker, BreakerMode, GiveUp, Holdfast, Notify, Pipeline, R
 from holdfast.api.auth.anonymous import COOKIE
 from holdfast.classify import ProviderError, Verdict, classify
 from holdfast.cli.processes.site import site_of
+from holdfast.config.settings import Settings
 from holdfast.core.job.event import Event, Failed
 from holdfast.core.job.job import WorkerId
 from holdfast.core.job.plan import Route
@@ -41,7 +42,6 @@ from holdfast.core.values.failure import STAGE_TIMEOUT
 from holdfast.core.values.instant import SECOND_US
 from holdfast.runtime.events.settle import Settler
 from holdfast.runtime.kernel.plans import PlanCache
-from holdfast.settings import Settings
 from holdfast.systems import Built, Parts
 from holdfast.testing import ManualClock, Script, drain, run_inline
 from tests.api.clients import on_loop

@@ -13,11 +13,11 @@ from holdfast.cli.shell.exit_codes import ExitCode, code_of
 from holdfast.cli.shell.options import MOMENT_FORM
 from holdfast.cli.shell.output import Output
 from holdfast.cli.shell.progress import Progress
+from holdfast.config.values import DURATION_FORM, seconds_of
 from holdfast.core.values.document import Limits, parse
 from holdfast.core.values.json_flaws import MAX_BYTES, MAX_DEPTH
 from holdfast.engine import Holdfast
 from holdfast.errors import HoldfastError, InvalidDocument, InvalidValue, UnavailableError
-from holdfast.setting_values import DURATION_FORM, seconds_of
 from holdfast.submission import Submit, Submitted
 
 CHUNK: Final = 1_000

@@ -10,8 +10,8 @@ import click
 from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.output import Cell, Column
 from holdfast.cli.shell.program import Command, Group
+from holdfast.config.values import duration_text
 from holdfast.knobs import Read, knobs, read_by
-from holdfast.setting_values import duration_text
 from holdfast.systems import find
 
 

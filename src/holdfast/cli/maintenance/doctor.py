@@ -16,13 +16,13 @@ from holdfast.cli.shell.exit_codes import ExitCode
 from holdfast.cli.shell.invocation import Invocation, pass_invocation, refuse_missing_file
 from holdfast.cli.shell.output import Output, Styled
 from holdfast.cli.shell.program import Command
+from holdfast.config.sources import unknown_variables
+from holdfast.config.values import masked
 from holdfast.engine import Holdfast
 from holdfast.errors import SchemaTooNew, UnavailableError, UsageError
 from holdfast.knobs import remarks_on
 from holdfast.runtime.kernel import failpoint
 from holdfast.runtime.kernel.clock import wall_clock
-from holdfast.setting_sources import unknown_variables
-from holdfast.setting_values import masked
 from holdfast.store.contract import Store
 from holdfast.systems import observe_installed
 

@@ -10,10 +10,10 @@ import click
 from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.program import Command
 from holdfast.cli.shell.progress import Progress
+from holdfast.config.values import FOR_EVER
 from holdfast.core.values.instant import SECOND_US
 from holdfast.core.values.retention import Retention
 from holdfast.errors import UsageError
-from holdfast.setting_values import FOR_EVER
 from holdfast.store.tables.retention import Batch
 from holdfast.views.durations import span
 

@@ -19,11 +19,11 @@ from holdfast.cli.processes.up import NO_SERVICES, engine_of, parts_of, run_here
 from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.program import Command
 from holdfast.cli.shell.setting_option import setting_option
+from holdfast.config.settings import DEFAULT_HOST, Settings
+from holdfast.config.values import masked
 from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
 from holdfast.knobs import remarks_on
-from holdfast.setting_values import masked
-from holdfast.settings import DEFAULT_HOST, Settings
 from holdfast.systems import LAB_VARIABLE, Built, System, build, find
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from holdfast.cli.shell.invocation import Invocation
 from holdfast.cli.shell.setting_option import setting_option
+from holdfast.config.values import LOG_FORMATS, LOG_LEVELS
 from holdfast.errors import HoldfastError, UsageError
-from holdfast.setting_values import LOG_FORMATS, LOG_LEVELS
 
 if TYPE_CHECKING:
     from holdfast.bridges.rabbitmq import RabbitMq
@@ -81,7 +81,7 @@ def transport_of(url: str, *, exchange: str, reply_to: str | None = None) -> Rab
 
 def on_hangup(invocation: Invocation, stop: Callable[[], None]) -> None:
     """Read the log level again; what runs on a terminal that is gone ends instead."""
-    from holdfast import logs  # noqa: PLC0415 - configured by now
+    from holdfast.config import logs  # noqa: PLC0415 - configured by now
 
     if sys.stdin.isatty():
         stop()

@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from holdfast.config.settings import Settings
 from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
-from holdfast.settings import Settings
 from holdfast.systems import Built
 
 if TYPE_CHECKING:

@@ -13,6 +13,8 @@ from typing import Final
 import click
 
 from holdfast.cli.shell.output import Output
+from holdfast.config.settings import Settings, load
+from holdfast.config.sources import Flag
 from holdfast.core.values.retention import Retention
 from holdfast.engine import Holdfast
 from holdfast.errors import StoreUnavailable, UsageError
@@ -23,8 +25,6 @@ from holdfast.runtime.deliveries.provider import Provider
 from holdfast.runtime.maintenance.janitor import Chore
 from holdfast.runtime.worker.options import WorkerOptions
 from holdfast.secrecy import keep_secret
-from holdfast.setting_sources import Flag
-from holdfast.settings import Settings, load
 from holdfast.systems import InstalledPipelines
 
 QUIET: Final = "error"
@@ -128,7 +128,7 @@ class Invocation:
 
     def log(self, default_level: str) -> None:
         """Write logs to stderr; `default_level` counts unless a level was set."""
-        from holdfast import logs  # noqa: PLC0415 - structlog only when something is run
+        from holdfast.config import logs  # noqa: PLC0415 - structlog only when something is run
 
         settings = self.settings
         chosen = settings.origin("log_level").kind != "default"

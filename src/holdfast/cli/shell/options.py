@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from holdfast.config.values import DURATION_FORM, seconds_of
 from holdfast.core.job.job import JobState
 from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant, from_datetime
-from holdfast.setting_values import DURATION_FORM, seconds_of
 from holdfast.store.contract import JobFilter
 
 MAX_TEXT: Final = 255

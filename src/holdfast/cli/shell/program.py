@@ -12,7 +12,7 @@ import click
 from holdfast.cli.shell.complaint import complain, show_traceback
 from holdfast.cli.shell.exit_codes import ExitCode, code_of
 from holdfast.cli.shell.invocation import Invocation
-from holdfast.settings import DEFAULT_DATABASE_URL
+from holdfast.config.settings import DEFAULT_DATABASE_URL
 
 PROGRAM: Final = "holdfast"
 _COMMON: Final = "common_"

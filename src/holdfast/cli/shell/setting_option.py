@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
-from holdfast.setting_sources import variable_of
-from holdfast.setting_values import duration_text
-from holdfast.settings import Settings
+from holdfast.config.settings import Settings
+from holdfast.config.sources import variable_of
+from holdfast.config.values import duration_text
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -26,7 +26,7 @@ from collabiq.cli.together import Together
 from collabiq.records.circuit_breaker import CircuitState
 from collabiq.rows import count_by_status
 from holdfast import JobState
-from holdfast.logs import configure
+from holdfast.config.logs import configure
 from holdfast.variables import invalid
 
 MAX_WAIT_S: Final = 3_600

@@ -12,7 +12,8 @@ from holdfast.core.values.failure import Category
 from holdfast.core.values.instant import Instant
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.secrecy import OF_THIS_PROCESS, redacted
-from holdfast.secrets import AWAY_S, Environment, Folder, Secrets, SecretUnavailable
+from holdfast.secrets import Environment, Folder, Secrets, SecretUnavailable
+from holdfast.secrets.source import AWAY_S
 
 PATIENCE_S = 20
 

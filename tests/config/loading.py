@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.config.settings import Settings, load
+from holdfast.config.sources import Flag
 from holdfast.errors import InvalidSetting
-from holdfast.setting_sources import Flag
-from holdfast.settings import Settings, load
 
 BROKER = "amqp://shop:sesame@broker:5672/"
 TOKEN = "hf-Zk3mQ0v7XyTn51LrWbcA"

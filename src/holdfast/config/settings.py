@@ -16,11 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from holdfast.core.values.retention import Retention
-from holdfast.errors import InvalidValue
-from holdfast.runtime.outbox.relay import RelayOptions
-from holdfast.runtime.worker.options import WorkerOptions
-from holdfast.setting_sources import (
+from holdfast.config.sources import (
     Flag,
     Found,
     Origin,
@@ -29,7 +25,7 @@ from holdfast.setting_sources import (
     from_flags,
     invalid,
 )
-from holdfast.setting_values import (
+from holdfast.config.values import (
     COUNTS,
     FOR_EVER,
     HIDDEN,
@@ -41,6 +37,10 @@ from holdfast.setting_values import (
     Masked,
     masked,
 )
+from holdfast.core.values.retention import Retention
+from holdfast.errors import InvalidValue
+from holdfast.runtime.outbox.relay import RelayOptions
+from holdfast.runtime.worker.options import WorkerOptions
 
 DEFAULT_DATABASE_URL: Final = "sqlite:///holdfast.db"
 DEFAULT_HOST: Final = "127.0.0.1"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.settings.loading import refusal, settings
+from tests.config.loading import refusal, settings
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 URL = "https://hooks.example.org/services/T0/B0/unguessable"

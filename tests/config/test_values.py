@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from holdfast.config.sources import Flag
+from holdfast.config.values import duration_text, masked, seconds_of
 from holdfast.errors import InvalidSetting
-from holdfast.setting_sources import Flag
-from holdfast.setting_values import duration_text, masked, seconds_of
-from tests.settings.loading import URL, refusal, settings
+from tests.config.loading import URL, refusal, settings
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import pytest
 import structlog
 
-from holdfast import logs
+from holdfast.config import logs
 from holdfast.secrecy import keep_secret
 
 KNOWN = "Bq6-known-to-the-log-7Rd"

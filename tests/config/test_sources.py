@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.setting_sources import Flag, unknown_variables
-from holdfast.settings import DEFAULT_DATABASE_URL
-from tests.settings.loading import URL, refusal, settings
+from holdfast.config.settings import DEFAULT_DATABASE_URL
+from holdfast.config.sources import Flag, unknown_variables
+from tests.config.loading import URL, refusal, settings
 
 
 def test_names_of_secret_variables_may_be_a_list_in_a_file(tmp_path: Path):

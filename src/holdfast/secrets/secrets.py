@@ -6,91 +6,22 @@ short time, and goes on with the last good value while the provider is away.
 
 from __future__ import annotations
 
-import logging
-import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
-from dataclasses import replace
-from pathlib import Path
-from typing import Final, NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple
 
-from holdfast.classify import ProviderError, usual_verdict
-from holdfast.classify.describe import type_name
-from holdfast.classify.verdicts import AUTH, UNSENT
-from holdfast.core.values.instant import Instant
+from holdfast.classify.verdicts import AUTH
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.runtime.kernel.clock import monotonic_s
 from holdfast.secrecy import keep_secret_document
+from holdfast.secrets.providers import Environment, SecretProvider, SecretUnavailable
+from holdfast.secrets.source import Source
 
-__all__ = ["Environment", "Folder", "SecretProvider", "SecretUnavailable", "Secrets"]
-
-LOGGER: Final = logging.getLogger("holdfast.secrets")
-MAX_SECRET_BYTES: Final = 64 * 1024
-AWAY_S: Final = 5.0
-"""For how long a provider that failed is not asked again."""
 MOST_TTL_S: Final = 86_400.0
-
-_FILE_SUFFIX: Final = "_FILE"
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 _NAME_LIMIT: Final = "up to 200 letters, digits, dots, dashes and underscores"
-
-
-@runtime_checkable
-class SecretProvider(Protocol):
-    """Where secrets are kept. It is asked from any thread."""
-
-    def read(self, name: str) -> str | None:
-        """Return the value that is in force now, or None where there is no secret of that name.
-
-        It raises whatever it likes when it cannot tell, and has to do either in limited time.
-        """
-        ...
-
-
-class SecretUnavailable(ProviderError):
-    """There is no value of a secret: nobody has it, or who may have it cannot be asked.
-
-    The message has the name; `verdict` says whether trying again may help.
-    """
-
-
-class Environment:
-    """Secrets in variables of the environment: `NAME`, or the file that `NAME_FILE` names."""
-
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
-        self._environment = os.environ if environment is None else environment
-
-    def read(self, name: str) -> str | None:
-        """Return the variable, or what stands in the file; an empty variable is none."""
-        given = self._environment.get(name, "").strip()
-        path = self._environment.get(name + _FILE_SUFFIX, "").strip()
-        return given or (read_file(Path(path)) if path else None)
-
-
-class Folder:
-    """Secrets in files that are called as they are, such as those in `/run/secrets`."""
-
-    def __init__(self, path: str | Path) -> None:
-        self._path = Path(path)
-
-    def read(self, name: str) -> str | None:
-        """Return what stands in the file without the space around it."""
-        try:
-            return read_file(self._path / name)
-        except FileNotFoundError:
-            # A folder that is not there is not mounted, which is another matter.
-            if self._path.is_dir():
-                return None
-            raise
-
-
-def read_file(path: Path) -> str:
-    """Return the text of a file that holds a secret, without the space around it."""
-    with path.open("rb") as file:
-        content = file.read(MAX_SECRET_BYTES + 1)
-    return content[:MAX_SECRET_BYTES].decode().strip()
 
 
 class _Kept(NamedTuple):
@@ -115,7 +46,7 @@ class Secrets:
         if not 0 <= ttl <= MOST_TTL_S:
             limit = f"from 0 to {MOST_TTL_S:.0f} seconds"
             raise InvalidValue("Secrets", field="ttl", value=ttl, limit=limit)
-        self._sources = [_Source(each) for each in providers or (Environment(),)]
+        self._sources = [Source(each) for each in providers or (Environment(),)]
         self._ttl, self._now_s = ttl, now_s
         self._lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
@@ -206,83 +137,6 @@ class Secrets:
         return ", then ".join(source.name for source in self._sources)
 
 
-class _Source:
-    """A provider, its last good values, and whether it is away."""
-
-    def __init__(self, provider: SecretProvider) -> None:
-        if not callable(getattr(provider, "read", None)):
-            value, limit = type(provider).__name__, "an object with a method read(name)"
-            raise InvalidValue("Secrets", field="provider", value=value, limit=limit)
-        self.name = type(provider).__name__
-        self._provider = provider
-        self._lock = threading.Lock()
-        self._good: dict[str, str] = {}
-        self._trouble: Exception | None = None
-        self._not_before_s = 0.0
-
-    def read(self, name: str, *, now_s: float, fresh: bool) -> str | None:
-        """Return what the provider says, or its last good value while it is away."""
-        with self._lock:
-            trouble = self._trouble if now_s < self._not_before_s and not fresh else None
-        if trouble is not None:
-            return self._last_good(name, trouble)
-        try:
-            value = _checked(self._provider.read(name))
-        except Exception as error:  # noqa: BLE001 - whatever a provider's client raises
-            self._went_away(error, now_s)
-            return self._last_good(name, error)
-        self._came_back()
-        with self._lock:
-            before = self._good.pop(name, None)
-        if value is None:
-            return None
-        if not keep_secret_document(value) and value != before:
-            LOGGER.warning(
-                "secret %s is too short or too plain to be told from ordinary words; it is hidden "
-                "only where a name or a shape gives it away",
-                name,
-                extra={"event": "secret_too_plain", "secret": name},
-            )
-        with self._lock:
-            self._good[name] = value
-        return value
-
-    def _last_good(self, name: str, trouble: Exception) -> str:
-        with self._lock:
-            good = self._good.get(name)
-        if good is not None:
-            return good
-        usual = usual_verdict(trouble, now=Instant(0)) or UNSENT
-        # Where secrets are kept is not the upstream that they are for, and that was not called.
-        raise SecretUnavailable(
-            replace(usual, outcome_known=True, blames_upstream=False),
-            f"secret {name} cannot be read: {self.name} failed with {type_name(trouble)}",
-        ) from trouble
-
-    def _went_away(self, error: Exception, now_s: float) -> None:
-        with self._lock:
-            was_well = self._trouble is None
-            self._trouble, self._not_before_s = error, now_s + AWAY_S
-        if was_well:
-            # What it says is left out: it may quote a value that nobody knows to be secret.
-            LOGGER.warning(
-                "%s cannot be asked for secrets (%s); the last good values are used",
-                self.name,
-                type_name(error),
-                extra={"event": "secrets_away", "provider": self.name},
-            )
-
-    def _came_back(self) -> None:
-        with self._lock:
-            was_away, self._trouble = self._trouble is not None, None
-        if was_away:
-            LOGGER.info(
-                "%s can be asked for secrets again",
-                self.name,
-                extra={"event": "secrets_back", "provider": self.name},
-            )
-
-
 class SecretsOfPipelines:
     """Whom handlers ask: the secrets of their pipeline's system, or else the application's."""
 
@@ -309,12 +163,6 @@ def asked_and_listed(
     if isinstance(given, SecretProvider):
         return Secrets(given), ()
     return Secrets(), given
-
-
-def _checked(value: object) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise TypeError(f"a secret is a text, and this one is a {type(value).__name__}")
-    return value or None
 
 
 def _check_name(name: object) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.settings.loading import TOKEN, refusal, settings
+from tests.config.loading import TOKEN, refusal, settings
 
 
 def test_nothing_but_this_machine_is_listened_to_unless_told():

@@ -2,8 +2,8 @@
 
 import pytest
 
+from holdfast.config.sources import FURTHER_VARIABLES
 from holdfast.errors import InvalidSetting
-from holdfast.setting_sources import FURTHER_VARIABLES
 from holdfast.variables import OF_PROCESS, Variables
 
 GIVEN = Variables(

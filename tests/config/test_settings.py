@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from holdfast.config.settings import DEFAULT_DATABASE_URL
 from holdfast.core.values.retention import DAY_S, Retention
 from holdfast.runtime.outbox.relay import RelayOptions
-from holdfast.settings import DEFAULT_DATABASE_URL
-from tests.settings.loading import BROKER, TOKEN, URL, settings
+from tests.config.loading import BROKER, TOKEN, URL, settings
 
 DIRECT_URL = "postgresql://shop:s3cret@db:5433/shop"
 SIGNING = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from holdfast.config.values import READERS, SECRETS, is_database_url, is_port
 from holdfast.errors import InvalidSetting
-from holdfast.secrets import read_file
-from holdfast.setting_values import READERS, SECRETS, is_database_url, is_port
+from holdfast.secrets.providers import read_file
 
 PREFIX: Final = "HOLDFAST_"
 FILE_SUFFIX: Final = "_FILE"

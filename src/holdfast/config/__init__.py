@@ -1,0 +1,1 @@
+"""What an operator sets: settings, where they are looked for, and how logs are written."""
