@@ -24,9 +24,10 @@ from holdfast.errors import (
     UsageError,
     UserError,
 )
-from holdfast.guard import Guard
+from holdfast.guard.guard import Guard
 from holdfast.handle import JobHandle
-from holdfast.pipeline import Pipeline, Upstream
+from holdfast.pipeline.declaration import Pipeline
+from holdfast.pipeline.upstream import Upstream
 from holdfast.runtime.attempts.attempt import JobContext, Wait
 from holdfast.runtime.attempts.notify import Notify, Recipient
 from holdfast.runtime.deliveries.options import CourierOptions

@@ -27,7 +27,7 @@ from holdfast.errors import (
     WrongState,
 )
 from holdfast.job_verbs import JobVerbs
-from holdfast.pipeline import Pipeline
+from holdfast.pipeline.declaration import Pipeline
 from holdfast.runtime.events.settle import Settled
 from holdfast.runtime.outbox.answer import LONGEST_NOTE, Progress
 from holdfast.runtime.outbox.callbacks import (

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from holdfast import tracing
 from holdfast.asking import LONGEST_PAGE, PAGE, asked, checked_limit, instant_since
 from holdfast.core.delivery.delivery import Delivery, DeliveryKey, DeliveryState
 from holdfast.core.delivery.event import Finding, OperatorSays, Word
@@ -14,6 +13,7 @@ from holdfast.core.delivery.lifecycle import decide_delivery
 from holdfast.core.delivery.log import DeliveryAttempt
 from holdfast.core.delivery.promise import Promise
 from holdfast.errors import DeliveryMoved, InvalidValue, UnknownDelivery, UnknownProvider
+from holdfast.runtime import tracing
 from holdfast.runtime.attempts.notify import Recipient, asked_of
 from holdfast.runtime.deliveries.log import tell
 from holdfast.runtime.deliveries.new_deliveries import NewDeliveries

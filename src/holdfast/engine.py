@@ -12,7 +12,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from holdfast import tracing
 from holdfast.attention import Attention, Need, Needs
 from holdfast.core.job.job import Job
 from holdfast.core.values.retention import Retention
@@ -25,9 +24,11 @@ from holdfast.figures import Figure
 from holdfast.job_access import JobAccess
 from holdfast.messaging import Messaging
 from holdfast.outbox import Outbox
-from holdfast.pipeline import Pipeline, checked_name
+from holdfast.pipeline.declaration import Pipeline
+from holdfast.pipeline.names import checked_name
 from holdfast.redaction import secrets_in_environment, secrets_in_url
 from holdfast.replays import Replays
+from holdfast.runtime import tracing
 from holdfast.runtime.attempts.spans import traced
 from holdfast.runtime.deliveries.dispatch import Dispatch
 from holdfast.runtime.deliveries.options import CourierOptions

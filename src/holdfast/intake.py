@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from holdfast import tracing
 from holdfast.admission import Admission
 from holdfast.answer_verbs import AnswerVerbs
 from holdfast.classify import classify
@@ -15,7 +14,9 @@ from holdfast.deliveries import Deliveries
 from holdfast.errors import GiveUp, UnknownPipeline
 from holdfast.handle import JobHandle
 from holdfast.outbox import Outbox
-from holdfast.pipeline import Pipeline, Span
+from holdfast.pipeline.declaration import Pipeline
+from holdfast.pipeline.names import Span
+from holdfast.runtime import tracing
 from holdfast.runtime.attempts.notify import Recipient
 from holdfast.runtime.events.announce import Announcer
 from holdfast.runtime.events.decided import Message

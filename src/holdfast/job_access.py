@@ -15,7 +15,7 @@ from holdfast.core.job.access import OPEN, Access, RetryBy, SubmitBy
 from holdfast.core.job.job import Job
 from holdfast.core.values.document import decode
 from holdfast.errors import PipelineClosed, RetryNotAllowed, RetryRefused, UnknownPipeline
-from holdfast.pipeline import Pipeline
+from holdfast.pipeline.declaration import Pipeline
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.engine")

@@ -10,7 +10,7 @@ from holdfast.core.values.outbox import checked_name
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.intake import Intake
 from holdfast.job_access import JobAccess
-from holdfast.pipeline import Pipeline
+from holdfast.pipeline.declaration import Pipeline
 from holdfast.runtime.kernel.clock import Chance
 from holdfast.runtime.outbox.received import Handle, HandleMany, Received
 from holdfast.runtime.outbox.relay import RelayOptions

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from holdfast.errors import InvalidValue
-from holdfast.pipeline import checked_name
+from holdfast.pipeline.names import checked_name
 from holdfast.variables import prefix_of
 
 BEHAVIOURS: Final = ("healthy", "slow", "failing", "limiting", "hanging", "down")

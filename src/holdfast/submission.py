@@ -17,7 +17,8 @@ from holdfast.errors import (
     KeyConflict,
     VersionConflict,
 )
-from holdfast.pipeline import Pipeline, Span, checked_name, span_us
+from holdfast.pipeline.declaration import Pipeline
+from holdfast.pipeline.names import Span, checked_name, span_us
 from holdfast.runtime.kernel.clock import Chance
 from holdfast.store.contract import NewJob, Twin
 

@@ -20,7 +20,7 @@ from holdfast.errors import (
     UsageError,
     VersionConflict,
 )
-from holdfast.pipeline import Pipeline
+from holdfast.pipeline.declaration import Pipeline
 from holdfast.runtime.events.announce import Applied
 from holdfast.runtime.events.decision_messages import NONE_KNOWN, DecisionMessages
 from holdfast.runtime.kernel.clock import Chance, Clock

@@ -20,7 +20,8 @@ from holdfast.erasure import Eraser
 from holdfast.errors import HoldfastError, InvalidValue, UsageError
 from holdfast.figures import Figure
 from holdfast.job_access import Elsewhere
-from holdfast.pipeline import Pipeline, checked_name
+from holdfast.pipeline.declaration import Pipeline
+from holdfast.pipeline.names import checked_name
 from holdfast.runtime.deliveries.provider import Provider
 from holdfast.runtime.maintenance.janitor import Chore
 from holdfast.secrets import SecretProvider, Secrets

@@ -11,7 +11,8 @@ from holdfast.attention import Attention, Needs
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.retention import Retention
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
-from holdfast.pipeline import Pipeline, checked_name
+from holdfast.pipeline.declaration import Pipeline
+from holdfast.pipeline.names import checked_name
 from holdfast.runtime.events.presentation import PresentationOf
 from holdfast.runtime.events.tail import Tail
 from holdfast.runtime.events.tail_cursor import Cursor

@@ -8,7 +8,7 @@ from holdfast import Breaker, JobState, Pipeline, Retry, Upstream, WorkerOptions
 from holdfast.metrics import Scope
 from holdfast.metrics.accumulators import MOST_SERIES, OTHER, Distributions, Sums
 from holdfast.testing import Script, drain, run_inline
-from tests.tracing.conftest import PATIENCE_S, wait_until  # noqa: F401 - a fixture
+from tests.runtime.tracing.conftest import PATIENCE_S, wait_until  # noqa: F401 - a fixture
 
 
 def test_durations_are_told_as_the_clock_saw_them(open_app, scrapes, clock):

@@ -15,13 +15,13 @@ from typing import Any, Final, NamedTuple
 
 import httpx2
 
-from holdfast import tracing
 from holdfast.bridges.deadline import Deadline
 from holdfast.bridges.network import OneCall
 from holdfast.classify import ProviderError, QuotaExceeded, Verdict, Window
 from holdfast.classify.http_status import verdict_of_response
 from holdfast.classify.verdicts import ANSWER_INVALID, INVALID
 from holdfast.core.values.instant import Instant
+from holdfast.runtime import tracing
 from holdfast.secrecy import safe_text
 
 MAX_ANSWER_BYTES: Final = 256 * 1024

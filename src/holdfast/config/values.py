@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from holdfast.admission import MOST
 from holdfast.core.values.retention import Retention
 from holdfast.errors import InvalidValue
-from holdfast.pipeline import checked_name
+from holdfast.pipeline.names import checked_name
 from holdfast.runtime.outbox.relay import RelayOptions
 from holdfast.runtime.worker.options import WorkerOptions
 

@@ -15,7 +15,8 @@ from urllib.request import Request, urlopen
 
 from holdfast.core.upstream.breaker_policy import Breaker
 from holdfast.core.values.retry import Retry
-from holdfast.pipeline import Pipeline, Upstream
+from holdfast.pipeline.declaration import Pipeline
+from holdfast.pipeline.upstream import Upstream
 from holdfast.runtime.attempts.attempt import JobContext
 from holdfast.submission import Submit
 from holdfast.systems import Answer, Call, Parts, StandIn, System

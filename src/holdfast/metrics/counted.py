@@ -14,7 +14,7 @@ from holdfast.core.values.failure import ErrorClass
 from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.metrics import names
 from holdfast.metrics.accumulators import Labels, Sums
-from holdfast.pipeline import Pipeline
+from holdfast.pipeline.declaration import Pipeline
 from holdfast.runtime.maintenance.tally import LATE_RESULT, REFUSED_ATTEMPT, SUBMITTED
 from holdfast.views.activity import ActivityRow
 

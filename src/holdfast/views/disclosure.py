@@ -19,7 +19,7 @@ from holdfast.classify.public import PublicCode
 from holdfast.core.dead_letter.replay import Item
 from holdfast.core.job.job import Job
 from holdfast.core.values.failure import Category
-from holdfast.pipeline import Pipeline
+from holdfast.pipeline.declaration import Pipeline
 from holdfast.runtime.events.stream_event import StreamEvent
 from holdfast.secrecy import private, redacted, redacted_value
 from holdfast.store.tables.dead_letters import LetterGroup

@@ -114,7 +114,7 @@ def test_a_port_that_is_taken_is_refused_with_what_to_do(on_app: Command):
     ],
 )
 def test_nobody_is_traced_who_did_not_ask_for_it(environment: dict[str, str]):
-    from holdfast import tracing  # noqa: PLC0415 - of this test alone
+    from holdfast.runtime import tracing  # noqa: PLC0415 - of this test alone
 
     configure_traces(environment)()
 

@@ -9,7 +9,6 @@ from fastapi import Header, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast import tracing
 from holdfast.api.access import (
     OwnerOrOperator,
     Reader,
@@ -41,6 +40,7 @@ from holdfast.core.job.job import DEFAULT_OWNER, JobState
 from holdfast.core.values.role import Role
 from holdfast.engine import Holdfast
 from holdfast.errors import UnknownJob
+from holdfast.runtime import tracing
 from holdfast.secrecy import redacted_value, without_names
 from holdfast.store.contract import JobFilter
 from holdfast.submission import MAX_KEY_LENGTH

@@ -11,7 +11,7 @@ from holdfast.api.access import OperatorOfAll, ReaderOfAll, guarded_router
 from holdfast.api.models.queues import Queue, Queues, QueueStanding
 from holdfast.api.models.values.acting import NO_REASON, Reasoned
 from holdfast.api.serving import Engine, serving_of
-from holdfast.pipeline import MAX_NAME_LENGTH
+from holdfast.pipeline.names import MAX_NAME_LENGTH
 
 ROUTER: Final = guarded_router("queues")
 

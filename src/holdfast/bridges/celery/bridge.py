@@ -28,7 +28,9 @@ from holdfast.bridges.rabbitmq_topology import EXCHANGE, arguments_of, checked
 from holdfast.classify.table import Rule
 from holdfast.core.job.job import DEFAULT_QUEUE
 from holdfast.core.values.retry import Retry
-from holdfast.pipeline import Pipeline, Span, Upstream
+from holdfast.pipeline.declaration import Pipeline
+from holdfast.pipeline.names import Span
+from holdfast.pipeline.upstream import Upstream
 from holdfast.runtime.dispatcher.embedded_worker import HiredWorker
 from holdfast.runtime.worker.options import WorkerOptions
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from holdfast.errors import UsageError
-from holdfast.pipeline import Pipeline
+from holdfast.pipeline.declaration import Pipeline
 from holdfast.runtime.attempts.attempt import JobContext
 
 Submit = Callable[..., Any]

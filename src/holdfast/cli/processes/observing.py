@@ -7,11 +7,11 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Final
 
-from holdfast import tracing
 from holdfast.alerts import Alerting, AlertOptions, Sink
 from holdfast.config.settings import Settings
 from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
+from holdfast.runtime import tracing
 
 EXPORTERS: Final = ("otlp", "console", "none")
 _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")

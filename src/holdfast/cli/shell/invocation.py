@@ -18,7 +18,7 @@ from holdfast.config.sources import Flag
 from holdfast.core.values.retention import Retention
 from holdfast.engine import Holdfast
 from holdfast.errors import StoreUnavailable, UsageError
-from holdfast.pipeline import Pipeline
+from holdfast.pipeline.declaration import Pipeline
 from holdfast.redaction import secrets_in_environment, secrets_in_url
 from holdfast.runtime.deliveries.options import CourierOptions
 from holdfast.runtime.deliveries.provider import Provider

@@ -22,7 +22,7 @@ from holdfast.console.rendering import LOOK, Console
 from holdfast.console.visit import Visit
 from holdfast.core.job.job import JobState
 from holdfast.core.values.instant import Instant, to_datetime
-from holdfast.pipeline import Pipeline
+from holdfast.pipeline.declaration import Pipeline
 from holdfast.store.contract import JobFilter, QueueCounts
 from holdfast.store.tables.dead_letters import LetterGroup, LetterStanding
 from holdfast.views.activity import ActivityRow

@@ -10,7 +10,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Protocol
 
-from holdfast import tracing
 from holdfast.core.job import deadline
 from holdfast.core.job.event import Event
 from holdfast.core.job.job import Job
@@ -23,6 +22,7 @@ from holdfast.core.values.failure import PAYLOAD_INVALID, RESULT_INVALID, Failur
 from holdfast.core.values.instant import SECOND_US, later, to_datetime
 from holdfast.core.values.outbox import NewMessage, new_message
 from holdfast.errors import GiveUp, InvalidDocument, InvalidValue, UsageError
+from holdfast.runtime import tracing
 from holdfast.runtime.attempts.job_secrets import NO_SECRETS, JobSecrets
 from holdfast.runtime.breakers.watch import Permit, Ticket, Watch
 from holdfast.runtime.kernel.clock import Clock, monotonic_s

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from holdfast import tracing
 from holdfast.classify import classify, is_failure
 from holdfast.core.delivery.delivery import Delivery
 from holdfast.core.values.instant import Instant
+from holdfast.runtime import tracing
 from holdfast.runtime.attempts.attempt import Attempt, Fate, JobContext, attempt_of
 from holdfast.runtime.kernel.stage import BoundStage, LaneKind
 

@@ -20,7 +20,6 @@ from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import Any, Final
 
-from holdfast import tracing
 from holdfast.classify import classify
 from holdfast.core.delivery.delivery import Asked, AskedOf
 from holdfast.core.job.event import Done, Event, Failed, Snoozed, Suspended
@@ -29,6 +28,7 @@ from holdfast.core.job.plan import Plan
 from holdfast.core.values.failure import Failure
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.outbox import NewMessage
+from holdfast.runtime import tracing
 from holdfast.runtime.attempts.attempt import Attempt, JobContext
 from holdfast.runtime.attempts.job_secrets import SecretsOfParent
 from holdfast.runtime.attempts.outcome import event_of

@@ -14,10 +14,10 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
-from holdfast import tracing
 from holdfast.core.job.event import Failed
 from holdfast.core.values.failure import WORKER_CRASH, Failure
 from holdfast.core.values.instant import Instant
+from holdfast.runtime import tracing
 from holdfast.runtime.attempts.attempt import Attempt, Fate, Report
 from holdfast.runtime.attempts.job_secrets import answer, asks_for_secret
 from holdfast.runtime.attempts.outcome import RemoteOutcome

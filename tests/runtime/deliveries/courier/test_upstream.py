@@ -9,7 +9,7 @@ from holdfast.classify import ProviderError, Verdict
 from holdfast.core.job.job import WorkerId
 from holdfast.core.upstream.upstream import Gate, UpstreamState
 from holdfast.core.values.instant import SECOND_US
-from holdfast.pipeline import Upstream
+from holdfast.pipeline.upstream import Upstream
 from holdfast.runtime.breakers.breakers import Breakers
 from holdfast.runtime.breakers.watch import MOST_RETRIES_SAVED
 from holdfast.runtime.deliveries.courier import HOLD_US

@@ -20,11 +20,11 @@ from holdfast.core.values.failure import Failure
 from holdfast.core.values.instant import SECOND_US, Instant, later
 from holdfast.core.values.retry import Retry
 from holdfast.errors import CircuitOpen, InvalidPolicy, UsageError
-from holdfast.pipeline import Span, checked_name, span_us
-from holdfast.runtime.alarms import Alarm, AlarmClock
+from holdfast.guard.local_breaker import LocalBreaker, Ticket
+from holdfast.guard.local_rate import LocalRate
+from holdfast.guard.timeouts import Alarm, AlarmClock
+from holdfast.pipeline.names import Span, checked_name, span_us
 from holdfast.runtime.kernel.clock import Chance, Clock, process_time, sleep_s
-from holdfast.runtime.local_breaker import LocalBreaker, Ticket
-from holdfast.runtime.local_rate import LocalRate
 
 _ENDS_AT: Final[ContextVar[Instant | None]] = ContextVar("holdfast.guard.ends_at", default=None)
 

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from holdfast.runtime.alarms import Alarm, AlarmClock
+from holdfast.guard.timeouts import Alarm, AlarmClock
 
 PATIENCE_S = 20.0
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property
 from typing import Any, Final, Literal, TypeVar, overload
 
@@ -16,114 +13,20 @@ from holdfast.classify.table import Rule
 from holdfast.core.job.access import Access, RetryBy, SubmitBy
 from holdfast.core.job.job import DEFAULT_QUEUE
 from holdfast.core.job.plan import MAX_SNOOZES, Plan, StagePlan
-from holdfast.core.upstream.breaker_policy import Breaker
-from holdfast.core.upstream.rate_policy import Rate
 from holdfast.core.values.document import DEFAULT_LIMITS, Limits
-from holdfast.core.values.instant import SECOND_US
 from holdfast.core.values.retry import Retry
 from holdfast.errors import InvalidPolicy, InvalidValue, UsageError
-from holdfast.handler import Parameter, PayloadCheck, caller_of, encoder_of, parameters_of
+from holdfast.pipeline.handlers import Parameter, PayloadCheck, caller_of, encoder_of, parameters_of
+from holdfast.pipeline.names import Span, checked_name, span_us
+from holdfast.pipeline.upstream import Upstream
 from holdfast.runtime.events.decided import OnDecision
 from holdfast.runtime.events.presentation import EVENTS, WORDS, Presentation
 from holdfast.runtime.kernel.stage import BoundPipeline, BoundStage, LaneKind, UpstreamTerms
 from holdfast.runtime.lanes.child import STAGE_ATTRIBUTE
 
-MAX_NAME_LENGTH: Final = 64
 MAX_PLACE_LENGTH: Final = 200
-MAX_SPAN_S: Final = 10 * 365 * 86_400.0
 MOST_SNOOZES: Final = 1_000_000
-MOST_PLACES: Final = 10_000
-_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-
 Handler = TypeVar("Handler", bound=Callable[..., Any])
-Span = float | timedelta
-"""A length of time: seconds, or a timedelta."""
-
-
-def checked_name(name: object, *, what: str) -> str:
-    """Return the name of a pipeline, stage, queue or upstream, or raise `InvalidValue`."""
-    if not isinstance(name, str) or len(name) > MAX_NAME_LENGTH or not _NAME.fullmatch(name):
-        raise InvalidValue(
-            what,
-            field="name",
-            value=name,
-            limit=f"a letter, then letters, digits, '_', '.' or '-', "
-            f"at most {MAX_NAME_LENGTH} characters",
-        )
-    return name
-
-
-def span_us(span: Span | None, *, owner: str, field: str) -> int | None:
-    """Return a span in microseconds, or raise `InvalidPolicy` unless it is over 0 and finite."""
-    if span is None:
-        return None
-    seconds: object = span.total_seconds() if isinstance(span, timedelta) else span
-    if (
-        isinstance(seconds, bool)
-        or not isinstance(seconds, int | float)
-        or not 0 < seconds <= MAX_SPAN_S
-    ):
-        raise InvalidPolicy(
-            owner, field=field, value=span, limit="a number of seconds over 0, at most ten years"
-        )
-    return int(seconds * SECOND_US)
-
-
-@dataclass(frozen=True, slots=True)
-class Upstream:
-    """A named outside service that stages call, with the policies of calling it.
-
-    `probe` tells how it is while its breaker is open, by returning or raising; without one, jobs
-    are its trials. `retry_budget` is the share of first attempts that retries may make up.
-    `concurrency` is how many calls one worker may have under way. `rate` is how many the whole
-    fleet may begin in a while; jobs wait in their queue for their turn. An attempt is one call.
-    """
-
-    name: str
-    timeout: Span | None = None
-    retry: Retry | None = None
-    rules: Sequence[Rule] = ()
-    breaker: Breaker | None = None
-    probe: Callable[[], Any] | None = None
-    retry_budget: float | None = None
-    concurrency: int | None = None
-    rate: Rate | None = None
-
-    def __post_init__(self) -> None:
-        checked_name(self.name, what="upstream")
-        owner = f"upstream {self.name}"
-        span_us(self.timeout, owner=owner, field="timeout")
-        budget: object = self.retry_budget
-        if budget is not None and (
-            isinstance(budget, bool) or not isinstance(budget, int | float) or not 0 <= budget <= 1
-        ):
-            raise InvalidPolicy(
-                owner, field="retry_budget", value=budget, limit="a number from 0 to 1"
-            )
-        places: object = self.concurrency
-        if places is not None and (type(places) is not int or not 1 <= places <= MOST_PLACES):
-            raise InvalidPolicy(
-                owner,
-                field="concurrency",
-                value=places,
-                limit=f"a whole number from 1 to {MOST_PLACES}",
-            )
-        rate: object = self.rate
-        if rate is not None and not isinstance(rate, Rate):
-            raise InvalidPolicy(owner, field="rate", value=rate, limit="a Rate or left out")
-        if self.probe is not None and self.breaker is None:
-            raise InvalidPolicy(owner, field="probe", value=self.probe, limit="used with a breaker")
-
-    def terms(self) -> UpstreamTerms:
-        """Return what a worker goes by."""
-        return UpstreamTerms(
-            self.name,
-            self.breaker,
-            self.probe,
-            self.retry_budget,
-            self.concurrency,
-            self.rate,
-        )
 
 
 class Pipeline:

@@ -9,7 +9,8 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from holdfast import Holdfast, WorkerOptions, tracing
+from holdfast import Holdfast, WorkerOptions
+from holdfast.runtime import tracing
 from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 
 PATIENCE_S = 30

@@ -3,11 +3,12 @@
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
-from holdfast import Holdfast, JobState, Notify, Pipeline, Retry, Submit, tracing
+from holdfast import Holdfast, JobState, Notify, Pipeline, Retry, Submit
 from holdfast.bridges.webhook import Webhook
 from holdfast.core.values.trace_context import read
+from holdfast.runtime import tracing
 from tests.bridges.fake_receiver import SECRET, fake_receiver
-from tests.tracing.handlers import apart
+from tests.runtime.tracing.handlers import apart
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 CANARY = "hunter2-is-a-secret"

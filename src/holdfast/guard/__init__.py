@@ -1,0 +1,1 @@
+"""The policies of an upstream around a call without a job."""

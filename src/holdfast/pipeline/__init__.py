@@ -1,0 +1,1 @@
+"""What users declare: pipelines, their stages and upstreams, and how handlers are called."""
