@@ -13,8 +13,8 @@ from holdfast.config.settings import Settings
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.lab.behaviour import Behaviour
 from holdfast.lab.stand_ins import StandIns
-from holdfast.stand_in import BEHAVIOURS
 from holdfast.systems import Answer, Built, Call, Parts, StandIn, Switch, System
+from holdfast.systems.stand_in import BEHAVIOURS
 from tests.api.clients import client_of
 from tests.lab.calls import call
 

@@ -23,8 +23,8 @@ from holdfast.lab import postcards
 from holdfast.lab.behaviour import EXPLANATIONS, TITLES, Behaviour
 from holdfast.lab.stand_in_server import StandInServer
 from holdfast.lab.stand_ins import StandIns
-from holdfast.stand_in import Answer, Call, Switch
 from holdfast.store.contract import JobFilter
+from holdfast.systems.stand_in import Answer, Call, Switch
 
 SCREEN: Final = Screen("lab", "Fault lab", "/lab", "lab", "l", every_owner=True)
 MOST_CARDS: Final = 1_000

@@ -11,8 +11,8 @@ from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.output import Cell, Column
 from holdfast.cli.shell.program import Command, Group
 from holdfast.config.values import duration_text
-from holdfast.knobs import Read, knobs, read_by
 from holdfast.systems import find
+from holdfast.systems.knobs import Read, knobs, read_by
 
 
 @click.group("config", cls=Group)

@@ -20,11 +20,11 @@ from holdfast.config.sources import unknown_variables
 from holdfast.config.values import masked
 from holdfast.engine import Holdfast
 from holdfast.errors import SchemaTooNew, UnavailableError, UsageError
-from holdfast.knobs import remarks_on
 from holdfast.runtime.kernel import failpoint
 from holdfast.runtime.kernel.clock import wall_clock
 from holdfast.store.contract import Store
 from holdfast.systems import observe_installed
+from holdfast.systems.knobs import remarks_on
 
 _INDENT: Final = " " * 18
 _NARROWEST: Final = 40

@@ -23,8 +23,8 @@ from holdfast.config.settings import DEFAULT_HOST, Settings
 from holdfast.config.values import masked
 from holdfast.engine import Holdfast
 from holdfast.errors import UsageError
-from holdfast.knobs import remarks_on
 from holdfast.systems import LAB_VARIABLE, Built, System, build, find
+from holdfast.systems.knobs import remarks_on
 
 if TYPE_CHECKING:
     from holdfast.lab.stand_ins import StandIns

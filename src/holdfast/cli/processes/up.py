@@ -22,9 +22,9 @@ from holdfast.core.values.retention import Retention, longest
 from holdfast.engine import Holdfast
 from holdfast.error_log import ErrorLog
 from holdfast.errors import UsageError
-from holdfast.knobs import remarks_on
 from holdfast.runtime.kernel.process_tuning import settle_in
 from holdfast.systems import Built, Service, build, find, observe, tables_of
+from holdfast.systems.knobs import remarks_on
 
 LOGGER: Final = logging.getLogger("holdfast.cli")
 

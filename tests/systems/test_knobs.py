@@ -2,8 +2,8 @@
 
 import pytest
 
-from holdfast.knobs import knobs, read_by, remarks_on
 from holdfast.systems import Parts, System
+from holdfast.systems.knobs import knobs, read_by, remarks_on
 from holdfast.variables import Variables
 
 

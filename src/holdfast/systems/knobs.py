@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from holdfast.config.sources import Origin
 from holdfast.redaction import secrets_in_environment
-from holdfast.systems import System
+from holdfast.systems.contract import System
 from holdfast.variables import OF_PROCESS, Reading, Variables, prefix_of
 
 HIDDEN: Final = "***"
