@@ -12,7 +12,7 @@ from bench.scaling.live import LiveTable
 from bench.scaling.size import Size
 from bench.system import OURS
 from bench.targets import EMPTY_TABLE
-from holdfast.engine import open_store
+from holdfast.engine.app import open_store
 from holdfast.store.contract import Store
 
 Say = Callable[[str], None]

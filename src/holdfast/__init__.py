@@ -1,6 +1,5 @@
 """holdfast: durable jobs for Python programs that call things which fail."""
 
-from holdfast.answer_verbs import AnswerReceipt, AnswerStanding, GivenAnswer
 from holdfast.classify import CallbackFailure, Rule, Verdict
 from holdfast.core.dead_letter.dead_letter import Cause, LetterState
 from holdfast.core.delivery.delivery import DeliveryKey, DeliveryState
@@ -12,8 +11,12 @@ from holdfast.core.values.failure import Category, Failure
 from holdfast.core.values.outbox import OutboxStatus
 from holdfast.core.values.retention import Retention
 from holdfast.core.values.retry import Jitter, Retry
-from holdfast.engine import Holdfast
-from holdfast.erasure import Erasure, Owned
+from holdfast.engine.app import Holdfast
+from holdfast.engine.erasure import Erasure, Owned
+from holdfast.engine.jobs.answers import AnswerReceipt, AnswerStanding, GivenAnswer
+from holdfast.engine.jobs.handle import JobHandle
+from holdfast.engine.submit.submission import Submit, Submitted
+from holdfast.engine.transactions import Reading, Transaction
 from holdfast.errors import (
     CircuitOpen,
     ConflictError,
@@ -25,7 +28,6 @@ from holdfast.errors import (
     UserError,
 )
 from holdfast.guard.guard import Guard
-from holdfast.handle import JobHandle
 from holdfast.pipeline.declaration import Pipeline
 from holdfast.pipeline.upstream import Upstream
 from holdfast.runtime.attempts.attempt import JobContext, Wait
@@ -44,8 +46,6 @@ from holdfast.store.contract import JobFilter
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.store.tables.deliveries import DeliveryFilter
 from holdfast.store.tables.outbox import OutboxFilter
-from holdfast.submission import Submit, Submitted
-from holdfast.transactions import Reading, Transaction
 from holdfast.views.dead_letter import LetterView
 from holdfast.views.delivery import DeliveryView, Reconciliation
 from holdfast.views.disclosure import Disclosure

@@ -9,7 +9,7 @@ import signal
 import sys
 
 from holdfast.core.values.retention import Retention
-from holdfast.engine import open_store
+from holdfast.engine.app import open_store
 from holdfast.store.tables.retention import Place, RetentionRows
 
 

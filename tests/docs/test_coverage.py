@@ -33,9 +33,9 @@ from holdfast.core.job.decision import Kind
 from holdfast.core.job.job import Job
 from holdfast.core.upstream.upstream import Gate
 from holdfast.core.values.failure import Category, ErrorClass, Failure
+from holdfast.engine.upstreams import Upstreams
 from holdfast.error_log import ErrorLog, ErrorRecord
 from holdfast.store import contract
-from holdfast.upstreams import Upstreams
 from holdfast.views.upstream import UpstreamView
 from tests.docs import cli_reference
 from tests.docs.markdown import ROOT, blocks, documents, name_of

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast import Holdfast, LetterFilter, Pipeline
 from holdfast.core.dead_letter.dead_letter import Cause, DeadLetter, LetterState, Standing, Step
-from holdfast.dead_letters import DeadLetters
+from holdfast.engine.dead_letters.dead_letters import DeadLetters
 from holdfast.testing import ManualClock, failing, run_inline
 from tests.docs.markdown import ROOT
 

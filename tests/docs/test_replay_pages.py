@@ -4,9 +4,13 @@ import inspect
 from dataclasses import fields
 
 from holdfast.core.dead_letter.replay import Counts, ItemState, ReplayState
+from holdfast.engine.dead_letters.replay_terms import (
+    DEFAULT_CANARY,
+    DEFAULT_RATE,
+    DEFAULT_STOP_AFTER,
+)
+from holdfast.engine.dead_letters.replays import Replays
 from holdfast.letter_files.form import ERROR_DETAILS, EntryStatus, LetterEntry, LetterForm
-from holdfast.replay_terms import DEFAULT_CANARY, DEFAULT_RATE, DEFAULT_STOP_AFTER
-from holdfast.replays import Replays
 from holdfast.views.replay import Preview
 from tests.docs.test_coverage import REFERENCE, named, public
 

@@ -13,9 +13,9 @@ from holdfast.core.upstream.breaker import (
 )
 from holdfast.core.upstream.upstream import Gate, UpstreamState
 from holdfast.core.values.instant import SECOND_US, Instant
+from holdfast.engine.upstreams import SUBJECT, TRIES, Upstreams
 from holdfast.errors import ConflictError, InvalidValue, UnknownUpstream
 from holdfast.testing import Script
-from holdfast.upstreams import SUBJECT, TRIES, Upstreams
 
 POLICY = Breaker(consecutive=3, cooldown=30, release=10)
 TERMS = Upstream("gateway", breaker=POLICY).terms()

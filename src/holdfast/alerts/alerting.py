@@ -17,7 +17,7 @@ from holdfast.alerts.alert import Alert
 from holdfast.alerts.debounce import Debounce
 from holdfast.alerts.sinks import LogSink, Sink
 from holdfast.core.values.instant import SECOND_US, Instant, later
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import HoldfastError, InvalidValue
 from holdfast.runtime.events import signals
 from holdfast.runtime.events.announce import Applied

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from holdfast.alerts.alert import Alert, AlertKind, AlertLevel
-from holdfast.attention import Attention, Kind, Urgency
 from holdfast.core.delivery.event import Postponed
 from holdfast.core.delivery.lifecycle import breaks_order
 from holdfast.core.job.job import Job
 from holdfast.core.upstream.upstream import Gate, UpstreamState
 from holdfast.core.values.failure import Category, Failure, Severity
 from holdfast.core.values.instant import SECOND_US, Instant, to_rfc3339
+from holdfast.engine.attention import Attention, Kind, Urgency
 from holdfast.runtime.deliveries.log import masked
 from holdfast.runtime.events.announce import Applied
 from holdfast.runtime.events.signals import DeliveryChanged, Escalated, GateMoved, MarksDoubted

@@ -39,7 +39,7 @@ from holdfast.api.requests.repeated import check_repeated, lists_of
 from holdfast.api.server.threads import in_thread, run_through
 from holdfast.api.serving import serving_of
 from holdfast.core.values.role import checked_permission
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import UnknownJob, UsageError
 from holdfast.runtime.kernel.clock import monotonic_s
 from holdfast.views.disclosure import Disclosure

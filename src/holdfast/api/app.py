@@ -55,7 +55,7 @@ from holdfast.api.server.readiness import Readiness
 from holdfast.api.server.threads import in_thread
 from holdfast.api.serving import Serving, serving_of
 from holdfast.core.values.ids import JobId, is_marked
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import HoldfastError, UnknownJob
 
 NOUNS: Final = (

@@ -10,7 +10,7 @@ from typing import cast
 
 from starlette.applications import Starlette
 
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.metrics import Exposition
 
 

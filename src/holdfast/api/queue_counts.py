@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from holdfast.core.values.instant import SECOND_US, Instant, later
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.store.contract import QueueCounts
 
 MANY: Final = 1_000

@@ -13,7 +13,7 @@ from typing import Final, cast
 from starlette.applications import Starlette
 
 from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant, later
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import UnavailableError, UnknownReplay, UsageError
 from holdfast.runtime.kernel.service import Supervisor
 from holdfast.runtime.maintenance.replayer import Replayer

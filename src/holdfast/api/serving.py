@@ -14,7 +14,7 @@ from holdfast.api.auth.session import Sessions
 from holdfast.api.options import ApiOptions
 from holdfast.api.queue_counts import QueueCounting
 from holdfast.api.server.readiness import Readiness
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from holdfast.api.events import sse
 from holdfast.api.events.hub import Hub, hub_of
 from holdfast.api.events.stream import Turn
 from holdfast.api.server.threads import in_thread
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import UnavailableError, UsageError
 from holdfast.runtime.events.stream_event import StreamEvent
 

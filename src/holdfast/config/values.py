@@ -8,8 +8,8 @@ from dataclasses import fields
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from holdfast.admission import MOST
 from holdfast.core.values.retention import Retention
+from holdfast.engine.submit.admission import MOST
 from holdfast.errors import InvalidValue
 from holdfast.pipeline.names import checked_name
 from holdfast.runtime.outbox.relay import RelayOptions

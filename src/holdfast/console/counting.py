@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from holdfast.console.words import plural
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import ReadTooSlow
 from holdfast.store.contract import JobFilter
 from holdfast.store.statements.statement_timeout import reads_within

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from holdfast.console.screens import Screen
 from holdfast.core.job.access import SubmitBy
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 
 LAB: Final = "lab"
 TUTORIAL: Final = "docs/tutorial.md"

@@ -10,7 +10,7 @@ from holdfast.console.words import sentence
 from holdfast.core.job.access import RetryBy
 from holdfast.core.job.job import JobState
 from holdfast.core.values.instant import SECOND_US, Instant
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import InvalidValue, RetryNotAllowed
 from holdfast.store.contract import JobFilter
 

@@ -29,7 +29,7 @@ from holdfast.console.pages import (
 from holdfast.console.rendering import Console
 from holdfast.console.screens import Screen
 from holdfast.console.static_files import static_router
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 
 
 def mount_console(

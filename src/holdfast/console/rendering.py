@@ -26,7 +26,7 @@ from holdfast.console.screens import Screen, navigation_for
 from holdfast.console.static_files import static_contents
 from holdfast.console.traces import Traces
 from holdfast.console.visit import LONGEST_FIELD, Visit
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import ConflictError, HoldfastError, InvalidValue, UsageError
 from holdfast.views.disclosure import Disclosure
 

@@ -17,7 +17,7 @@ from holdfast.console.rendering import ACT_ON_ALL, LOOK_AT_ALL, Console
 from holdfast.console.screens import Screen
 from holdfast.console.visit import Visit
 from holdfast.core.job.job import JobState
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import InvalidValue, UnknownUpstream, UsageError
 from holdfast.lab import postcards
 from holdfast.lab.behaviour import EXPLANATIONS, TITLES, Behaviour

@@ -15,10 +15,10 @@ from urllib.request import Request, urlopen
 
 from holdfast.core.upstream.breaker_policy import Breaker
 from holdfast.core.values.retry import Retry
+from holdfast.engine.submit.submission import Submit
 from holdfast.pipeline.declaration import Pipeline
 from holdfast.pipeline.upstream import Upstream
 from holdfast.runtime.attempts.attempt import JobContext
-from holdfast.submission import Submit
 from holdfast.systems import Answer, Call, Parts, StandIn, System
 
 PRINTER: Final = "printer"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.letter_files.entry import Described, described
 from holdfast.views.dead_letter import LetterView
 

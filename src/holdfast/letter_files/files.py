@@ -17,12 +17,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
-from holdfast.asking import asked
 from holdfast.core.dead_letter.dead_letter import DeadLetter, LetterState, ReplayAsked
 from holdfast.core.job.job import DEFAULT_OWNER, Job
 from holdfast.core.values.document import parse
 from holdfast.core.values.ids import JobId
-from holdfast.dead_letters import DeadLetters
+from holdfast.engine.arguments import asked
+from holdfast.engine.dead_letters.dead_letters import DeadLetters
+from holdfast.engine.submit.submission import checked_text
 from holdfast.errors import HoldfastError, InvalidDocument, StaleRevision, UsageError
 from holdfast.letter_files.entry import (
     LIMITS,
@@ -41,7 +42,6 @@ from holdfast.runtime.kernel.clock import Clock
 from holdfast.store.contract import Store
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.dead_letters import SUBJECT, LetterFilter
-from holdfast.submission import checked_text
 
 PROCESSED: Final = ".processed_ids.json"
 PAGE: Final = 200

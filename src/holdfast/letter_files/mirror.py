@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
-from holdfast.attention import Need
 from holdfast.core.dead_letter.dead_letter import WAITING
 from holdfast.core.job.decision import Kind
 from holdfast.core.job.job import ENDED
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
+from holdfast.engine.attention import Need
 from holdfast.errors import HoldfastError, UnknownLetter, UsageError
 from holdfast.letter_files.content import JobPayloads, LetterContent
 from holdfast.letter_files.entry import job_id_of, letter_id_of, payload_of

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.exposition import choose_encoder
 
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.metrics.fleet import FRESH_S, FleetMetrics
 from holdfast.metrics.names import Scope
 from holdfast.metrics.process import ProcessMetrics

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from holdfast.core.delivery.delivery import DeliveryState
 from holdfast.core.upstream.upstream import Gate
 from holdfast.core.values.instant import SECOND_US, Instant, to_datetime
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import HoldfastError
 from holdfast.metrics import names
 from holdfast.metrics.counted import LOOK_BACK_US, Counted

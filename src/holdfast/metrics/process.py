@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from holdfast.core.delivery.delivery import DeliveryState
 from holdfast.core.delivery.lifecycle import breaks_order
 from holdfast.core.values.instant import SECOND_US
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import UnavailableError
 from holdfast.metrics import names
 from holdfast.metrics.accumulators import Distributions, Sums

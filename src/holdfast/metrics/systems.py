@@ -11,8 +11,8 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
-from holdfast.engine import Holdfast
-from holdfast.figures import Figure
+from holdfast.engine.app import Holdfast
+from holdfast.engine.figures import Figure
 from holdfast.runtime.kernel.clock import monotonic_s
 from holdfast.secrecy import redacted
 

@@ -5,8 +5,8 @@ The engine knows none of them. A system reads where its upstreams are from the e
 nowhere else, so that the stand-ins of development can take their place without its knowing.
 """
 
-from holdfast.attention import Need
-from holdfast.figures import Figure
+from holdfast.engine.attention import Need
+from holdfast.engine.figures import Figure
 from holdfast.systems.contract import LAB_VARIABLE, Asgi, Built, Parts, Service, System
 from holdfast.systems.installed import (
     InstalledPipelines,

@@ -6,12 +6,12 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from holdfast.attention import Need
 from holdfast.classify import PublicCode
 from holdfast.core.values.retention import Retention
-from holdfast.erasure import Eraser
+from holdfast.engine.attention import Need
+from holdfast.engine.erasure import Eraser
+from holdfast.engine.figures import Figure
 from holdfast.errors import InvalidValue
-from holdfast.figures import Figure
 from holdfast.pipeline.declaration import Pipeline
 from holdfast.pipeline.names import checked_name
 from holdfast.runtime.deliveries.provider import Provider
@@ -23,7 +23,7 @@ from holdfast.variables import Variables
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
-    from holdfast.engine import Holdfast
+    from holdfast.engine.app import Holdfast
 
 
 LAB_VARIABLE: Final = "HOLDFAST_LAB"

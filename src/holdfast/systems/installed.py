@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Final
 
+from holdfast.engine.jobs.access import Elsewhere
 from holdfast.errors import HoldfastError, UsageError
-from holdfast.job_access import Elsewhere
 from holdfast.store.contract import Store
 from holdfast.store.schema.system_tables import SystemTables, load_tables
 from holdfast.systems.contract import Built, System
 from holdfast.variables import Variables
 
 if TYPE_CHECKING:
-    from holdfast.engine import Holdfast
+    from holdfast.engine.app import Holdfast
 
 
 GROUP: Final = "holdfast.systems"

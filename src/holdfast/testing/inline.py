@@ -13,9 +13,9 @@ from holdfast.core.job.decision import Kind
 from holdfast.core.job.job import ENDED, JobState, WorkerId
 from holdfast.core.upstream.upstream import UpstreamState
 from holdfast.core.values.instant import SECOND_US, Instant
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
+from holdfast.engine.jobs.handle import JobHandle
 from holdfast.errors import UsageError
-from holdfast.handle import JobHandle
 from holdfast.runtime.attempts.attempt import Attempt, Fate, JobContext, Report
 from holdfast.runtime.attempts.in_flight import InFlight
 from holdfast.runtime.breakers.breakers import Breakers

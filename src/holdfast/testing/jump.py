@@ -9,7 +9,7 @@ from holdfast.core.delivery.delivery import DeliveryState
 from holdfast.core.job.job import ACTIVE, Job, JobState
 from holdfast.core.upstream.upstream import UpstreamState
 from holdfast.core.values.instant import FAR_FUTURE, Instant
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.runtime.kernel.stage import BoundStage
 from holdfast.store.contract import JobFilter
 from holdfast.store.tables.deliveries import DeliveryFilter

@@ -1,7 +1,7 @@
 """Why a job waits: the one place that says so, to the console, commands, the API and the doctor.
 
 `obstacle` is about a route: everything that stands in the way of its due jobs. `reasons` is about
-one job, and adds what its own times say. Both are pure; `holdfast.waits` reads what they go by.
+one job, and adds what its own times say. Both are pure; `engine.jobs.waits` reads what they go by.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from holdfast.api.events.hub import Hub
 from holdfast.api.events.stream import Stream, Wanted
 from holdfast.api.problems import Problem
 from holdfast.core.values.role import Role
-from holdfast.submission import Submit
+from holdfast.engine.submit.submission import Submit
 from holdfast.testing import run_inline
 from holdfast.testing.servers.proxy import PostgresProxy
 from tests.api.event_client import EventClient, waited

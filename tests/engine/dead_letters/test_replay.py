@@ -9,7 +9,7 @@ import pytest
 from holdfast import Breaker, ConflictError, GiveUp, JobFilter, JobState, Pipeline, Upstream
 from holdfast.core.dead_letter.dead_letter import LetterState, Standing
 from holdfast.core.values.failure import Category
-from holdfast.dead_letters import DeadLetters
+from holdfast.engine.dead_letters.dead_letters import DeadLetters
 from holdfast.errors import StaleRevision, StepMissing, WrongState
 from holdfast.testing import Script, drain, run_inline
 from tests.engine.dead_letters.letters import (

@@ -8,10 +8,10 @@ import pytest
 from holdfast import Holdfast, JobState
 from holdfast.core.dead_letter.dead_letter import LetterState
 from holdfast.core.dead_letter.replay import Counts
+from holdfast.engine.dead_letters.replays import FROM_A_FILE
 from holdfast.errors import StepMissing
 from holdfast.letter_files.entry import letter_id_of
 from holdfast.letter_files.form import EntryStatus
-from holdfast.replays import FROM_A_FILE
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import drain
 from tests.engine.letter_files.folders import (

@@ -7,8 +7,8 @@ import pytest
 from holdfast import Holdfast, JobState
 from holdfast.core.dead_letter.dead_letter import LetterState
 from holdfast.core.dead_letter.replay import MOST_UNDER_WAY, Counts, ReplayState
+from holdfast.engine.dead_letters.replays import reason_of
 from holdfast.errors import InvalidValue, UnknownReplay
-from holdfast.replays import reason_of
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import ManualClock, drain
 from tests.engine.replays.gateway import AT_ONCE, READY, Gateway, returns, states

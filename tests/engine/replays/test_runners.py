@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import ConflictError, Holdfast, Pipeline
 from holdfast.core.dead_letter.replay import Counts, ReplayState
-from holdfast.replays import Replays
+from holdfast.engine.dead_letters.replays import Replays
 from holdfast.runtime.maintenance.replayer import Replayer
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import drain

@@ -9,6 +9,7 @@ from holdfast import Holdfast, Pipeline
 from holdfast.core.job.plan import Route
 from holdfast.core.values.instant import SECOND_US
 from holdfast.core.values.outbox import Confirmed, NotTaken, Trouble
+from holdfast.engine.submit.submission import Submit
 from holdfast.errors import TopologyMismatch
 from holdfast.runtime.breakers.breakers import Allowance
 from holdfast.runtime.dispatcher.dispatcher import (
@@ -24,7 +25,6 @@ from holdfast.runtime.dispatcher.dispatcher import (
     Herald,
 )
 from holdfast.runtime.kernel.clock import Chance
-from holdfast.submission import Submit
 from holdfast.testing import ManualClock
 from tests.runtime.crew import Crew
 

@@ -10,11 +10,11 @@ import pytest
 
 from holdfast import JobState, Pipeline, Retry, UsageError, WorkerOptions
 from holdfast.core.job.decision import Kind
+from holdfast.engine.submit.submission import Submit
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
 from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 from holdfast.runtime.worker.reporter import BATCH
 from holdfast.store.postgres.store import CONNECTIONS
-from holdfast.submission import Submit
 from holdfast.testing import Script, failing
 from tests.runtime.attempts.samples import PATIENCE_S
 from tests.runtime.crew import pipeline_of

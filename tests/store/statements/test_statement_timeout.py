@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from holdfast.engine import open_store
+from holdfast.engine.app import open_store
 from holdfast.errors import ReadTooSlow
 from holdfast.store.postgres.connection import Connections
 from holdfast.store.statements.statement_timeout import reads_within

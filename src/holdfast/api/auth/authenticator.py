@@ -14,10 +14,10 @@ from holdfast.api.auth.session import Session, Sessions
 from holdfast.api.options import ApiOptions
 from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.core.values.role import Role
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
+from holdfast.engine.tokens import TokenView
 from holdfast.errors import UnknownToken, UsageError
 from holdfast.secrecy import keep_secret
-from holdfast.tokens import TokenView
 
 _FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 """What proxies leave behind; a request that has one of these comes from elsewhere."""

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from starlette.responses import Response
 
 from holdfast.core.values.instant import SECOND_US
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.secrecy import keep_secret
 
 COOKIE: Final = "holdfast_session"

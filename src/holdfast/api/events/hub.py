@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from holdfast.api.events.stream import Joined, Turn
 from holdfast.api.problems import Problem
 from holdfast.api.serving import Serving
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import HoldfastError, UnavailableError
 from holdfast.runtime.events.announce import Applied
 from holdfast.runtime.events.tail import Tail

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from holdfast.api.models.values.moment import Moment
-from holdfast.attention import Attention, Kind, Urgency
+from holdfast.engine.attention import Attention, Kind, Urgency
 from holdfast.views.advice import Mover
 
 

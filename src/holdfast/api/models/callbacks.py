@@ -6,13 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Discriminator, Field, Tag, field_validator
 
-from holdfast.answer_verbs import AnswerReceipt, AnswerStanding
 from holdfast.api.models.values.acting import Request
 from holdfast.api.models.values.moment import Moment, told
 from holdfast.classify import CallbackFailure
 from holdfast.core.job.job import JobState
 from holdfast.core.values.failure import MAX_RETRY_AFTER_US
 from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, to_rfc3339
+from holdfast.engine.jobs.answers import AnswerReceipt, AnswerStanding
 from holdfast.errors import InvalidValue
 from holdfast.runtime.outbox.answer import LONGEST_NOTE, Progress
 

@@ -13,6 +13,7 @@ from holdfast.api.models.values.texts import Plain, Text
 from holdfast.api.models.values.whole import WHOLE
 from holdfast.api.requests.paging import PageQuery
 from holdfast.core.job.job import DEFAULT_PRIORITY, PRIORITIES, JobState
+from holdfast.engine.submit.submission import MAX_VERSION
 from holdfast.secrecy import (
     kept_value,
     private_value,
@@ -21,7 +22,6 @@ from holdfast.secrecy import (
     without_names,
 )
 from holdfast.store.contract import JobFilter
-from holdfast.submission import MAX_VERSION
 from holdfast.views.advice import Mover
 from holdfast.views.disclosure import Disclosure
 from holdfast.views.job import AttemptLine, HistoryLine, JobView

@@ -13,7 +13,7 @@ from holdfast.api.models.values.texts import Plain, Text
 from holdfast.api.models.values.whole import WHOLE
 from holdfast.core.dead_letter.dead_letter import Cause
 from holdfast.core.dead_letter.replay import Item, ItemState, ReplayState
-from holdfast.replay_terms import (
+from holdfast.engine.dead_letters.replay_terms import (
     DEFAULT_CANARY,
     DEFAULT_RATE,
     DEFAULT_STOP_AFTER,

@@ -8,7 +8,7 @@ from holdfast.api.models.values.acting import Request
 from holdfast.api.models.values.moment import Moment
 from holdfast.api.models.values.texts import Plain
 from holdfast.core.values.role import Role
-from holdfast.tokens import MAX_PERMISSIONS
+from holdfast.engine.tokens import MAX_PERMISSIONS
 
 
 class NewToken(Request):

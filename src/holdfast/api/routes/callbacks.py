@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final
 from fastapi import Depends
 from starlette.requests import Request
 
-from holdfast.answer_verbs import AnswerStanding
 from holdfast.api.access import guarded_router
 from holdfast.api.auth.path_credential import path_credential
 from holdfast.api.models.callbacks import CallbackAnswer, CallbackReceipt, ProgressAnswer
@@ -18,6 +17,7 @@ from holdfast.api.server.threads import in_thread
 from holdfast.api.serving import Engine, serving_of
 from holdfast.core.values.document import fingerprint
 from holdfast.core.values.instant import to_datetime
+from holdfast.engine.jobs.answers import AnswerStanding
 from holdfast.errors import UnknownJob, WrongState
 
 ROUTER: Final = guarded_router("callbacks")

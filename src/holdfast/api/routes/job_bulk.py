@@ -11,12 +11,12 @@ from holdfast.api.problems import Flaw, Problem
 from holdfast.api.requests.paging import bad_cursor, cursor_of, text_position
 from holdfast.api.routes.jobs import scoped
 from holdfast.api.serving import Engine
-from holdfast.bulk import Chunk
 from holdfast.core.job.access import RetryBy
 from holdfast.core.job.job import ACTIVE, JobState
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
+from holdfast.engine.jobs.bulk import Chunk
+from holdfast.engine.jobs.verbs import MOST_COUNTED
 from holdfast.errors import UnknownJob
-from holdfast.job_verbs import MOST_COUNTED
 from holdfast.store.contract import JobFilter
 
 ROUTER: Final = guarded_router("jobs")

@@ -38,12 +38,12 @@ from holdfast.api.requests.paging import bad_cursor, cursor_of, link_next, text_
 from holdfast.api.serving import Engine
 from holdfast.core.job.job import DEFAULT_OWNER, JobState
 from holdfast.core.values.role import Role
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
+from holdfast.engine.submit.submission import MAX_KEY_LENGTH
 from holdfast.errors import UnknownJob
 from holdfast.runtime import tracing
 from holdfast.secrecy import redacted_value, without_names
 from holdfast.store.contract import JobFilter
-from holdfast.submission import MAX_KEY_LENGTH
 from holdfast.views.job import JobView
 
 ROUTER: Final = guarded_router("jobs")

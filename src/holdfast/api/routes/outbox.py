@@ -19,7 +19,7 @@ from holdfast.api.serving import Engine
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.outbox import OutboxMessage as Message
 from holdfast.core.values.outbox import OutboxStatus
-from holdfast.outbox import message_document
+from holdfast.engine.outbox import message_document
 from holdfast.secrecy import redacted_value
 from holdfast.store.tables.outbox import OutboxFilter
 

@@ -17,9 +17,9 @@ from holdfast.cli.shell.options import by_option, text
 from holdfast.cli.shell.output import Output
 from holdfast.cli.shell.program import Command
 from holdfast.cli.shell.progress import Progress
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
+from holdfast.engine.jobs.handle import JobHandle
 from holdfast.errors import InvalidDocument, UsageError
-from holdfast.handle import JobHandle
 from holdfast.letter_files.files import FileResult, LetterFiles, Outcome
 
 

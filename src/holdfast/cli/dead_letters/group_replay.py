@@ -13,9 +13,13 @@ from holdfast.cli.shell.exit_codes import ExitCode
 from holdfast.cli.shell.output import Output
 from holdfast.cli.shell.progress import Progress
 from holdfast.core.dead_letter.replay import Counts, ReplayState
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
+from holdfast.engine.dead_letters.replay_terms import (
+    DEFAULT_CANARY,
+    DEFAULT_RATE,
+    DEFAULT_STOP_AFTER,
+)
 from holdfast.errors import UnavailableError, UsageError
-from holdfast.replay_terms import DEFAULT_CANARY, DEFAULT_RATE, DEFAULT_STOP_AFTER
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.views.replay import Preview, ReplayView
 

@@ -16,15 +16,15 @@ from holdfast.cli.shell.options import by_option, text
 from holdfast.cli.shell.program import Command
 from holdfast.core.dead_letter.dead_letter import FILE, Cause
 from holdfast.core.values.instant import Instant
-from holdfast.engine import Holdfast
-from holdfast.errors import UsageError
-from holdfast.replay_terms import (
+from holdfast.engine.app import Holdfast
+from holdfast.engine.dead_letters.replay_terms import (
     DEFAULT_CANARY,
     DEFAULT_RATE,
     DEFAULT_STOP_AFTER,
     MOST_LETTERS,
     MOST_PER_SECOND,
 )
+from holdfast.errors import UsageError
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.views.dead_letter import LetterView
 

@@ -17,7 +17,7 @@ from holdfast.cli.shell.output import Output
 from holdfast.cli.shell.program import Command
 from holdfast.cli.shell.progress import Progress
 from holdfast.core.dead_letter.dead_letter import Standing
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import ConflictError, UnavailableError, UsageError
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.views.dead_letter import LetterView

@@ -9,7 +9,6 @@ from typing import Final
 
 import click
 
-from holdfast.bulk import Chunk
 from holdfast.cli.shell.complaint import complain, document_of
 from holdfast.cli.shell.exit_codes import ExitCode, code_of
 from holdfast.cli.shell.invocation import Invocation, os_user, pass_invocation
@@ -19,9 +18,10 @@ from holdfast.cli.shell.program import Command
 from holdfast.cli.shell.progress import Progress
 from holdfast.core.job.access import RetryBy
 from holdfast.core.job.job import ACTIVE, Job, JobState
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
+from holdfast.engine.jobs.access import Obstacle
+from holdfast.engine.jobs.bulk import Chunk
 from holdfast.errors import ConflictError, HoldfastError, UnavailableError, UsageError
-from holdfast.job_access import Obstacle
 from holdfast.store.contract import JobFilter
 from holdfast.views.job import JobView
 

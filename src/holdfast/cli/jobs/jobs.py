@@ -18,7 +18,7 @@ from holdfast.cli.shell.output import Output
 from holdfast.cli.shell.paging import limit_option, tell_next_page
 from holdfast.cli.shell.program import Command, Group
 from holdfast.core.job.job import DEFAULT_OWNER
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.redaction.printable import json_text
 from holdfast.secrecy import kept_value, private_value, without_names
 from holdfast.views.disclosure import PublicError

@@ -16,7 +16,9 @@ from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.options import duration, duration_or_moment, moment, text
 from holdfast.cli.shell.program import Command
 from holdfast.core.job.job import DEFAULT_OWNER, DEFAULT_PRIORITY, PRIORITIES, JobState
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
+from holdfast.engine.jobs.handle import JobHandle
+from holdfast.engine.submit.submission import Submit
 from holdfast.errors import (
     SchemaTooNew,
     SchemaTooOld,
@@ -24,9 +26,7 @@ from holdfast.errors import (
     UnknownPipeline,
     UsageError,
 )
-from holdfast.handle import JobHandle
 from holdfast.redaction.printable import json_text
-from holdfast.submission import Submit
 
 _FILE_HELP: Final = (
     "Submit every line of a file (- for stdin), each a JSON object with any of "

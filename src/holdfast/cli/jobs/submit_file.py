@@ -16,9 +16,9 @@ from holdfast.cli.shell.progress import Progress
 from holdfast.config.values import DURATION_FORM, seconds_of
 from holdfast.core.values.document import Limits, parse
 from holdfast.core.values.json_flaws import MAX_BYTES, MAX_DEPTH
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
+from holdfast.engine.submit.submission import Submit, Submitted
 from holdfast.errors import HoldfastError, InvalidDocument, InvalidValue, UnavailableError
-from holdfast.submission import Submit, Submitted
 
 CHUNK: Final = 1_000
 ROOM_BYTES: Final = 64 * 1024

@@ -16,7 +16,7 @@ from holdfast.cli.shell.output import Output
 from holdfast.cli.shell.program import Command
 from holdfast.core.job.job import ENDED, JobState
 from holdfast.core.values.ids import JobId
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import UnavailableError, UsageError
 from holdfast.runtime.kernel.clock import sleep_s
 from holdfast.views.durations import clock

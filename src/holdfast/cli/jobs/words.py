@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from holdfast.core.job.job import ACTIVE, Job, JobState
 from holdfast.core.job.plan import Plan
 from holdfast.core.values.instant import FAR_FUTURE
-from holdfast.job_access import Obstacle
+from holdfast.engine.jobs.access import Obstacle
 from holdfast.views import sentences
 from holdfast.views.advice import whose_move
 from holdfast.views.durations import span

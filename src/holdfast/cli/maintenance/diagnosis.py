@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from holdfast.attention import Attention, Kind, Urgency
 from holdfast.core.values.instant import SECOND_US, Instant
+from holdfast.engine.attention import Attention, Kind, Urgency
 from holdfast.store.contract import WorkerRow
 from holdfast.views.durations import span
 from holdfast.views.worker import standing

@@ -18,7 +18,7 @@ from holdfast.cli.shell.output import Output, Styled
 from holdfast.cli.shell.program import Command
 from holdfast.config.sources import unknown_variables
 from holdfast.config.values import masked
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import SchemaTooNew, UnavailableError, UsageError
 from holdfast.runtime.kernel import failpoint
 from holdfast.runtime.kernel.clock import wall_clock

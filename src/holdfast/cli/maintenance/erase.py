@@ -18,7 +18,7 @@ from holdfast.cli.shell.options import by_option, text
 from holdfast.cli.shell.output import Output
 from holdfast.cli.shell.program import Command
 from holdfast.cli.shell.progress import Progress
-from holdfast.erasure import Erasure
+from holdfast.engine.erasure import Erasure
 
 _WORDS: Final = {
     "letters": "dead letters",

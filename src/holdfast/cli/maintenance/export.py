@@ -10,7 +10,7 @@ import click
 
 from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.program import Command, Group
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import UsageError
 from holdfast.systems import find
 

@@ -7,7 +7,6 @@ from typing import Final
 
 import click
 
-from holdfast.asking import LONGEST_PAGE
 from holdfast.cli.operations.delivery_words import STYLES, situation
 from holdfast.cli.shell.exit_codes import ExitCode
 from holdfast.cli.shell.invocation import Invocation, os_user, pass_invocation
@@ -17,7 +16,8 @@ from holdfast.cli.shell.paging import limit_option, tell_next_page
 from holdfast.cli.shell.program import Command, Group
 from holdfast.core.delivery.delivery import DeliveryState
 from holdfast.core.delivery.event import Word
-from holdfast.deliveries import LOOKUPS_A_SECOND, MOST_MISSING
+from holdfast.engine.arguments import LONGEST_PAGE
+from holdfast.engine.deliveries import LOOKUPS_A_SECOND, MOST_MISSING
 from holdfast.store.tables.deliveries import DeliveryFilter
 from holdfast.views.delivery import DeliveryReport, DeliveryView, Reconciliation
 from holdfast.views.durations import clock, short, when

@@ -15,9 +15,9 @@ from holdfast.cli.shell.paging import limit_option
 from holdfast.cli.shell.program import Command, Group
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.outbox import OutboxMessage, OutboxStatus
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
+from holdfast.engine.outbox import message_document
 from holdfast.errors import ConflictError, UsageError
-from holdfast.outbox import message_document
 from holdfast.redaction.printable import json_text
 from holdfast.store.tables.outbox import OutboxFilter, Standing
 from holdfast.views.durations import short, span, when

@@ -12,7 +12,7 @@ from holdfast.cli.shell.output import Column, Styled
 from holdfast.cli.shell.program import Command, Group
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.role import Role
-from holdfast.tokens import TokenView
+from holdfast.engine.tokens import TokenView
 from holdfast.views.durations import span
 
 _COLUMNS: Final = (

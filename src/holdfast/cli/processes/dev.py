@@ -21,7 +21,7 @@ from holdfast.cli.shell.program import Command
 from holdfast.cli.shell.setting_option import setting_option
 from holdfast.config.settings import DEFAULT_HOST, Settings
 from holdfast.config.values import masked
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import UsageError
 from holdfast.systems import LAB_VARIABLE, Built, System, build, find
 from holdfast.systems.knobs import remarks_on

@@ -9,7 +9,7 @@ from typing import Final
 
 from holdfast.alerts import Alerting, AlertOptions, Sink
 from holdfast.config.settings import Settings
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import UsageError
 from holdfast.runtime import tracing
 

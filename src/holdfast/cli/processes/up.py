@@ -19,7 +19,7 @@ from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.program import Command
 from holdfast.cli.shell.setting_option import setting_option
 from holdfast.core.values.retention import Retention, longest
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.error_log import ErrorLog
 from holdfast.errors import UsageError
 from holdfast.runtime.kernel.process_tuning import settle_in

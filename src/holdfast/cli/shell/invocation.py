@@ -16,7 +16,7 @@ from holdfast.cli.shell.output import Output
 from holdfast.config.settings import Settings, load
 from holdfast.config.sources import Flag
 from holdfast.core.values.retention import Retention
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import StoreUnavailable, UsageError
 from holdfast.pipeline.declaration import Pipeline
 from holdfast.redaction import secrets_in_environment, secrets_in_url

@@ -7,8 +7,8 @@ from typing import Final, Protocol
 
 import click
 
-from holdfast.asking import LONGEST_PAGE
 from holdfast.cli.shell.output import Output
+from holdfast.engine.arguments import LONGEST_PAGE
 
 PAGE: Final = 50
 

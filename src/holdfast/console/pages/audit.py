@@ -12,7 +12,7 @@ from holdfast.console.rendering import LOOK_AT_ALL, Console
 from holdfast.console.tabs import tabs
 from holdfast.console.visit import Visit
 from holdfast.core.values.instant import SECOND_US
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.store.tables.audit import AuditEntry
 
 PAGE: Final = 100

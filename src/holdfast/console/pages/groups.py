@@ -13,8 +13,12 @@ from holdfast.console.pages.letter import cause_field
 from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
 from holdfast.core.dead_letter.dead_letter import Cause
+from holdfast.engine.dead_letters.replay_terms import (
+    DEFAULT_CANARY,
+    DEFAULT_RATE,
+    DEFAULT_STOP_AFTER,
+)
 from holdfast.errors import UnknownLetter
-from holdfast.replay_terms import DEFAULT_CANARY, DEFAULT_RATE, DEFAULT_STOP_AFTER
 from holdfast.store.tables.dead_letters import LetterGroup
 from holdfast.views.advice import MOVERS
 from holdfast.views.disclosure import Disclosure

@@ -15,7 +15,7 @@ from holdfast.console.rendering import ACT, LOOK, Console
 from holdfast.console.visit import Visit
 from holdfast.core.job.job import Job, JobState
 from holdfast.core.job.plan import Plan
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import UnknownLetter
 from holdfast.secrecy import kept_value, private_value
 from holdfast.views.disclosure import PublicError

@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl
 
 from starlette.datastructures import QueryParams
 
-from holdfast.bulk import Chunk
 from holdfast.console.ask import REASON, Ask, Done, Field
 from holdfast.console.counting import Counted, counted
 from holdfast.console.job_query import INPUTS, JobQuery, job_query, retry_obstacle
@@ -17,6 +16,7 @@ from holdfast.console.visit import Visit, whole_number
 from holdfast.console.words import plural
 from holdfast.core.job.job import ACTIVE, JobState
 from holdfast.core.values.instant import Instant
+from holdfast.engine.jobs.bulk import Chunk
 from holdfast.errors import ConflictError, UsageError
 from holdfast.store.contract import JobFilter
 

@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 from starlette.responses import Response
 
-from holdfast.attention import Attention, Urgency
 from holdfast.console import charts, words
 from holdfast.console.counting import Counted, counted
 from holdfast.console.depth import depth
@@ -22,6 +21,7 @@ from holdfast.console.rendering import LOOK, Console
 from holdfast.console.visit import Visit
 from holdfast.core.job.job import JobState
 from holdfast.core.values.instant import Instant, to_datetime
+from holdfast.engine.attention import Attention, Urgency
 from holdfast.pipeline.declaration import Pipeline
 from holdfast.store.contract import JobFilter, QueueCounts
 from holdfast.store.tables.dead_letters import LetterGroup, LetterStanding

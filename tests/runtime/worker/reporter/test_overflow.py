@@ -4,10 +4,10 @@ import pytest
 
 from holdfast.core.job.decision import Kind
 from holdfast.core.values.instant import FAR_FUTURE
+from holdfast.engine.submit.submission import Submit
 from holdfast.errors import StoreUnavailable
 from holdfast.runtime.worker.overflow import Relief
 from holdfast.runtime.worker.reporter import BATCH
-from holdfast.submission import Submit
 from holdfast.testing import Script
 from tests.runtime.crew import LEASE_US
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import Field, StringConstraints
 
 from holdfast.core.values.failure import MAX_MESSAGE_LENGTH
-from holdfast.submission import MAX_KEY_LENGTH
+from holdfast.engine.submit.submission import MAX_KEY_LENGTH
 
 _PLAIN: Final = r"^[^\x00-\x1f\x7f]+$"
 """No database can look for a text with a NUL, and no line can show the other control characters."""

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from holdfast.api.access import operation_id
 from holdfast.api.problems import RETRY_AFTER_S
 from holdfast.api.serving import Serving, serving_of
-from holdfast.engine import Holdfast
+from holdfast.engine.app import Holdfast
 from holdfast.errors import HoldfastError, SchemaTooNew, SchemaTooOld
 
 ROUTER: Final = APIRouter(tags=["health"], generate_unique_id_function=operation_id)

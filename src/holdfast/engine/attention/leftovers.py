@@ -1,0 +1,174 @@
+"""What work left behind for a person: dead letters, deliveries, messages, stopped replays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from holdfast.core.dead_letter.replay import Replay
+from holdfast.core.delivery.delivery import DeliveryState
+from holdfast.core.values.instant import SECOND_US
+from holdfast.engine.attention.entry import Action, Attention, Kind, Urgency, are, number_of
+from holdfast.engine.attention.read import Read
+from holdfast.store.tables.dead_letters import LetterGroup
+from holdfast.store.tables.deliveries import DeliveryStanding
+from holdfast.views.advice import UNSURE, Mover
+from holdfast.views.dead_letter import advice_of
+from holdfast.views.durations import span
+
+STUCK_US: Final = 60 * SECOND_US
+"""A message that is due for longer than this is taken by no relay."""
+_CALLED_BY_NONE: Final[Mapping[tuple[str, str], str]] = MappingProxyType({})
+MOST_CAUSES: Final = 10
+"""So many causes of dead letters have an entry of their own."""
+
+
+def letters(
+    groups: Sequence[LetterGroup], called: Mapping[tuple[str, str], str] = _CALLED_BY_NONE
+) -> Iterator[Attention]:
+    """Yield the causes for which dead letters wait, with the upstreams that their stages call."""
+    for group in groups[:MOST_CAUSES]:
+        said = f"{number_of(group.letters, 'dead letter')}: {_where(group, called)}. "
+        said += f"Last: {group.message}"
+        found = advice_of(group)
+        whose, advice = found.mover, found.action
+        kind, urgency = Kind.DEAD_LETTERS, Urgency.WARNING
+        if group.escalated:
+            kind, urgency, whose = Kind.ESCALATED, Urgency.CRITICAL, Mover.DEVELOPER
+            back = number_of(group.escalated, "letter")
+            said = f"{back} came back from a replay with the same error. {said}"
+            advice = "Repeating does not cure it: show it to those who wrote the code."
+        yield Attention(
+            kind,
+            urgency,
+            group.fingerprint,
+            said,
+            whose,
+            advice,
+            _next_step(group, whose),
+            f"/dead-letters?fingerprint={group.fingerprint}",
+            group.letters,
+            group.first_failure_at,
+        )
+    others = groups[MOST_CAUSES:]
+    if others:
+        letters = sum(group.letters for group in others)
+        yield Attention(
+            Kind.DEAD_LETTERS,
+            Urgency.WARNING,
+            "others",
+            f"{number_of(letters, 'dead letter')} of {number_of(len(others), 'other cause')}.",
+            UNSURE.mover,
+            UNSURE.action,
+            Action("All causes", "/groups", "holdfast dead groups"),
+            "/groups",
+            letters,
+            min(group.first_failure_at for group in others),
+        )
+
+
+def _where(group: LetterGroup, called: Mapping[tuple[str, str], str]) -> str:
+    """Return what went wrong in which stage, and the upstream that it calls."""
+    calls = {called.get((pipeline, group.stage)) for pipeline in group.pipelines} - {None}
+    calling = f", which calls {', '.join(sorted(map(str, calls)))}" if calls else ""
+    return f"{group.error_class} in stage {group.stage} of {', '.join(group.pipelines)}{calling}"
+
+
+def _next_step(group: LetterGroup, whose: Mover) -> Action:
+    """Return what the advice comes down to: a replay, unless that cannot cure it."""
+    listed = f"/dead-letters?fingerprint={group.fingerprint}"
+    if group.in_doubt:
+        sample = group.sample_id
+        command = f"holdfast deliveries list --job {sample} --state unknown"
+        return Action("Look at it", f"/dead-letters/{sample}", command)
+    if whose is Mover.SUBMITTER or group.escalated:
+        return Action("Look at them", listed, f"holdfast dead list --group {group.fingerprint}")
+    return Action(
+        "Replay…",
+        f"/groups/{group.fingerprint}/replay",
+        f"holdfast dead replay --group {group.fingerprint} --preview",
+        asks=True,
+    )
+
+
+def deliveries(unattended: Sequence[DeliveryStanding]) -> Iterator[Attention]:
+    """Yield deliveries that a person has to decide about."""
+    for provider, state, count, since in unattended:
+        unknown = state is DeliveryState.UNKNOWN
+        what = number_of(count, "delivery", "deliveries")
+        page = f"/deliveries?state={state.value}"
+        yield Attention(
+            Kind.DELIVERY_UNKNOWN if unknown else Kind.DELIVERY_FAILED,
+            Urgency.WARNING,
+            provider,
+            f"{what} by {provider} {are(count)} in doubt: nobody knows whether "
+            f"{'it' if count == 1 else 'they'} arrived."
+            if unknown
+            else f"{what} by {provider} failed for good, and no dead letter says so.",
+            Mover.OPERATOR,
+            "Find out whether it arrived; then mark it as sent, or have it sent again."
+            if unknown
+            else "Put right what the provider refused and have it sent again, or give it up.",
+            Action(
+                "Decide",
+                page,
+                f"holdfast deliveries list --state {state.value} --provider {provider}",
+            ),
+            page,
+            count,
+            since or None,
+        )
+
+
+def outbox(read: Read) -> Iterator[Attention]:
+    """Yield messages that no relay takes, and those that were given up."""
+    pending, oldest, failed = read.outbox
+    due_at = read.message_due_at
+    if pending and due_at is not None and read.now - due_at > STUCK_US:
+        waits = span(read.now - (oldest or due_at))
+        yield Attention(
+            Kind.OUTBOX_STUCK,
+            Urgency.CRITICAL,
+            "outbox",
+            f"{number_of(pending, 'message')} {are(pending)} not going out, the first for {waits}: "
+            "no relay takes them.",
+            Mover.OPERATOR,
+            "Start a relay, and see in its log that it reaches the broker.",
+            Action("Look at the outbox", "/outbox", "holdfast -A module:app relay"),
+            "/outbox",
+            pending,
+            oldest,
+        )
+    if failed:
+        yield Attention(
+            Kind.MESSAGE_FAILED,
+            Urgency.WARNING,
+            "outbox",
+            f"{number_of(failed, 'message')} {'was' if failed == 1 else 'were'} given up: "
+            "the broker did not take them.",
+            Mover.OPERATOR,
+            "See what the broker said, put that right, then have them tried again.",
+            Action("Look at them", "/outbox?status=failed", "holdfast outbox list --status failed"),
+            "/outbox?status=failed",
+            failed,
+        )
+
+
+def replays(stopped: Sequence[tuple[Replay, int]]) -> Iterator[Attention]:
+    """Yield replays that stopped before all letters were sent."""
+    for replay, left in stopped:
+        why = f": {replay.note}" if replay.note else ""
+        yield Attention(
+            Kind.REPLAY_STOPPED,
+            Urgency.WARNING,
+            replay.id,
+            f"Replay {replay.name} stopped{why}. {number_of(left, 'letter')} "
+            f"{'was' if left == 1 else 'were'} not sent.",
+            Mover.OPERATOR,
+            "See why the first ones failed again; remove that, then replay the rest.",
+            Action("Look at it", f"/replays/{replay.id}", f"holdfast dead replays {replay.id}"),
+            f"/replays/{replay.id}",
+            left,
+            replay.updated_at,
+        )

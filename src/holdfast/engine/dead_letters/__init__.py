@@ -1,0 +1,1 @@
+"""What people do about jobs that failed for good."""

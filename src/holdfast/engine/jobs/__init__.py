@@ -1,0 +1,1 @@
+"""What is done about jobs that there are, and why they wait."""
