@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from holdfast import Holdfast, Pipeline
 from holdfast.bridges.rabbitmq import RabbitMq
-from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
-from holdfast.bridges.rabbitmq_topology import Queue, dead_exchange
+from holdfast.bridges.rabbitmq.consumer import RabbitMqConsumer
+from holdfast.bridges.rabbitmq.topology import Queue, dead_exchange
 from holdfast.core.values.outbox import Confirmed
 from holdfast.runtime.outbox.received import Received
 from tests.bridges.broker import delete, on_channel, own

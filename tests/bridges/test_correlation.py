@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from holdfast.bridges.correlation import Correlation, correlation_of
+from holdfast.bridges.messages.correlation import Correlation, correlation_of
 
 
 def test_a_request_says_what_its_reply_has_to_send_back():

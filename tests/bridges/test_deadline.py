@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from holdfast.bridges.deadline import Deadline, connect
+from holdfast.bridges.calls.deadline import Deadline, connect
 from tests.classify.servers import LOOPBACK, UNKNOWN_HOST, Server, unused_port
 
 NAME = "mail.example.org"

@@ -5,7 +5,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from holdfast.bridges.handler_threads import HandlerThreads
+from holdfast.bridges.messages.handler_threads import HandlerThreads
 
 SOON_S = 10.0
 

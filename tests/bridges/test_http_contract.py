@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.bridges.http import Answer, judged
+from holdfast.bridges.calls.http import Answer, judged
 from holdfast.bridges.postmark import Postmark
 from holdfast.bridges.resend import Resend
 from holdfast.bridges.webhook import Webhook

@@ -9,8 +9,8 @@ import pytest
 from holdfast import Holdfast, OutboxStatus, Received
 from holdfast.bridges.loopback import DELIVERY_LIMIT, Loopback, LoopbackFaults, received_of
 from holdfast.bridges.rabbitmq import Queue, RabbitMq
-from holdfast.bridges.rabbitmq_received import unpacked
-from holdfast.bridges.rabbitmq_topology import dead_exchange
+from holdfast.bridges.rabbitmq.received import unpacked
+from holdfast.bridges.rabbitmq.topology import dead_exchange
 from holdfast.core.values.instant import SECOND_US
 from holdfast.core.values.outbox import Confirmed, NotTaken, Trouble
 from holdfast.errors import GiveUp, HandlerStuck, InvalidValue, StoreUnavailable

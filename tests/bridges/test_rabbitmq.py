@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast.bridges.rabbitmq import RabbitMq
-from holdfast.bridges.rabbitmq_topology import Queue
+from holdfast.bridges.rabbitmq.topology import Queue
 from holdfast.core.values.outbox import Confirmed, NotTaken, Trouble, Unsendable
 from holdfast.errors import InvalidValue, TopologyMismatch
 from holdfast.testing.rabbitmq.server import PrivateRabbitmq

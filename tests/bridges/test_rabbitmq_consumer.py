@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from holdfast.bridges.rabbitmq_topology import Queue
+from holdfast.bridges.rabbitmq.topology import Queue
 from holdfast.core.values.outbox import Confirmed
 from holdfast.errors import GiveUp, InvalidValue, TopologyMismatch, UsageError
 from holdfast.runtime.outbox.received import Received

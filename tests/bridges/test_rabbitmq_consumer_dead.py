@@ -11,7 +11,7 @@ import pytest
 
 from holdfast import GiveUp
 from holdfast.bridges.rabbitmq import RabbitMq
-from holdfast.bridges.rabbitmq_topology import dead_exchange
+from holdfast.bridges.rabbitmq.topology import dead_exchange
 from holdfast.core.dead_letter.dead_letter import MESSAGE
 from holdfast.errors import UsageError
 from tests.bridges.broker import a_message, delete, drained, on_channel

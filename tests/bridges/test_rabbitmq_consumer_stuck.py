@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
+from holdfast.bridges.rabbitmq.consumer import RabbitMqConsumer
 from holdfast.errors import HandlerStuck, InvalidValue
 from holdfast.runtime.outbox.received import Received
 from tests.bridges.broker import a_message, drained

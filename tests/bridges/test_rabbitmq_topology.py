@@ -9,7 +9,7 @@ from aio_pika.exceptions import ChannelNotFoundEntity
 
 from holdfast import GiveUp, Holdfast, Received
 from holdfast.bridges.rabbitmq import Binding, Queue, RabbitMq
-from holdfast.bridges.rabbitmq_topology import dead_exchange
+from holdfast.bridges.rabbitmq.topology import dead_exchange
 from holdfast.core.values.outbox import Confirmed, NotTaken, Trouble
 from holdfast.errors import InvalidValue, TopologyMismatch, UsageError
 from tests.bridges.broker import a_message, delete, drained, on_channel, own

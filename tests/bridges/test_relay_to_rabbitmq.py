@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import Holdfast, Pipeline, Wait
 from holdfast.bridges.rabbitmq import RabbitMq
-from holdfast.bridges.rabbitmq_topology import Queue, dead_exchange
+from holdfast.bridges.rabbitmq.topology import Queue, dead_exchange
 from holdfast.core.values.outbox import OutboxStatus
 from holdfast.runtime.outbox.relay import RelayOptions
 from holdfast.testing.conformance.messages.outbox import rolled_back

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import Holdfast, JobState, Pipeline, Retry, Wait
 from holdfast.bridges.rabbitmq import RabbitMq
-from holdfast.bridges.rabbitmq_topology import Queue
+from holdfast.bridges.rabbitmq.topology import Queue
 from holdfast.runtime.outbox.received import Received
 from holdfast.testing import run_inline
 from tests.bridges.broker import delete, drained, on_channel, own

@@ -14,7 +14,7 @@ from aio_pika.abc import AbstractIncomingMessage
 
 from holdfast import Holdfast
 from holdfast.bridges.celery.carrier import CeleryCarrier
-from holdfast.bridges.rabbitmq_topology import dead_exchange
+from holdfast.bridges.rabbitmq.topology import dead_exchange
 from holdfast.runtime.dispatcher.dispatcher_process import Heralding
 from holdfast.runtime.worker.options import WorkerOptions
 from tests.bridges.broker import delete, drained, on_channel, own

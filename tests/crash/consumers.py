@@ -12,7 +12,7 @@ from typing import Any
 
 from holdfast import GiveUp, Holdfast, Pipeline
 from holdfast.bridges.rabbitmq import Queue, RabbitMq
-from holdfast.bridges.rabbitmq_topology import dead_exchange
+from holdfast.bridges.rabbitmq.topology import dead_exchange
 from holdfast.config import logs
 from holdfast.core.values.outbox import Confirmed, OutboxMessage
 from holdfast.runtime.outbox.received import Received

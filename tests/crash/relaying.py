@@ -10,7 +10,7 @@ from pathlib import Path
 
 from holdfast import Holdfast
 from holdfast.bridges.rabbitmq import RabbitMq
-from holdfast.bridges.rabbitmq_topology import Queue, dead_exchange
+from holdfast.bridges.rabbitmq.topology import Queue, dead_exchange
 from tests.bridges.broker import delete, drained, own
 from tests.crash.fleet import REPOSITORY, environment_of, eventually
 from tests.warm.process import WarmProcess

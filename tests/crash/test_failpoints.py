@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from holdfast.bridges import rabbitmq_consumer
+from holdfast.bridges.rabbitmq import consumer as rabbitmq_consumer
 from holdfast.runtime.kernel import failpoint
 from holdfast.runtime.kernel.failpoint import POINTS
 from tests.crash.fleet import Fleet

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from holdfast import JobState, Pipeline, Retry, Wait
-from holdfast.bridges.inbound import replied, reply_of
+from holdfast.bridges.messages.inbound import replied, reply_of
 from holdfast.core.values.instant import Instant
 from holdfast.errors import GiveUp, InvalidValue, TokenRefused, WrongState
 from holdfast.runtime.outbox.callbacks import REPLIES

@@ -48,7 +48,7 @@ IMPORTED = (
     "holdfast.api.server.server",
     "holdfast.bridges.file",
     "holdfast.bridges.rabbitmq",
-    "holdfast.bridges.rabbitmq_consumer",
+    "holdfast.bridges.rabbitmq.consumer",
     "holdfast.cli.shell.app_location",
     "holdfast.cli.main",
     "holdfast.cli.processes.site",

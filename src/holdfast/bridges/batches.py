@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from holdfast.bridges.handler_threads import HandlerThreads
-from holdfast.bridges.handling import is_outage, tried
+from holdfast.bridges.messages.handler_threads import HandlerThreads
+from holdfast.bridges.messages.handling import is_outage, tried
 from holdfast.errors import HandlerStuck, UsageError
 from holdfast.runtime.outbox.received import Handle, HandleMany, Received
 

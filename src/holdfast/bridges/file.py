@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
 
-from holdfast.bridges import fields
-from holdfast.bridges.deadline import Deadline
+from holdfast.bridges.calls import fields
+from holdfast.bridges.calls.deadline import Deadline
 from holdfast.classify import ProviderError
 from holdfast.classify.verdicts import SATURATED
 from holdfast.core.delivery.promise import Promise

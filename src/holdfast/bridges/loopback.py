@@ -11,9 +11,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
 
-from holdfast.bridges.correlation import correlation_of
-from holdfast.bridges.envelope import attribute, headers_of, time_of, trace_of
-from holdfast.bridges.handling import (
+from holdfast.bridges.loopback_faults import EXPLANATIONS, LoopbackFaults, LoopbackMode
+from holdfast.bridges.messages.correlation import correlation_of
+from holdfast.bridges.messages.dead_messages import headers_of_letter
+from holdfast.bridges.messages.envelope import attribute, headers_of, time_of, trace_of
+from holdfast.bridges.messages.handling import (
     TIMEOUT_S,
     checked_timeout,
     invalid,
@@ -22,9 +24,7 @@ from holdfast.bridges.handling import (
     log_failure,
     raised_by,
 )
-from holdfast.bridges.inbound import buried
-from holdfast.bridges.loopback_faults import EXPLANATIONS, LoopbackFaults, LoopbackMode
-from holdfast.bridges.rabbitmq_letters import headers_of_letter
+from holdfast.bridges.messages.inbound import buried
 from holdfast.core.values.document import Limits, parse
 from holdfast.core.values.failure import Failure
 from holdfast.core.values.json_flaws import MAX_BYTES

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from email.headerregistry import HeaderRegistry
 from typing import Any, Final
 
-from holdfast.bridges import fields
+from holdfast.bridges.calls import fields
 
 MAX_LINE_LENGTH: Final = 998
 

@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
-from holdfast.bridges import fields
-from holdfast.bridges.deadline import Deadline
-from holdfast.bridges.http import Answer, call, judged, judged_by_status, over_quota
+from holdfast.bridges.calls import fields
+from holdfast.bridges.calls.deadline import Deadline
+from holdfast.bridges.calls.http import Answer, call, judged, judged_by_status, over_quota
+from holdfast.bridges.calls.secret import Key, Secret
+from holdfast.bridges.calls.upstream import Guarded
 from holdfast.bridges.mail import Mail, checked_mail
-from holdfast.bridges.secret import Key, Secret
-from holdfast.bridges.upstream import Guarded
 from holdfast.classify import ProviderError, Verdict, Window
 from holdfast.classify.verdicts import AUTH, INVALID, NOT_FOUND, RATE_LIMITED, UPSTREAM
 from holdfast.core.delivery.promise import Promise

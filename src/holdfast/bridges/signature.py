@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from holdfast.bridges.secret import asked
+from holdfast.bridges.calls.secret import asked
 from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import InvalidValue
 from holdfast.runtime.kernel.clock import wall_clock

@@ -22,12 +22,12 @@ from typing import Any, Final, Literal
 
 import aiosmtplib
 
-from holdfast.bridges import fields
-from holdfast.bridges.deadline import Deadline, connect
+from holdfast.bridges.calls import fields
+from holdfast.bridges.calls.deadline import Deadline, connect
+from holdfast.bridges.calls.secret import Key, Secret
+from holdfast.bridges.calls.upstream import Guarded
 from holdfast.bridges.hosts import is_loopback
 from holdfast.bridges.mail import MAX_LINE_LENGTH, Mail, address_of, checked_mail
-from holdfast.bridges.secret import Key, Secret
-from holdfast.bridges.upstream import Guarded
 from holdfast.classify import ProviderError, QuotaExceeded
 from holdfast.classify.reasons import is_untrusted
 from holdfast.classify.smtp import quota_window

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from holdfast.bridges import fields
-from holdfast.bridges.deadline import Deadline
+from holdfast.bridges.calls import fields
+from holdfast.bridges.calls.deadline import Deadline
+from holdfast.bridges.calls.http import call, judged_by_status
+from holdfast.bridges.calls.upstream import Guarded
 from holdfast.bridges.hosts import is_loopback, is_public
-from holdfast.bridges.http import call, judged_by_status
 from holdfast.bridges.signature import Secrets, SigningKeys, signed
-from holdfast.bridges.upstream import Guarded
 from holdfast.classify import ProviderError
 from holdfast.classify.verdicts import INVALID
 from holdfast.core.delivery.promise import Promise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from holdfast.bridges.inbound import buried, once, replied, submitted
+from holdfast.bridges.messages.inbound import buried, once, replied, submitted
 from holdfast.core.values.outbox import checked_name
 from holdfast.engine.intake import Intake
 from holdfast.engine.jobs.access import JobAccess
@@ -20,8 +20,8 @@ from holdfast.runtime.outbox.transport import Transport
 from holdfast.store.tables.outbox import TypeFilter
 
 if TYPE_CHECKING:
-    from holdfast.bridges.rabbitmq_consumer import RabbitMqConsumer
-    from holdfast.bridges.rabbitmq_topology import ExchangeType, Queue
+    from holdfast.bridges.rabbitmq.consumer import RabbitMqConsumer
+    from holdfast.bridges.rabbitmq.topology import ExchangeType, Queue
 
 
 class Messaging(Intake):
@@ -173,7 +173,7 @@ def _type_filter(types: Sequence[str] | None, without: Sequence[str]) -> TypeFil
 
 def _rabbitmq_consumer() -> type[RabbitMqConsumer]:
     try:
-        from holdfast.bridges.rabbitmq_consumer import (  # noqa: PLC0415 - an extra brings it
+        from holdfast.bridges.rabbitmq.consumer import (  # noqa: PLC0415 - an extra brings it
             RabbitMqConsumer,
         )
     except ModuleNotFoundError as error:

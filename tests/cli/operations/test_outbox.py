@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.bridges.rabbitmq import RabbitMq
-from holdfast.bridges.rabbitmq_topology import Queue, dead_exchange
+from holdfast.bridges.rabbitmq.topology import Queue, dead_exchange
 from holdfast.core.values.outbox import RELAY_RETRY, OutboxStatus, Unsendable, decide_publish
 from tests.bridges.broker import delete, drained, on_channel, own
 from tests.cli.conftest import Command, error_of, lines

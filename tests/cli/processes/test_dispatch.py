@@ -11,7 +11,7 @@ import pytest
 from aio_pika.exceptions import ChannelNotFoundEntity
 
 from holdfast import Holdfast
-from holdfast.bridges.rabbitmq_topology import dead_exchange
+from holdfast.bridges.rabbitmq.topology import dead_exchange
 from tests.bridges.broker import delete, drained, on_channel, own
 from tests.cli import sample_app
 from tests.cli.conftest import Command

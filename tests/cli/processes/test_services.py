@@ -8,7 +8,7 @@ import pytest
 
 from holdfast import Holdfast, OutboxStatus
 from holdfast.bridges.rabbitmq import RabbitMq
-from holdfast.bridges.rabbitmq_topology import Queue, dead_exchange
+from holdfast.bridges.rabbitmq.topology import Queue, dead_exchange
 from holdfast.errors import InvalidValue
 from holdfast.systems import Parts
 from tests.bridges.broker import delete, drained, own

@@ -14,7 +14,7 @@ import pytest
 
 from holdfast import Holdfast, JobState, OutboxStatus
 from holdfast.bridges.rabbitmq import RabbitMq
-from holdfast.bridges.rabbitmq_topology import Queue, dead_exchange
+from holdfast.bridges.rabbitmq.topology import Queue, dead_exchange
 from tests.bridges.broker import delete, own
 from tests.cli.conftest import Command
 from tests.cli.sample_app import URL_VARIABLE

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast import GiveUp, Holdfast, JobFilter, JobState, Pipeline
-from holdfast.bridges.rabbitmq_topology import Queue
+from holdfast.bridges.rabbitmq.topology import Queue
 from holdfast.engine.jobs.access import Elsewhere
 from holdfast.errors import (
     InvalidPolicy,

@@ -24,7 +24,7 @@ from holdfast.bridges.celery.hand import Hand
 from holdfast.bridges.celery.message import TASK, PoisonMessage, broker_queue, due_of
 from holdfast.bridges.celery.pool import Closing, options_for, refuse_greenlets
 from holdfast.bridges.celery.task import DurableTask, handler_of, refuse_unknown
-from holdfast.bridges.rabbitmq_topology import EXCHANGE, arguments_of, checked
+from holdfast.bridges.rabbitmq.topology import EXCHANGE, arguments_of, checked
 from holdfast.classify.table import Rule
 from holdfast.core.job.job import DEFAULT_QUEUE
 from holdfast.core.values.retry import Retry

@@ -11,8 +11,8 @@ import aio_pika
 from aio_pika.exceptions import AMQPError
 
 from holdfast.bridges.celery.message import body_of, broker_queue, headers_of
-from holdfast.bridges.rabbitmq import RabbitMq
-from holdfast.bridges.rabbitmq_topology import EXCHANGE, Exchange, Queue, declare_queue
+from holdfast.bridges.rabbitmq.publisher import RabbitMq
+from holdfast.bridges.rabbitmq.topology import EXCHANGE, Exchange, Queue, declare_queue
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.outbox import (
     NotTaken,

@@ -22,8 +22,9 @@ from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMe
 from aio_pika.exceptions import AMQPError, DeliveryError
 
 from holdfast.bridges.batches import handing_over
-from holdfast.bridges.handler_threads import HandlerThreads
-from holdfast.bridges.handling import (
+from holdfast.bridges.messages.dead_messages import headers_of_letter
+from holdfast.bridges.messages.handler_threads import HandlerThreads
+from holdfast.bridges.messages.handling import (
     TIMEOUT_S,
     Handle,
     checked_timeout,
@@ -32,11 +33,10 @@ from holdfast.bridges.handling import (
     judged,
     log_failure,
 )
-from holdfast.bridges.loop_thread import LoopThread
-from holdfast.bridges.rabbitmq import CONNECT_S, checked_url, location_of
-from holdfast.bridges.rabbitmq_letters import headers_of_letter
-from holdfast.bridges.rabbitmq_received import deliveries_of, unearthed, unpacked
-from holdfast.bridges.rabbitmq_topology import (
+from holdfast.bridges.messages.loop_thread import LoopThread
+from holdfast.bridges.rabbitmq.publisher import CONNECT_S, checked_url, location_of
+from holdfast.bridges.rabbitmq.received import deliveries_of, unearthed, unpacked
+from holdfast.bridges.rabbitmq.topology import (
     EXCHANGE,
     Exchange,
     ExchangeType,

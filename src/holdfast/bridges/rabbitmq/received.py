@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from aio_pika.abc import AbstractIncomingMessage
 
-from holdfast.bridges.envelope import attribute, time_of, trace_of
-from holdfast.bridges.rabbitmq_letters import DELIVERIES
+from holdfast.bridges.messages.dead_messages import DELIVERIES
+from holdfast.bridges.messages.envelope import attribute, time_of, trace_of
 from holdfast.core.values.document import Limits, parse
 from holdfast.core.values.failure import clean_text
 from holdfast.core.values.json_flaws import MAX_BYTES

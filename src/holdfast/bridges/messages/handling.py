@@ -7,7 +7,7 @@ import logging
 from contextlib import suppress
 from typing import Final
 
-from holdfast.bridges.handler_threads import HandlerThreads
+from holdfast.bridges.messages.handler_threads import HandlerThreads
 from holdfast.classify import classify, is_failure
 from holdfast.core.values.failure import PAYLOAD_INVALID, Category, ErrorClass, Failure
 from holdfast.core.values.instant import Instant

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.bridges.celery.carrier import CeleryCarrier, due_queue
-from holdfast.bridges.rabbitmq_topology import dead_exchange
+from holdfast.bridges.rabbitmq.topology import dead_exchange
 from holdfast.core.job.plan import Route
 from holdfast.core.values.ids import JobId
 from holdfast.core.values.outbox import Confirmed, NotTaken, Trouble

@@ -24,12 +24,11 @@ from aio_pika.exceptions import (
     PublishError,
 )
 
-from holdfast.bridges.correlation import correlation_of
-from holdfast.bridges.envelope import CONTENT_TYPE, headers_of
-from holdfast.bridges.loop_thread import LoopThread
-from holdfast.bridges.rabbitmq_topology import (
+from holdfast.bridges.messages.correlation import correlation_of
+from holdfast.bridges.messages.envelope import CONTENT_TYPE, headers_of
+from holdfast.bridges.messages.loop_thread import LoopThread
+from holdfast.bridges.rabbitmq.topology import (
     EXCHANGE,
-    Binding,
     Exchange,
     ExchangeType,
     Queue,
@@ -49,8 +48,6 @@ from holdfast.core.values.outbox import (
 from holdfast.errors import InvalidValue
 from holdfast.redaction import secrets_in_url
 from holdfast.secrecy import keep_secret, redacted
-
-__all__ = ["Binding", "ExchangeType", "Queue", "RabbitMq"]
 
 SOURCE: Final = "/holdfast"
 CONNECT_S: Final = 10.0

@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 
 import httpx2
 
-from holdfast.bridges.deadline import Deadline
-from holdfast.bridges.network import OneCall
+from holdfast.bridges.calls.deadline import Deadline
+from holdfast.bridges.calls.network import OneCall
 from holdfast.classify import ProviderError, QuotaExceeded, Verdict, Window
 from holdfast.classify.http_status import verdict_of_response
 from holdfast.classify.verdicts import ANSWER_INVALID, INVALID

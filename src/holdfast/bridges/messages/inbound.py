@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any, Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from holdfast.bridges.correlation import OUTCOME_FIELD, RESULT_FIELD, TOKEN_FIELD
-from holdfast.bridges.rabbitmq_letters import attempts_of, queue_of
-from holdfast.bridges.rabbitmq_letters import failure_of as failure_in
+from holdfast.bridges.messages.correlation import OUTCOME_FIELD, RESULT_FIELD, TOKEN_FIELD
+from holdfast.bridges.messages.dead_messages import attempts_of, queue_of
+from holdfast.bridges.messages.dead_messages import failure_of as failure_in
 from holdfast.core.dead_letter.dead_letter import MESSAGE, DeadLetter, LetterState
 from holdfast.core.dead_letter.fingerprint import fingerprint
 from holdfast.core.job.job import DEFAULT_OWNER

@@ -15,7 +15,7 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from holdfast.bridges.deadline import Deadline, connect
+from holdfast.bridges.calls.deadline import Deadline, connect
 
 
 class OneCall(httpx2.HTTPTransport):

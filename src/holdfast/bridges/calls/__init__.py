@@ -1,0 +1,1 @@
+"""What providers share: calls in limited time, the fields of a delivery, and secrets."""
