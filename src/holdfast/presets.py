@@ -10,8 +10,8 @@ from functools import partial
 from typing import Final
 
 from holdfast.classify import usual_verdict
-from holdfast.classify.describe import causes_of
-from holdfast.classify.http_facts import status_of
+from holdfast.classify.facts.describe import causes_of
+from holdfast.classify.facts.http import status_of
 from holdfast.classify.table import Rule, Verdict
 from holdfast.core.upstream.breaker_policy import MOST_CALLS, MOST_SECONDS, Breaker, BreakerMode
 from holdfast.core.values.failure import BUG

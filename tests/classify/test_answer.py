@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from holdfast.classify import classify
-from holdfast.classify.answer import MAX_BYTES
+from holdfast.classify.facts.answer import MAX_BYTES
 from holdfast.core.values.failure import MAX_ANSWER_LENGTH, Failure
 from tests.classify.rows import NOW, caught
 from tests.classify.servers import Connection, Server, http_answer

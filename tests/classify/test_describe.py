@@ -6,7 +6,7 @@ import time
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from holdfast.classify.describe import MAX_CHAIN, MAX_LEAVES, causes_of, describe, leaves_of
+from holdfast.classify.facts.describe import MAX_CHAIN, MAX_LEAVES, causes_of, describe, leaves_of
 from holdfast.core.values.failure import MAX_MESSAGE_LENGTH, MAX_STACK_LENGTH
 from holdfast.errors import GiveUp
 from holdfast.secrecy import keep_secret

@@ -14,7 +14,7 @@ from google.rpc import code_pb2, error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
 from holdfast.classify import classify
-from holdfast.classify.grpc import _fields
+from holdfast.classify.services.grpc import _fields
 from tests.classify import rows
 from tests.classify.rows import NOW, caught, retried, row_of
 from tests.classify.servers import LOOPBACK, Server, unused_port

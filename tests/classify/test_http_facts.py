@@ -7,12 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from holdfast.classify import classify
-from holdfast.classify.http_facts import (
-    headers_of,
-    parse_retry_after,
-    retry_after_us_of,
-    status_of,
-)
+from holdfast.classify.facts.http import headers_of, parse_retry_after, retry_after_us_of, status_of
 from holdfast.core.values.instant import SECOND_US, to_datetime
 from holdfast.core.values.retry import Retry
 

@@ -2,7 +2,7 @@
 
 from types import FrameType, TracebackType
 
-from holdfast.classify.places import MAX_LENGTH, places_along
+from holdfast.classify.facts.places import MAX_LENGTH, places_along
 from holdfast.secrecy import keep_secret
 
 SECRET = "Vq81-harbour-Xk20z"

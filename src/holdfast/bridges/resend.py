@@ -22,7 +22,7 @@ from holdfast.bridges.calls.secret import Key, Secret
 from holdfast.bridges.calls.upstream import Guarded
 from holdfast.bridges.mail import Mail, checked_mail
 from holdfast.classify import ProviderError, Verdict, Window
-from holdfast.classify.http_status import verdict_of_status
+from holdfast.classify.http.status import verdict_of_status
 from holdfast.classify.verdicts import (
     AUTH,
     CONFLICT,

@@ -30,7 +30,7 @@ from holdfast.bridges.hosts import is_loopback
 from holdfast.bridges.mail import MAX_LINE_LENGTH, Mail, address_of, checked_mail
 from holdfast.classify import ProviderError, QuotaExceeded
 from holdfast.classify.reasons import is_untrusted
-from holdfast.classify.smtp import quota_window
+from holdfast.classify.services.smtp import quota_window
 from holdfast.classify.verdicts import ANSWER_INVALID, AUTH, TIMEOUT_UNSENT, UNSENT
 from holdfast.core.delivery.promise import Promise
 from holdfast.core.values.instant import Instant, to_datetime

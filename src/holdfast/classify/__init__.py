@@ -2,7 +2,7 @@
 
 from holdfast.classify.callback import CallbackFailure
 from holdfast.classify.everywhere import EVERYWHERE, classify, failure_of, usual_verdict
-from holdfast.classify.http_status import not_found_yet
+from holdfast.classify.http.status import not_found_yet
 from holdfast.classify.libraries import LIBRARIES
 from holdfast.classify.provider import ProviderError, QuotaExceeded
 from holdfast.classify.public import PublicCode, PublicCodes

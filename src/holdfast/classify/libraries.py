@@ -9,25 +9,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast.classify.aiohttp import AIOHTTP
-from holdfast.classify.amqp import AMQP
-from holdfast.classify.asyncpg import ASYNCPG
 from holdfast.classify.callback import CALLBACK
+from holdfast.classify.databases.asyncpg import ASYNCPG
+from holdfast.classify.databases.psycopg import PSYCOPG
+from holdfast.classify.databases.sqlite import SQLITE
 from holdfast.classify.documents import DOCUMENTS
-from holdfast.classify.google import GOOGLE
-from holdfast.classify.grpc import GRPC
-from holdfast.classify.httpx import HTTPX
-from holdfast.classify.infisical import INFISICAL
-from holdfast.classify.notion import NOTION
-from holdfast.classify.openai_anthropic import OPENAI_ANTHROPIC
+from holdfast.classify.http.aiohttp import AIOHTTP
+from holdfast.classify.http.httpx import HTTPX
+from holdfast.classify.http.requests import REQUESTS
+from holdfast.classify.http.urllib import URLLIB
 from holdfast.classify.provider import PROVIDER
-from holdfast.classify.psycopg import PSYCOPG
-from holdfast.classify.requests import REQUESTS
-from holdfast.classify.resend import RESEND
 from holdfast.classify.rule import Rule
-from holdfast.classify.smtp import SMTP
-from holdfast.classify.sqlite import SQLITE
-from holdfast.classify.urllib import URLLIB
+from holdfast.classify.services.amqp import AMQP
+from holdfast.classify.services.google import GOOGLE
+from holdfast.classify.services.grpc import GRPC
+from holdfast.classify.services.infisical import INFISICAL
+from holdfast.classify.services.notion import NOTION
+from holdfast.classify.services.openai_anthropic import OPENAI_ANTHROPIC
+from holdfast.classify.services.resend import RESEND
+from holdfast.classify.services.smtp import SMTP
 from holdfast.classify.validation import VALIDATION
 
 LIBRARIES: Final[tuple[Rule, ...]] = (

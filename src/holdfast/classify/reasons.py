@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Final
 
-from holdfast.classify.describe import causes_of
-from holdfast.classify.http_facts import read
+from holdfast.classify.facts.describe import causes_of
+from holdfast.classify.facts.http import read
 from holdfast.classify.rule import Verdict
 from holdfast.classify.table import Table
 from holdfast.core.values.instant import Instant

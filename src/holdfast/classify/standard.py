@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from holdfast.classify.http_status import verdict_of_response, verdict_of_status
+from holdfast.classify.http.status import verdict_of_response, verdict_of_status
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.verdicts import (
     AUTH,

@@ -8,15 +8,9 @@ from contextlib import suppress
 from typing import Final, TypeAlias
 from weakref import ref
 
-from holdfast.classify.answer import answer_of
-from holdfast.classify.describe import (
-    causes_of,
-    leaves_of,
-    message_of,
-    stack_of,
-    type_name,
-)
-from holdfast.classify.http_facts import may_carry_answer, retry_after_us_of, status_of
+from holdfast.classify.facts.answer import answer_of
+from holdfast.classify.facts.describe import causes_of, leaves_of, message_of, stack_of, type_name
+from holdfast.classify.facts.http import may_carry_answer, retry_after_us_of, status_of
 from holdfast.classify.rule import Judge, Rule, Verdict
 from holdfast.core.values.failure import (
     BUG,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.classify import usual_verdict
-from holdfast.classify.describe import type_name
+from holdfast.classify.facts.describe import type_name
 from holdfast.classify.verdicts import UNSENT
 from holdfast.core.values.instant import Instant
 from holdfast.errors import InvalidValue

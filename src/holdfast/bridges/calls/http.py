@@ -18,7 +18,7 @@ import httpx2
 from holdfast.bridges.calls.deadline import Deadline
 from holdfast.bridges.calls.network import OneCall
 from holdfast.classify import ProviderError, QuotaExceeded, Verdict, Window
-from holdfast.classify.http_status import verdict_of_response
+from holdfast.classify.http.status import verdict_of_response
 from holdfast.classify.verdicts import ANSWER_INVALID, INVALID
 from holdfast.core.values.instant import Instant
 from holdfast.runtime import tracing

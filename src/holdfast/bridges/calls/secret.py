@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, TypeAlias, TypeVar
 
 from holdfast.classify import ProviderError, usual_verdict
-from holdfast.classify.describe import type_name
+from holdfast.classify.facts.describe import type_name
 from holdfast.classify.verdicts import MISCONFIGURED
 from holdfast.core.values.instant import Instant
 from holdfast.errors import InvalidValue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from holdfast.classify import failure_of
-from holdfast.classify.describe import describe
+from holdfast.classify.facts.describe import describe
 from holdfast.core.job.event import (
     DeadlinePassed,
     Done,

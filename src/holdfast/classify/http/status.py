@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.classify.describe import message_of
-from holdfast.classify.http_facts import headers_of, read, status_of
+from holdfast.classify.facts.describe import message_of
+from holdfast.classify.facts.http import headers_of, read, status_of
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.verdicts import (
     AUTH,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from holdfast.classify.http_facts import read
+from holdfast.classify.facts.http import read
 from holdfast.classify.rule import Rule, Verdict, named
 from holdfast.classify.verdicts import (
     AUTH,

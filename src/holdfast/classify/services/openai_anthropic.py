@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from holdfast.classify.http_facts import read, status_of
-from holdfast.classify.http_status import verdict_of_response
-from holdfast.classify.httpx import HTTPX
+from holdfast.classify.facts.http import read, status_of
+from holdfast.classify.http.httpx import HTTPX
+from holdfast.classify.http.status import verdict_of_response
 from holdfast.classify.reasons import verdict_of_causes
 from holdfast.classify.rule import Rule, Verdict, named
 from holdfast.classify.table import Table

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from holdfast.classify.http_status import verdict_of_response
+from holdfast.classify.http.status import verdict_of_response
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.verdicts import CONFLICT, INVALID, TIMEOUT
 from holdfast.core.values.instant import Instant

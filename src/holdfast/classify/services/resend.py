@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast.classify.http_facts import headers_of, status_of
-from holdfast.classify.httpx import HTTPX
+from holdfast.classify.facts.http import headers_of, status_of
+from holdfast.classify.http.httpx import HTTPX
+from holdfast.classify.http.requests import REQUESTS
 from holdfast.classify.reasons import verdict_of_causes
-from holdfast.classify.requests import REQUESTS
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.table import Table
 from holdfast.classify.verdicts import ANSWER_INVALID, NETWORK

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast.classify.http_facts import read
+from holdfast.classify.databases.sqlstate import verdict_of_sqlstate
+from holdfast.classify.facts.http import read
 from holdfast.classify.rule import Rule, Verdict, named
-from holdfast.classify.sqlstate import verdict_of_sqlstate
 from holdfast.classify.verdicts import MISCONFIGURED, NETWORK, SATURATED, TIMEOUT_UNSENT
 from holdfast.core.values.instant import Instant
 

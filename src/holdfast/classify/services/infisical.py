@@ -10,9 +10,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from holdfast.classify.describe import causes_of
-from holdfast.classify.http_facts import retry_after_us_of
-from holdfast.classify.http_status import verdict_of_response
+from holdfast.classify.facts.describe import causes_of
+from holdfast.classify.facts.http import retry_after_us_of
+from holdfast.classify.http.status import verdict_of_response
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.verdicts import ANSWER_INVALID
 from holdfast.core.values.instant import Instant

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from holdfast.classify.http_status import verdict_of_response
+from holdfast.classify.http.status import verdict_of_response
 from holdfast.classify.rule import Rule, Verdict, named
 from holdfast.classify.verdicts import (
     ANSWER_INVALID,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import urllib.error
 from typing import Any, Final
 
-from holdfast.classify.describe import causes_of
-from holdfast.classify.http_facts import may_carry_answer, read
+from holdfast.classify.facts.describe import causes_of
+from holdfast.classify.facts.http import may_carry_answer, read
 from holdfast.core.values.failure import MAX_ANSWER_LENGTH
 from holdfast.secrecy import safe_text
 

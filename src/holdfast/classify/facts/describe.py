@@ -12,7 +12,7 @@ from itertools import islice
 from types import TracebackType
 from typing import Final, NamedTuple
 
-from holdfast.classify.places import places_along
+from holdfast.classify.facts.places import places_along
 from holdfast.core.values.failure import (
     MAX_EXCEPTION_TYPE_LENGTH,
     MAX_MESSAGE_LENGTH,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from holdfast.classify.http_facts import read
+from holdfast.classify.facts.http import read
 from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.verdicts import (
     AUTH,

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from holdfast.classify.grpc import retry_after_us_of_call, verdict_of_code
-from holdfast.classify.http_facts import read, status_of
-from holdfast.classify.http_status import verdict_of_response, verdict_of_status
+from holdfast.classify.facts.http import read, status_of
+from holdfast.classify.http.status import verdict_of_response, verdict_of_status
 from holdfast.classify.rule import Rule, Verdict, named
+from holdfast.classify.services.grpc import retry_after_us_of_call, verdict_of_code
 from holdfast.classify.verdicts import (
     ANSWER_INVALID,
     AUTH,

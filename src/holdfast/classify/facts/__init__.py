@@ -1,0 +1,1 @@
+"""What exceptions and answers tell: where they come from, and what they say."""

@@ -1,0 +1,1 @@
+"""HTTP: what a status means, and the exceptions of its clients."""

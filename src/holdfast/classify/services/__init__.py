@@ -1,0 +1,1 @@
+"""The exceptions of brokers, mail servers and SDKs."""
