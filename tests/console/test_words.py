@@ -4,10 +4,10 @@ from enum import StrEnum
 
 import pytest
 
-from holdfast.console.ask import Done
-from holdfast.console.filters import label, told
-from holdfast.console.pages.letter import _AT
-from holdfast.console.said import _MANY, _ONE, said
+from holdfast.console.pages.dead_letters.letter import _AT
+from holdfast.console.rendering.filters import label, told
+from holdfast.console.rendering.said import _MANY, _ONE, said
+from holdfast.console.requests.ask import Done
 from holdfast.console.words import CAUSES, TONES, ago, plural, tone
 from holdfast.core.dead_letter.dead_letter import Cause, LetterState, Standing
 from holdfast.core.dead_letter.replay import ItemState, ReplayState

@@ -5,6 +5,6 @@ other hosts, and everything it does goes through the engine's own verbs.
 """
 
 from holdfast.console.mounting import mount_console
-from holdfast.console.screens import Screen
+from holdfast.console.rendering.screens import Screen
 
 __all__ = ["Screen", "mount_console"]

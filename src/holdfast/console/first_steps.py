@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from holdfast.console.screens import Screen
+from holdfast.console.rendering.screens import Screen
 from holdfast.core.job.access import SubmitBy
 from holdfast.engine.app import Holdfast
 

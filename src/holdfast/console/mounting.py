@@ -6,29 +6,13 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI
 
-from holdfast.console.pages import (
-    audit,
-    deliveries,
-    groups,
-    job,
-    job_bulk,
-    jobs,
-    letter,
-    letters,
-    login,
-    outbox,
-    overview,
-    queues,
-    replay,
-    runbook,
-    search,
-    trouble,
-    upstreams,
-    workers,
-)
-from holdfast.console.rendering import Console
-from holdfast.console.screens import Screen
-from holdfast.console.static_files import static_router
+from holdfast.console.pages import login, overview, trouble
+from holdfast.console.pages.dead_letters import groups, letter, letters, replay, runbook
+from holdfast.console.pages.jobs import job, job_bulk, jobs, queues, search
+from holdfast.console.pages.operations import audit, deliveries, outbox, upstreams, workers
+from holdfast.console.rendering.rendering import Console
+from holdfast.console.rendering.screens import Screen
+from holdfast.console.rendering.static_files import static_router
 from holdfast.engine.app import Holdfast
 
 

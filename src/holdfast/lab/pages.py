@@ -10,12 +10,16 @@ from fastapi import APIRouter, FastAPI
 from jinja2 import ChoiceLoader, PackageLoader
 from starlette.responses import Response
 
-from holdfast.console.ask import Ask, Done
-from holdfast.console.pages.queues import DEPTH, queue_lines
-from holdfast.console.pages.upstreams import UpstreamLine, held_by_upstream, upstream_lines
-from holdfast.console.rendering import ACT_ON_ALL, LOOK_AT_ALL, Console
-from holdfast.console.screens import Screen
-from holdfast.console.visit import Visit
+from holdfast.console.pages.jobs.queues import DEPTH, queue_lines
+from holdfast.console.pages.operations.upstreams import (
+    UpstreamLine,
+    held_by_upstream,
+    upstream_lines,
+)
+from holdfast.console.rendering.rendering import ACT_ON_ALL, LOOK_AT_ALL, Console
+from holdfast.console.rendering.screens import Screen
+from holdfast.console.requests.ask import Ask, Done
+from holdfast.console.requests.visit import Visit
 from holdfast.core.job.job import JobState
 from holdfast.engine.app import Holdfast
 from holdfast.errors import InvalidValue, UnknownUpstream, UsageError

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from holdfast.api.auth.sign_in import sign_in, sign_out
 from holdfast.api.problems import Problem
-from holdfast.console.rendering import Console, form_of
+from holdfast.console.rendering.rendering import Console, form_of
 
 _SEE_OTHER: Final = 303
 _UNAUTHORIZED: Final = 401

@@ -9,16 +9,17 @@ from typing import Any, Final, NamedTuple
 from markupsafe import Markup
 from starlette.responses import Response
 
-from holdfast.console import charts, words
-from holdfast.console.counting import Counted, counted
-from holdfast.console.depth import depth
+from holdfast.console import words
+from holdfast.console.charts import charts
+from holdfast.console.charts.depth import depth
 from holdfast.console.first_steps import first_steps
-from holdfast.console.pages.groups import group_lines
-from holdfast.console.pages.jobs import job_rows
-from holdfast.console.pages.queues import DEPTH, queue_lines
-from holdfast.console.pages.upstreams import upstream_lines
-from holdfast.console.rendering import LOOK, Console
-from holdfast.console.visit import Visit
+from holdfast.console.pages.dead_letters.groups import group_lines
+from holdfast.console.pages.jobs.jobs import job_rows
+from holdfast.console.pages.jobs.queues import DEPTH, queue_lines
+from holdfast.console.pages.operations.upstreams import upstream_lines
+from holdfast.console.rendering.rendering import LOOK, Console
+from holdfast.console.requests.counting import Counted, counted
+from holdfast.console.requests.visit import Visit
 from holdfast.core.job.job import JobState
 from holdfast.core.values.instant import Instant, to_datetime
 from holdfast.engine.attention import Attention, Urgency

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from holdfast.api.problems import ProblemPage
 from holdfast.console.pages.login import local_path, sign_in_page
-from holdfast.console.rendering import Console, visit_of
+from holdfast.console.rendering.rendering import Console, visit_of
 
 _NOT_FOUND: Final = 404
 _ID: Final = "Check the address. It may have been removed, or belong to another owner."

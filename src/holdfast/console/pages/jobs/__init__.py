@@ -1,0 +1,1 @@
+"""Pages about jobs and their queues."""

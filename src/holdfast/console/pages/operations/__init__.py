@@ -1,0 +1,1 @@
+"""Pages about deliveries, messages, upstreams, workers and what people did."""

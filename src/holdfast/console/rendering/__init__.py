@@ -1,0 +1,1 @@
+"""From what a page says to HTML: templates, filters, static files."""

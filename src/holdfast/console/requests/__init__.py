@@ -1,0 +1,1 @@
+"""What a request asks: who visits, which rows, which action to confirm."""
