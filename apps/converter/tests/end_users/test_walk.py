@@ -36,6 +36,12 @@ ORDER = ("retry", "cancel", "")
 """What is done first: a job that was cancelled cannot be retried."""
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+def database_url(request) -> str:
+    """What is shown does not depend on the database, which has tests of its own."""
+    return request.getfixturevalue(f"{request.param}_url")
+
+
 @pytest.fixture
 def haunted(database_url, uploads, results) -> Iterator[Haunted]:
     made = Haunted(database_url, uploads=uploads, results=results)

@@ -239,11 +239,11 @@ def test_whatever_a_diff_holds_it_is_read(pieces):
 @pytest.mark.parametrize(
     "text",
     [
-        "\n" * 4_000_000,
-        "--- a\n+++ b\n" * 85_000,
-        "--- a\n+++ b\n@@ -1,999999999 +1,999999999 @@\n" + " \n" * 2_000_000,
-        'diff --git "' + "\\" * 4_000_000,
-        "--- a\n+++ b\n@@ -1 +1 @@\n+" + "x" * 4_000_000,
+        "\n" * 1_000_000,
+        "--- a\n+++ b\n" * 21_000,
+        "--- a\n+++ b\n@@ -1,999999999 +1,999999999 @@\n" + " \n" * 500_000,
+        'diff --git "' + "\\" * 1_000_000,
+        "--- a\n+++ b\n@@ -1 +1 @@\n+" + "x" * 1_000_000,
     ],
     ids=["empty", "names", "long hunk", "quotes", "long line"],
 )
@@ -251,4 +251,4 @@ def test_mebibytes_of_anything_are_read_in_bounded_time(text):
     started_at_s = time.process_time()
     parse_diff(text)
 
-    assert time.process_time() - started_at_s < 30
+    assert time.process_time() - started_at_s < 8

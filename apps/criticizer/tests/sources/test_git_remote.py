@@ -9,9 +9,11 @@ import subprocess
 import threading
 import traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
+from apps.criticizer.tests.sources.conftest import Work
 from criticizer.diffs import parse_diff
 from criticizer.sources.errors import (
     ChangeMissing,
@@ -92,11 +94,40 @@ class GitServer:
         self._server.server_close()
 
 
+@pytest.fixture(scope="session")
+def begun_elsewhere(begun_work, tmp_path_factory):
+    """A repository with a bare one beside it that it is pushed to, to copy."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    made = Work(Path(shutil.copytree(begun_work, folder / "work")))
+    made.git("clone", "-q", "--bare", ".", str(folder / "served" / "rope.git"))
+    made.git("remote", "add", "origin", "../served/rope.git")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def begun_commits(begun_elsewhere, tmp_path_factory):
+    """The same with commits that each change a file of their own, and their hashes."""
+    folder = shutil.copytree(begun_elsewhere, tmp_path_factory.mktemp("commits") / "more")
+    made = Work(folder / "work")
+    hashes = [made.commit(f"Add {n}", **{f"f{n}_py": f"n = {n}\n"}) for n in range(8)]
+    made.git("push", "-q", "origin", "main")
+    return folder, hashes
+
+
+@pytest.fixture
+def begun(begun_elsewhere):
+    return begun_elsewhere
+
+
+@pytest.fixture
+def work(begun, tmp_path):
+    """A repository of the test's own, which is served elsewhere as well."""
+    shutil.copytree(begun, tmp_path, dirs_exist_ok=True)
+    return Work(tmp_path / "work")
+
+
 @pytest.fixture
 def git_server(work, tmp_path):
-    (tmp_path / "served").mkdir()
-    work.git("clone", "-q", "--bare", ".", str(tmp_path / "served" / "rope.git"))
-    work.git("remote", "add", "origin", str(tmp_path / "served" / "rope.git"))
     serving = GitServer(tmp_path / "served")
     yield serving
     serving.close()
@@ -121,12 +152,13 @@ def added_in(change):
     return [line.text for file in parse_diff(change.diff) for line in file.added]
 
 
-@pytest.mark.parametrize("name", ["HEAD", "main", "HEAD~1..HEAD"])
-def test_a_change_is_fetched_from_elsewhere(opened, fetched, name):
-    change = fetched(opened(), name)
+def test_a_change_is_fetched_from_elsewhere(opened, fetched):
+    source = opened()
+    for name in ("HEAD", "main", "HEAD~1..HEAD"):
+        change = fetched(source, name)
 
-    assert added_in(change) == ["loops = 2"]
-    assert change.title == "Add a loop"
+        assert added_in(change) == ["loops = 2"]
+        assert change.title == "Add a loop"
 
 
 def test_a_branch_that_moved_is_seen(opened, fetched, work):
@@ -196,10 +228,11 @@ def test_locks_and_halves_that_a_killed_program_left_do_no_harm(opened, fetched,
     assert added_in(fetched(opened(), "main")) == ["ends = 3"]
 
 
-@pytest.mark.parametrize("unknown", ["nobody", "0" * 40, "HEAD~99"])
-def test_a_revision_that_is_not_there_is_missing(opened, fetched, unknown):
-    with pytest.raises(ChangeMissing):
-        fetched(opened(), unknown)
+def test_a_revision_that_is_not_there_is_missing(opened, fetched):
+    source = opened()
+    for unknown in ("nobody", "0" * 40, "HEAD~99"):
+        with pytest.raises(ChangeMissing):
+            fetched(source, unknown)
 
 
 def test_a_repository_that_is_not_there_is_missing(opened, fetched, git_server):
@@ -319,11 +352,13 @@ class TestTheCopyStaysTidy:
     """Every change that is read brings packs of its own into the copy."""
 
     @pytest.fixture
-    def commits(self, work):
+    def begun(self, begun_commits):
+        return begun_commits[0]
+
+    @pytest.fixture
+    def commits(self, begun_commits):
         """The hashes of commits that each change a file of their own."""
-        made = [work.commit(f"Add {n}", **{f"f{n}_py": f"n = {n}\n"}) for n in range(8)]
-        work.git("push", "-q", "origin", "main")
-        return made
+        return begun_commits[1]
 
     @pytest.fixture
     def packs(self, tmp_path):
