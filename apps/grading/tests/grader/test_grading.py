@@ -79,6 +79,27 @@ def test_a_duplicate_request_is_charged_once(make_pair: MakePair, assessor: Scri
     assert pair.view(made.view.submission_id).status == "COMPLETED"
 
 
+def test_requests_that_wait_are_taken_together_each_once_and_poison_makes_no_job(
+    make_pair: MakePair, assessor: ScriptedAssessor
+):
+    pair = make_pair()
+    known, *new = [pair.main.requested() for _ in range(4)]
+    pair.lost.add(REQUEST)
+    pair.grader.intake.handle(message(REQUEST, known))
+    poison = {**known, "schemaVersion": 2}
+    pair.grader.intake.handle_many(
+        [message(REQUEST, each) for each in (new[0], known, poison, *new, new[1])]
+    )
+    pair.run()
+
+    assert len(pair.app.jobs(JobFilter(pipeline="grade"))) == len(assessor.calls) == 4
+    assert [each["failureReason"] for each in pair.records] == ["INVALID_SCHEMA"]
+    for request in new:
+        mine = [each for each in pair.callbacks if each["requestId"] == request["requestId"]]
+        assert mine[0]["progress"]["step"] == "queued"
+        assert pair.view(request["submissionId"]).status == "COMPLETED"
+
+
 def test_every_run_of_the_assessment_is_a_stage_of_its_own(
     make_pair: MakePair, assessor: ScriptedAssessor
 ):

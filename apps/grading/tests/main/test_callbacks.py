@@ -10,9 +10,11 @@ from apps.grading.tests.sides import (
     completed,
     failed,
     made_main,
+    message,
     progressed,
 )
 from grading.main.callbacks import Standing
+from grading.messages.contract import CALLBACK
 from holdfast import GiveUp
 from holdfast.testing import ManualClock, run_inline
 
@@ -33,6 +35,48 @@ def test_a_result_in_time_completes_the_submission(main: Main):
     assert handled.standing is Standing.TAKEN
     assert (view.status, view.result["overallScore"], view.attempts_made) == ("COMPLETED", 6.5, 2)
     assert view.failure_reason is None
+
+
+def test_callbacks_that_come_together_mean_what_they_mean_one_by_one(main: Main):
+    first, second, third = [main.requested() for _ in range(3)]
+    scoring = progressed(third, "scoring", 0.9)
+    done = completed(first, metadata={"attemptsMade": 1})
+    said = [
+        progressed(first, "queued", 0.0),
+        failed(second, "PROVIDER_ERROR"),
+        scoring,
+        progressed(first, "scoring", 0.9),
+        done,
+        progressed(third, "analyzing", 0.4),
+        done,
+        progressed(first, "analyzing", 0.4),
+    ]
+    handled = main.side.callbacks.take_many([message(CALLBACK, each) for each in said])
+    views = [
+        main.submissions.get(each["submissionId"], owner="lan") for each in (first, second, third)
+    ]
+
+    taken, ignored = Standing.TAKEN, Standing.IGNORED
+    assert [each.standing for each in handled] == [
+        *[taken] * 5,
+        *(ignored, Standing.REPEATED, ignored),
+    ]
+    assert [each.status for each in views] == ["COMPLETED", "FAILED", "PROCESSING"]
+    assert (views[1].failure_reason, views[1].attempts_made) == ("PROVIDER_ERROR", 4)
+    assert views[2].step == "scoring"
+    assert main.submissions.progress_of("lan")["writing"]["count"] == 1
+
+
+def test_a_callback_that_may_not_answer_spares_those_that_came_with_it(main: Main):
+    request, other = main.requested(), main.requested()
+    forged = completed({**other, "callbackToken": "forged"})
+    together = [message(CALLBACK, each) for each in (completed(request), forged)]
+    with pytest.raises(GiveUp, match="not issued here"):
+        main.side.callbacks.handle_many(together)
+    main.side.callbacks.handle_many(together[:1])
+
+    assert main.status(request["submissionId"]) == "COMPLETED"
+    assert main.status(other["submissionId"]) == "PENDING"
 
 
 @pytest.mark.parametrize(
