@@ -30,7 +30,7 @@ REQUIRED_SECRETS: Final = (
     "NOTION_DATABASE_ID_COLLABIQ",
     "NOTION_DATABASE_ID_COMPANIES",
 )
-"""Asked of Infisical first, then of the file and the environment."""
+"""Looked up in Infisical first, then in the file and the environment."""
 _ADDRESS: Final = re.compile(r"[^@\s]{1,64}@[^@\s]{1,255}")
 _MEBIBYTE: Final = 1024 * 1024
 

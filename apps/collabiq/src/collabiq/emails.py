@@ -197,7 +197,7 @@ class Emails:
 
 @contextmanager
 def _one_at_a_time(email_id: str) -> Iterator[None]:
-    """Refuse whoever comes second of two who change a mail at once."""
+    """Refuse the second of two simultaneous changes of a mail."""
     try:
         yield
     except ConflictError as error:

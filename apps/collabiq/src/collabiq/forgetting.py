@@ -38,7 +38,7 @@ _US: Final = 1_000_000
 class Forgetting:
     """Forgets mails: their texts, extractions, payloads, dead letters, records and files.
 
-    The row in Notion is somebody else's and stays. What is left of a mail is its id, so that it is
+    The row in Notion stays. What is left of a mail is its id, so that it is
     not fetched and processed again.
     """
 

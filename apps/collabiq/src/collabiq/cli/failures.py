@@ -1,4 +1,4 @@
-"""What an error means to whoever typed a command: an exit code and one line."""
+"""What a command ends with after an error: an exit code and one line."""
 
 from __future__ import annotations
 

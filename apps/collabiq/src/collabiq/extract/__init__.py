@@ -1,4 +1,4 @@
-"""What a mail says about a collaboration: asked of a model, or found by rules.
+"""What a mail says about a collaboration, extracted by a model or by rules.
 
 The extractor by Gemini is in `collabiq.extract.gemini`: its SDK takes seconds to import.
 """

@@ -1,4 +1,4 @@
-"""The stage that finds out what a mail says: asked of a model, or found by rules."""
+"""The stage that extracts what a mail says, by a model or by rules."""
 
 from __future__ import annotations
 

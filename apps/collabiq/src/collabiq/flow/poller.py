@@ -180,7 +180,7 @@ class Poller:
                 return None
             page = self._tools().gmail().history_page(known)
         except GmailFailure:
-            if not failed:  # of an outage that is known nothing more is told
+            if not failed:  # a known outage is reported once
                 self._polls.begin(by="collabiq")
             return None
         if page.ids or page.next_page or failed:

@@ -130,7 +130,7 @@ def is_addressed_to(raw: bytes, config: Config) -> bool:
     """Return whether a mail came by the address that is watched, where the query asks for that.
 
     The history of a mailbox has all of its mails: those of a member of the group are their own.
-    Whoever writes to nobody in particular is let through, and so is what a group has handed on.
+    A mail without recipients is let through, and so is one that a group has forwarded.
     """
     address = config.mailbox.lower()
     if f"to:{address}" not in config.gmail_query.lower():

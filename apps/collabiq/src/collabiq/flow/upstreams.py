@@ -45,7 +45,7 @@ _MINUTE_S: Final = 60.0
 _MARGIN_S: Final = 5.0
 """By which an attempt may take longer than its call: what the call says is better to know."""
 _TRIES: Final = 3
-"""How often a model is asked within one attempt, at most."""
+"""How often a model is called within one attempt, at most."""
 _CONFLICTS: Final = 3
 _SECOND_US: Final = 1_000_000
 _AUTH: Final = Verdict("AUTH_DENIED", retryable=False, category=Category.CRITICAL)

@@ -21,7 +21,7 @@ SCHEMA_LIFETIME_S: Final = 24 * 3_600.0
 MAX_LOOKUPS: Final = 50
 """E-mails that one query asks for; Notion takes 100 conditions."""
 PAGE_SIZE: Final = 100
-# Its messages quote what was sent, which is no one's business in a log.
+# Its messages quote what was sent, which must not be logged.
 _SILENT: Final = logging.getLogger("collabiq.notion.sdk")
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class NotionApi:
         return self._resolve(database_id)
 
     def remember(self, source: Source) -> None:
-        """Take the columns of a database as somebody else has read them."""
+        """Take the columns of a database as another worker has read them."""
         with self._lock:
             self._sources[source.database_id] = (source, self._clock())
 

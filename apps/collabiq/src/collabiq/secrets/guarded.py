@@ -81,7 +81,7 @@ def _limited(work: Callable[[], _T], limit_s: float) -> _T:
     def run() -> None:
         try:
             done.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+        except BaseException as error:  # noqa: BLE001 - handed to the waiting caller
             done.set_exception(error)
 
     threading.Thread(target=run, name="collabiq-secrets", daemon=True).start()

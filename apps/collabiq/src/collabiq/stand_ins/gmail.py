@@ -206,7 +206,7 @@ class GmailStandIn:
         if not isinstance(topic, str) or not topic:
             raise Refused(error(400, "INVALID_ARGUMENT", "invalidArgument", "Invalid topicName"))
         self.watches.append(topic)
-        until_ms = int(time.time() * 1_000) + WATCH_MS  # noqa: TID251 - of somebody else's server
+        until_ms = int(time.time() * 1_000) + WATCH_MS  # noqa: TID251 - a server's own clock
         return {"historyId": self.history_id, "expiration": str(until_ms)}
 
     def _profile(self) -> dict[str, Any]:
@@ -268,7 +268,7 @@ class GmailStandIn:
         return refuse
 
     def _history_expired(self, call: Call) -> Answer:
-        """Answers 404 to whoever asks for the history, and is well otherwise."""
+        """Answer 404 to every request for the history, and all others as usual."""
         return _NO_HISTORY if path_of(call)[-1:] == ["history"] else self(call)
 
     def _token_revoked(self, call: Call) -> Answer:

@@ -34,7 +34,7 @@ _LOSABLE: Final = DEFAULT_FIELDS["intensity"]
 
 
 class Lab:
-    """A world whose mails arrive one by one, and whose servers fail when they are told to.
+    """A world whose mails arrive one by one, and whose servers fail on request.
 
     `run` sets this run apart from others on the same database: its mails have ids of their own, so
     that they are not taken for those of the last run.

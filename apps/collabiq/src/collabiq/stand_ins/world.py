@@ -62,7 +62,7 @@ class StandInWorld:
 
     def deliver(self, samples: Sequence[Sample] | None = None) -> dict[str, str]:
         """Put mails into the mailbox, all of the samples by default; return their ids by name."""
-        now_ms = int(time.time() * 1_000)  # noqa: TID251 - as of a server of somebody else's
+        now_ms = int(time.time() * 1_000)  # noqa: TID251 - a server's own clock
         return {
             sample.name: self.gmail.deliver(sample.raw, received_ms=now_ms)
             for sample in (mailbox() if samples is None else samples)
