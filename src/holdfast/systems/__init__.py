@@ -8,7 +8,7 @@ nowhere else, so that the stand-ins of development can take their place without 
 from holdfast.engine.attention import Need
 from holdfast.engine.figures import Figure
 from holdfast.systems.contract import LAB_VARIABLE, Asgi, Built, Parts, Service, System
-from holdfast.systems.installed import (
+from holdfast.systems.finding import (
     InstalledPipelines,
     build,
     find,

@@ -250,7 +250,7 @@ def test_nothing_to_run_is_said(holdfast: Command, no_systems: None):
 @pytest.fixture
 def no_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where no package brings a system."""
-    monkeypatch.setattr("holdfast.systems.installed.GROUP", "holdfast.systems.of.nobody")
+    monkeypatch.setattr("holdfast.systems.finding.GROUP", "holdfast.systems.of.nobody")
 
 
 def test_a_port_that_is_taken_is_refused(holdfast: Command, monkeypatch: pytest.MonkeyPatch):
