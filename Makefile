@@ -77,8 +77,8 @@ test-slow: install ## the tests that take long, all examples of properties, and 
 # Those that take the time would find out how long it takes to measure the coverage.
 .PHONY: cover
 cover: export HOLDFAST_TEST_EXAMPLES ?= 100
-cover: install ## the tests of the pure core reach every branch of it
-	@$(BIN)/python -m pytest tests/core -q -n $(WORKERS) -k "not takes_no_longer and not takes_less and not takes_microseconds" --cov=holdfast.core --cov-branch --cov-fail-under=100
+cover: install ## the tests of the pure core and of redaction reach every branch of them
+	@$(BIN)/python -m pytest tests/core tests/redaction -q -n $(WORKERS) -k "not takes_no_longer and not takes_less and not takes_microseconds" --cov=holdfast.core --cov=holdfast.redaction --cov-branch --cov-fail-under=100
 
 .PHONY: mutants
 mutants: install ## plant faults in a copy of the code and see whether the tests notice them

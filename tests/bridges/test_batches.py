@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from holdfast.bridges.batches import handing_over
+from holdfast.bridges.messages.batches import handing_over
 from holdfast.bridges.messages.handler_threads import HandlerThreads
 from holdfast.errors import GiveUp, HandlerStuck, StoreUnavailable, UsageError
 from holdfast.runtime.outbox.received import Received

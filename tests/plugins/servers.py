@@ -37,7 +37,7 @@ TAKES_LONGER = (
     "tests/store/statements/test_attention_plans.py",
     *("tests/store/test_matches_model.py", "tests/store/schema/test_old_workers.py"),
     *("tests/store/schema/test_migrations.py", "tests/store/sqlite/test_sharing.py"),
-    *("tests/store/sqlite/test_trouble.py", "tests/core/redaction/test_redaction_time.py"),
+    *("tests/store/sqlite/test_trouble.py", "tests/redaction/test_redaction_time.py"),
     *("tests/runtime/kernel/test_failpoint.py", "tests/runtime/kernel/test_process_tuning.py"),
     *("tests/runtime/lanes/test_process_lane.py", "tests/classify/test_libraries.py"),
     *("tests/classify/test_sdks.py", "tests/plugins", *LOADS_SDKS),

@@ -21,7 +21,7 @@ import aio_pika
 from aio_pika.abc import AbstractChannel, AbstractConnection, AbstractIncomingMessage
 from aio_pika.exceptions import AMQPError, DeliveryError
 
-from holdfast.bridges.batches import handing_over
+from holdfast.bridges.messages.batches import handing_over
 from holdfast.bridges.messages.dead_messages import headers_of_letter
 from holdfast.bridges.messages.handler_threads import HandlerThreads
 from holdfast.bridges.messages.handling import (
