@@ -77,6 +77,11 @@ ELSEWHERE = {
         "write_once",
         "apply",
     ): "a consumer's; what follows it is that it comes again",
+    (
+        "outbox/callbacks.py",
+        "write_together",
+        "apply",
+    ): "a consumer's, as above; all or none",
     ("kernel/plans.py", "save", "save_plan"): "made before a worker runs",
     (
         "deliveries/courier.py",

@@ -1,9 +1,12 @@
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
-from moto.server import ThreadedMotoServer
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
 
 from converter.storage.contract import Storage
 from converter.storage.open import open_storage
@@ -13,15 +16,34 @@ from converter.storage.s3 import s3_client
 @pytest.fixture(scope="session")
 def s3_environment() -> Iterator[dict[str, str]]:
     """The variables that lead to an S3 server on loopback."""
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
+    answer = _one_write_at_a_time(DomainDispatcherApplication(create_backend_app))
+    server = make_server("127.0.0.1", 0, answer, threaded=True)
+    serving = threading.Thread(target=server.serve_forever, daemon=True)
+    serving.start()
     yield {
-        "AWS_ENDPOINT_URL_S3": f"http://{host}:{port}",
+        "AWS_ENDPOINT_URL_S3": f"http://127.0.0.1:{server.server_port}",
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
     }
-    server.stop()
+    server.shutdown()
+    serving.join()
+    server.server_close()
+
+
+def _one_write_at_a_time(answer: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
+    """Return the application with writes that exclude each other.
+
+    S3 makes an object if there is none in one step, and moto in two.
+    """
+    writing = threading.Lock()
+
+    def answered(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] not in {"PUT", "POST"}:
+            return answer(environ, start)
+        with writing:
+            return answer(environ, start)
+
+    return answered
 
 
 @pytest.fixture
