@@ -28,7 +28,7 @@ from holdfast import Holdfast, JobContext, Pipeline, Retry, Submit, Upstream, Wo
 from holdfast.api import ApiOptions, Server, create_api
 from holdfast.core.upstream.breaker_policy import Breaker
 from holdfast.core.values.role import Role
-from holdfast.runtime.kernel.process_tuning import settle_in
+from holdfast.runtime.kernel.process_tuning import tune_process
 
 CONCURRENCY = 24
 SETTLE_S = 2.0
@@ -160,7 +160,7 @@ def drain(*, url: str, jobs: int, guarded: bool, failing: float) -> None:
     with Holdfast(url, pipelines=[chosen]) as app:
         app.submit_many(chosen, (Submit(payload={"n": n}) for n in range(jobs)))
         worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
-        settle_in()  # as the command `holdfast worker` does
+        tune_process()  # as the command `holdfast worker` does
         began_s = time.monotonic()
         worker.start()
         if not done.wait(END_LIMIT_S * 2):
@@ -187,7 +187,7 @@ def serve(*, url: str, backlog: int) -> None:
         options = ApiOptions(host="127.0.0.1")
         server = Server(create_api(app, options=options), options=options)
         worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
-        settle_in()  # as the command `holdfast worker` does
+        tune_process()  # as the command `holdfast worker` does
         server.start()
         worker.start()
         say("serving", address=server.address, token=token)

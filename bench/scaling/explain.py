@@ -5,7 +5,7 @@ from typing import Any
 import psycopg
 
 from bench.scaling.live import LEASE_US, ROUTES, WORKER
-from holdfast.core.job.job import MOST_URGENT
+from holdfast.core.job.job import MAX_URGENT
 from holdfast.store.postgres.lanes import Lanes
 from holdfast.store.statements.sqlfiles import SqlFiles
 
@@ -24,7 +24,7 @@ select pg_size_pretty(pg_total_relation_size('holdfast.job')) as job_table_with_
 def plan_of_claim(url: str, *, limit: int, now: int) -> list[str]:
     """The plan of a claim as it was carried out, and then taken back."""
     values = {
-        **Lanes(spares=False).values(ROUTES, limit=limit, first=MOST_URGENT),
+        **Lanes(spares=False).values(ROUTES, limit=limit, first=MAX_URGENT),
         "limit": limit,
         "holder": WORKER,
         "now": now,

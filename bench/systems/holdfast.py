@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from bench.program import Tally, main
 from holdfast import Holdfast, JobContext, Pipeline, Submit, WorkerOptions
-from holdfast.runtime.kernel.process_tuning import settle_in
+from holdfast.runtime.kernel.process_tuning import tune_process
 
 CONCURRENCY = 24
 UNFINISHED = "state not in ('complete', 'failed', 'cancelled')"
@@ -102,7 +102,7 @@ class HoldfastSystem:
     def work(url: str, _shape: str, tally: Tally) -> None:
         with Holdfast(url, pipelines=pipelines(tally).values()) as app:
             worker = app.worker(options=WorkerOptions(concurrency=CONCURRENCY))
-            settle_in()  # as the command `holdfast worker` does
+            tune_process()  # as the command `holdfast worker` does
             worker.start()
             stop = threading.Event()
             tally.when_told_to_stop(stop.set)

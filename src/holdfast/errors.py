@@ -69,7 +69,7 @@ _Error = TypeVar("_Error", bound="_CarriesFacts")
 
 
 def _shown(value: object) -> str:
-    """The value as a message may show it: short or not at all, and never raising itself.
+    """Return the value as a message may show it: short or not at all, and never raising itself.
 
     Part of a long value could be part of a secret, which nobody can recognise any more.
     """
@@ -550,7 +550,7 @@ class RetryLater(HandlerSignal):
 
 
 def checked_error_class(error_class: object, *, owner: str) -> str:
-    """The error class as a plain string, or InvalidValue when it is not UPPER_SNAKE."""
+    """Return the error class as a plain string, or InvalidValue when it is not UPPER_SNAKE."""
     if (
         not isinstance(error_class, str)
         or len(error_class) > MAX_ERROR_CLASS_LENGTH

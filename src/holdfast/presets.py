@@ -13,7 +13,7 @@ from holdfast.classify import usual_verdict
 from holdfast.classify.facts.describe import causes_of
 from holdfast.classify.facts.http import status_of
 from holdfast.classify.table import Rule, Verdict
-from holdfast.core.upstream.breaker_policy import MOST_CALLS, MOST_SECONDS, Breaker, BreakerMode
+from holdfast.core.upstream.breaker_policy import MAX_CALLS, MAX_SECONDS, Breaker, BreakerMode
 from holdfast.core.values.failure import BUG
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.retry import MAX_ATTEMPTS, Jitter, Retry
@@ -30,7 +30,7 @@ MIN_CALLS_VARIABLE: Final = "CIRCUIT_MIN_CALLS"
 MIN_WORKERS_VARIABLE: Final = "CIRCUIT_MIN_WORKERS"
 
 _MAX_DELAY_MS: Final = 24 * 3600 * 1_000
-_MAX_COOLDOWN_MS: Final = int(MOST_SECONDS * 1_000)
+_MAX_COOLDOWN_MS: Final = int(MAX_SECONDS * 1_000)
 _WHOLE_NUMBER: Final = re.compile(r"[0-9]{1,12}")
 _TIME: Final = re.compile(r"([0-9]{1,6})(s|m|h)")
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
@@ -115,8 +115,8 @@ def _window(given: Variables) -> tuple[int | None, float | None]:
     calls = int(text) if _WHOLE_NUMBER.fullmatch(text) else 0
     if time is not None and 1 <= (seconds := int(time[1]) * _UNITS_S[time[2]]) <= _MAX_WINDOW_S:
         return None, float(seconds)
-    if not 1 <= calls <= MOST_CALLS:
-        limit = f"a number of calls from 1 to {MOST_CALLS}, or a time from 1s to 1h, such as 2m"
+    if not 1 <= calls <= MAX_CALLS:
+        limit = f"a number of calls from 1 to {MAX_CALLS}, or a time from 1s to 1h, such as 2m"
         raise given.invalid(WINDOW_VARIABLE, text, limit)
     return calls, None
 
@@ -137,9 +137,9 @@ def hold_queue(environment: Mapping[str, str]) -> Breaker:
         over_calls=over_calls,
         over_seconds=over_seconds,
         minimum_calls=given.whole(
-            MIN_CALLS_VARIABLE, usual_calls, least=1, most=over_calls or MOST_CALLS
+            MIN_CALLS_VARIABLE, usual_calls, least=1, most=over_calls or MAX_CALLS
         ),
-        minimum_workers=given.whole(MIN_WORKERS_VARIABLE, 1, least=1, most=MOST_CALLS),
+        minimum_workers=given.whole(MIN_WORKERS_VARIABLE, 1, least=1, most=MAX_CALLS),
         cooldown=given.whole(COOLDOWN_VARIABLE, 30_000, least=1, most=_MAX_COOLDOWN_MS) / 1_000,
         growth=1.0,
     )

@@ -168,7 +168,7 @@ class Secrecy:
         return self.state.remember_safe(name, limit)
 
     def value(self, value: object) -> Any:  # noqa: ANN401 - of the shape of what came in
-        """The value without its secrets: names first, then the texts inside."""
+        """Return the value without its secrets: names first, then the texts inside."""
         current = self.state
         return current.redactor.value(value, text=current.remember)
 
@@ -178,7 +178,7 @@ class Secrecy:
         return current.redactor.value(value, text=current.remember)
 
     def kept_value(self, value: object) -> Any:  # noqa: ANN401 - of the shape of what came in
-        """The value without its secrets and with all that is personal."""
+        """Return the value without its secrets and with all that is personal."""
         current = self._kept
         return current.redactor.value(value, text=current.remember)
 

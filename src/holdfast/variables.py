@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 from holdfast.errors import InvalidSetting
 
 DAY_MS: Final = 24 * 3600 * 1000
-MOST_BYTES: Final = 2**40
+MAX_BYTES: Final = 2**40
 OF_PROCESS: Final = frozenset(
     {
         "DATABASE_DIRECT_URL",
@@ -122,7 +122,7 @@ class Variables(Mapping[str, str]):
 
     def size(self, name: str, default_bytes: int) -> int:
         """Return a number of bytes."""
-        return self.whole(name, default_bytes, least=1, most=MOST_BYTES)
+        return self.whole(name, default_bytes, least=1, most=MAX_BYTES)
 
     def one_of(self, name: str, allowed: Collection[str], *, default: str) -> str:
         """Return one of some words, in lower case."""

@@ -1,7 +1,7 @@
 """One alert is enough: which are told, and which are only counted."""
 
 from holdfast.alerts.alert import Alert, AlertKind, AlertLevel
-from holdfast.alerts.debounce import MOST_KEYS, Debounce
+from holdfast.alerts.debounce import MAX_KEYS, Debounce
 from holdfast.core.values.instant import Instant
 
 WINDOW = 60
@@ -53,7 +53,7 @@ def test_after_a_quiet_while_the_next_is_told_at_once():
 
 def test_what_is_remembered_has_an_end():
     debounce = Debounce(WINDOW)
-    for number in range(MOST_KEYS + 10):
+    for number in range(MAX_KEYS + 10):
         assert debounce.admit(alert(f"p{number}"), Instant(number)) is not None
 
-    assert len(debounce._told) == MOST_KEYS
+    assert len(debounce._told) == MAX_KEYS

@@ -15,7 +15,7 @@ from aio_pika.abc import AbstractIncomingMessage
 from holdfast import Holdfast
 from holdfast.bridges.celery.carrier import CeleryCarrier
 from holdfast.bridges.rabbitmq.topology import dead_exchange
-from holdfast.runtime.dispatcher.dispatcher_process import Heralding
+from holdfast.runtime.dispatcher.dispatcher_process import DispatcherProcess
 from holdfast.runtime.worker.options import WorkerOptions
 from tests.bridges.broker import delete, drained, on_channel, own
 from tests.crash.fleet import REPOSITORY, environment_of, eventually
@@ -103,7 +103,7 @@ class CeleryFleet:
         self.app: Holdfast = self.shop.jobs
         assert self.app.verify() == []
         self.workers: list[CeleryWorker] = []
-        self.heralds: list[Heralding] = []
+        self.heralds: list[DispatcherProcess] = []
 
     def _imported(self):
         """The shop as this process has it: a copy for each test, with that test's database."""
@@ -134,7 +134,7 @@ class CeleryFleet:
         self.workers.append(worker)
         return worker
 
-    def herald(self) -> Heralding:
+    def herald(self) -> DispatcherProcess:
         made = self.app.herald(
             CeleryCarrier(self.broker_url, exchange=self.exchange), options=QUICK
         )

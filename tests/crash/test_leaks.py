@@ -15,7 +15,7 @@ from tests.crash.fleet import Fleet, WorkerProcess, eventually
 BATCH = 1_000
 WARM_UP = 10
 BATCHES = 100
-MOST_KIB_PER_JOB = 0.3
+MAX_KIB_PER_JOB = 0.3
 """Far below what one forgotten job, attempt or log record would take."""
 
 
@@ -68,7 +68,7 @@ def test_a_worker_stays_as_large_as_it_is_over_many_jobs_half_of_which_fail(flee
 
     jobs = [BATCH * number for number in range(len(sizes))]
     slope, _ = statistics.linear_regression(jobs, [size.resident_kib for size in sizes])
-    assert slope < MOST_KIB_PER_JOB, sizes
+    assert slope < MAX_KIB_PER_JOB, sizes
     assert max(size.threads for size in sizes) <= min(size.threads for size in sizes) + 1, sizes
     # Connections that were cut are opened again one by one.
     files = [size.files for size in sizes]

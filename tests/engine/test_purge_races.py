@@ -11,7 +11,7 @@ from holdfast.errors import ConflictError, UnknownJob
 from holdfast.store.tables.retention import Place, Section
 
 ENOUGH = 40
-MOST_ROUNDS = 20_000
+MAX_ROUNDS = 20_000
 KEEP_NOTHING = Retention(complete=0, cancelled=0)
 
 
@@ -59,7 +59,7 @@ def test_a_key_submitted_while_its_jobs_go_always_names_a_job(
         app.submit("work", key="first")
         made = 0
         with purging(database_url) as failed:
-            for number in range(1, MOST_ROUNDS):
+            for number in range(1, MAX_ROUNDS):
                 if made == ENOUGH or failed:
                     break
                 job_id, created = _submit(app, way, number)
@@ -84,7 +84,7 @@ def test_a_key_that_is_kept_never_makes_a_second_job_while_its_job_goes(
                 first = app.submit("work", key=key)
                 app.cancel(first.id, by="ada")
                 found = {_submit(app, way, number, key=key)}
-                for _ in range(MOST_ROUNDS):
+                for _ in range(MAX_ROUNDS):
                     found.add(_submit(app, way, number, key=key))
                     if failed or app.of_key("work", key)[0].removed_at is not None:
                         break

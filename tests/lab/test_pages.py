@@ -11,7 +11,7 @@ from holdfast.console import mount_console
 from holdfast.core.values.role import Role
 from holdfast.lab import postcards
 from holdfast.lab.behaviour import TITLES, Behaviour
-from holdfast.lab.pages import MOST_CARDS, mount_lab
+from holdfast.lab.pages import MAX_CARDS, mount_lab
 from holdfast.lab.stand_ins import StandIns
 from holdfast.systems import Answer, Parts, StandIn, System, Table, build
 from tests.api.clients import client_of
@@ -77,7 +77,7 @@ def test_cards_are_sent_as_many_as_were_asked_for(client: TestClient, app: Holdf
     assert 'id="lab-queues"' in client.get("/lab").text
 
 
-@pytest.mark.parametrize("count", ["0", "-1", "1.5", "many", "", str(MOST_CARDS + 1)])
+@pytest.mark.parametrize("count", ["0", "-1", "1.5", "many", "", str(MAX_CARDS + 1)])
 def test_an_odd_number_of_cards_is_refused(client: TestClient, app: Holdfast, count: str):
     answer = client.post("/lab/cards", data={"count": count})
 

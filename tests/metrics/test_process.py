@@ -6,7 +6,7 @@ import pytest
 
 from holdfast import Breaker, JobState, Pipeline, Retry, Upstream, WorkerOptions
 from holdfast.metrics import Scope
-from holdfast.metrics.accumulators import MOST_SERIES, OTHER, Distributions, Sums
+from holdfast.metrics.accumulators import MAX_SERIES, OTHER, Distributions, Sums
 from holdfast.testing import Script, drain, run_inline
 from tests.runtime.tracing.conftest import PATIENCE_S, wait_until  # noqa: F401 - a fixture
 
@@ -92,10 +92,10 @@ def test_what_ends_listening_listens_no_more(open_app, scrapes):
 
 def test_labels_that_do_not_end_are_counted_as_one():
     sums, durations = Sums(), Distributions()
-    for number in range(MOST_SERIES + 50):
+    for number in range(MAX_SERIES + 50):
         sums.add((f"CLASS_{number}",))
         durations.add((f"CLASS_{number}",), 1)
 
-    assert len(sums.items()) == MOST_SERIES + 1
+    assert len(sums.items()) == MAX_SERIES + 1
     assert dict(sums.items())[(OTHER,)] == 50
-    assert len(durations.histograms()) == MOST_SERIES + 1
+    assert len(durations.histograms()) == MAX_SERIES + 1

@@ -17,7 +17,7 @@ from holdfast.testing.postgres.databases import DisposableDatabases
 
 LONGEST_GOODBYE_S = 1.0
 """How long after the end of a test its sessions may take to end."""
-MOST_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 8 * 1024 * 1024
 """Tables of more than that, dead rows included, are slower than those of a new database."""
 
 _IMPATIENT = "-c lock_timeout=1s -c statement_timeout=10s"
@@ -125,7 +125,7 @@ def _made_as_new(lent: _Lent) -> bool:
         return False
     session.execute(f"{lent.emptied_by}; {_RESTART}")
     size = session.execute(_BYTES).fetchone()
-    return size is not None and size[0] < MOST_BYTES
+    return size is not None and size[0] < MAX_BYTES
 
 
 def _migrate(url: str) -> None:

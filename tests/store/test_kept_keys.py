@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import IsolationLevel
 
-from holdfast.store.contract import NewJob, Store, Twin
+from holdfast.store.contract import ExistingJob, NewJob, Store
 from holdfast.store.postgres.rows import arrays
 from holdfast.store.postgres.statements import text
 from holdfast.store.postgres.store import PostgresStore
@@ -71,7 +71,7 @@ def test_a_submission_beside_a_removal_makes_no_second_job(
 ) -> None:
     job = complete(store, key="k", fingerprint="f")
     wanted = [again("k"), *(new_job(id=id_made_now()) for _ in range(others))]
-    found: list[Twin | None] = []
+    found: list[ExistingJob | None] = []
     submitting = threading.Thread(target=lambda: found.extend(store.insert(wanted)))
     with psycopg.connect(postgres_url) as janitor:
         values = {"rows": json.dumps([{"id": job.id}]), "removed_at": NOW}

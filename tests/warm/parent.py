@@ -67,7 +67,7 @@ IMPORTED = (
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",
 )
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 
 
 class Parent:
@@ -90,7 +90,7 @@ class Parent:
                 elif found is self._door:
                     self._clients.append(found.accept()[0])
                 else:
-                    message, files, _, _ = socket.recv_fds(found, MOST_BYTES, 4)
+                    message, files, _, _ = socket.recv_fds(found, MAX_BYTES, 4)
                     if message:
                         request = json.loads(message)
                         if self._forked(request, files):

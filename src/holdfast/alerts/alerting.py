@@ -27,7 +27,7 @@ LOGGER: Final = logging.getLogger("holdfast.alert")
 ROOM: Final = 1_000
 LONGEST_S: Final = 86_400.0
 TURN_S: Final = 1.0
-MOST_AT_RISK: Final = 500
+MAX_AT_RISK: Final = 500
 CLOSE_S: Final = 5.0
 SHARE: Final = 20
 """Reading what needs a person takes at most one part in so many of the time."""
@@ -167,7 +167,7 @@ class Alerting:
         within_us = int(options.deadline_within * SECOND_US)
         try:
             found = self._app.store.overdue(
-                now=later(now, within_us), after=None, limit=MOST_AT_RISK
+                now=later(now, within_us), after=None, limit=MAX_AT_RISK
             )
         except HoldfastError as error:
             LOGGER.info("deadlines cannot be looked at: %s", error)
@@ -212,7 +212,7 @@ class Alerting:
             self._send(sink, alert, token)
 
     def _is_ours(self, alert_id: str, now: Instant) -> bool:
-        """Tell whether no other process has told this; in doubt it is told twice."""
+        """Return whether no other process has told this; in doubt it is told twice."""
         try:
             return self._app.store.inbox.take(CONSUMER, alert_id[:255], now=now)
         except HoldfastError:

@@ -8,7 +8,7 @@ from typing import Final
 from holdfast.alerts.alert import Alert
 from holdfast.core.values.instant import Instant
 
-MOST_KEYS: Final = 1_000
+MAX_KEYS: Final = 1_000
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Debounce:
         told.last = alert
 
     def _note(self, alert: Alert, now: Instant) -> None:
-        if len(self._told) >= MOST_KEYS:
+        if len(self._told) >= MAX_KEYS:
             # What was told longest ago is forgotten: then one of its kind is told too early.
             del self._told[min(self._told, key=lambda key: self._told[key].at)]
         self._told[alert.key] = _Told(now, alert)

@@ -192,7 +192,7 @@ def of_need(entry: Attention, *, now: Instant) -> Alert:
 
 
 def near_deadline(job: Job, *, within_us: int, now: Instant) -> bool:
-    """Tell whether little time is left for a job that is not done; one too late is no risk."""
+    """Return whether little time is left for a job that is not done; one too late is no risk."""
     if job.deadline_at is None or job.deadline_at <= now:
         return False
     share_us = int((job.deadline_at - job.created_at) * SHARE_OF_SPAN)

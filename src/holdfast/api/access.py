@@ -2,7 +2,7 @@
 
 A route says so with one of the parameters `Reader`, `Submitter`, `Operator`, `ReaderOfAll` or
 `OperatorOfAll`, which is then the `Principal`. A route that says nothing cannot be made.
-`ReaderOrWalkIn`, `SubmitterOrWalkIn` and `OwnerOrOperator` also let people in who have no
+`ReaderOrAnonymous`, `SubmitterOrWalkIn` and `OwnerOrOperator` also let people in who have no
 credentials, where that is switched on; whatever they are let see or do has to name their owner.
 There they are owners also on this machine while it needs no credentials, and not its operators.
 What a route answers about failures goes through `shown_to`.
@@ -53,7 +53,7 @@ __all__ = [
     "Principal",
     "Reader",
     "ReaderOfAll",
-    "ReaderOrWalkIn",
+    "ReaderOrAnonymous",
     "Role",
     "Submitter",
     "SubmitterOrWalkIn",
@@ -138,7 +138,7 @@ Reader = Annotated[Principal, Depends(needs(Role.READER))]
 Submitter = Annotated[Principal, Depends(needs(Role.SUBMITTER))]
 Operator = Annotated[Principal, Depends(needs(Role.OPERATOR))]
 ReaderOfAll = Annotated[Principal, Depends(needs(Role.READER, every_owner=True))]
-ReaderOrWalkIn = Annotated[Principal, Depends(needs(Role.READER, walk_ins=True))]
+ReaderOrAnonymous = Annotated[Principal, Depends(needs(Role.READER, walk_ins=True))]
 SubmitterOrWalkIn = Annotated[Principal, Depends(needs(Role.SUBMITTER, walk_ins=True))]
 OwnerOrOperator = Annotated[
     Principal, Depends(needs(Role.OPERATOR, of_own=Role.SUBMITTER, walk_ins=True))
@@ -360,7 +360,7 @@ async def visitor_of(request: Request, *, walk_ins: bool = False) -> Visitor:
 
 async def is_local(request: Request) -> bool:
     """Return whether a request comes from this machine while that needs no credentials."""
-    return await in_thread(serving_of(request).doors.local, request) is not None
+    return await in_thread(serving_of(request).authenticator.local, request) is not None
 
 
 def csrf_token_of(request: Request, visitor: Visitor) -> str | None:
@@ -379,13 +379,13 @@ FormToken = Annotated[str | None, Depends(_form_token)]
 
 
 async def _identify(request: Request, *, walk_ins: bool) -> Visitor:
-    doors = serving_of(request).doors
+    authenticator = serving_of(request).authenticator
     authorization = request.headers.get("authorization")
     if authorization is not None:
         scheme, _, secret = authorization.partition(" ")
         visitor = None
         if scheme.lower() == "bearer":
-            visitor = await in_thread(doors.bearer, secret.strip())
+            visitor = await in_thread(authenticator.bearer, secret.strip())
         if visitor is None:
             raise Problem(
                 "credentials_refused",
@@ -396,11 +396,11 @@ async def _identify(request: Request, *, walk_ins: bool) -> Visitor:
         return visitor
     cookie = request.cookies.get(COOKIE)
     if cookie is not None:
-        visitor = await in_thread(doors.guest, cookie)
+        visitor = await in_thread(authenticator.guest, cookie)
         if visitor is not None and visitor.session is not None:
             await _check_form(request, visitor.session)
             return visitor
-    visitor = await in_thread(doors.local, request)
+    visitor = await in_thread(authenticator.local, request)
     if (
         walk_ins
         and serving_of(request).options.walk_ins
@@ -487,7 +487,7 @@ def _is_form(request: Request) -> bool:
 
 
 def _is_small_form(request: Request) -> bool:
-    """Tell whether a body is a form that says how long it is, and no longer than most may be."""
+    """Return whether a body is a form that says how long it is, and no longer than most may be."""
     length = request.headers.get("content-length", "")
     return (
         _is_form(request)

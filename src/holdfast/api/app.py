@@ -15,8 +15,8 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from holdfast.api.access import keep_walk_in, operation_id, refuse_open_routes
-from holdfast.api.auth.anonymous import WalkIns
-from holdfast.api.auth.authenticator import Doors
+from holdfast.api.auth.anonymous import AnonymousSessions
+from holdfast.api.auth.authenticator import Authenticator
 from holdfast.api.auth.path_credential import secret_beginnings
 from holdfast.api.auth.session import Sessions
 from holdfast.api.docs.openapi import describe
@@ -122,8 +122,8 @@ def create_api(app: Holdfast, *, options: ApiOptions | None = None) -> Api:
         options=given,
         readiness=Readiness(),
         sessions=sessions,
-        doors=Doors(app, given, sessions),
-        walk_ins=WalkIns(sessions, app.chance),
+        authenticator=Authenticator(app, given, sessions),
+        walk_ins=AnonymousSessions(sessions, app.chance),
         queues=QueueCounting(app),
     )
     api = Api(

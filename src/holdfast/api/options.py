@@ -14,7 +14,7 @@ from holdfast.errors import InvalidValue
 
 MEBIBYTE: Final = 1024 * 1024
 SHORTEST_TOKEN: Final = 20
-MOST_CONNECTIONS: Final = 100_000
+MAX_CONNECTIONS: Final = 100_000
 LONGEST_S: Final = 24 * 3600.0
 _HOST: Final = re.compile(r"(?:\*\.)?[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9A-Fa-f:]+")
 
@@ -85,6 +85,6 @@ class ApiOptions:
                 raise InvalidValue("ApiOptions", field=name, value=seconds, limit=limit)
         for name in ("max_connections", "max_streams"):
             value = getattr(self, name)
-            if not 1 <= value <= MOST_CONNECTIONS:
-                limit = f"from 1 to {MOST_CONNECTIONS}"
+            if not 1 <= value <= MAX_CONNECTIONS:
+                limit = f"from 1 to {MAX_CONNECTIONS}"
                 raise InvalidValue("ApiOptions", field=name, value=value, limit=limit)

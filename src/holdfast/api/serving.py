@@ -8,8 +8,8 @@ from typing import Annotated, cast
 from fastapi import Depends
 from starlette.requests import HTTPConnection
 
-from holdfast.api.auth.anonymous import WalkIns
-from holdfast.api.auth.authenticator import Doors
+from holdfast.api.auth.anonymous import AnonymousSessions
+from holdfast.api.auth.authenticator import Authenticator
 from holdfast.api.auth.session import Sessions
 from holdfast.api.options import ApiOptions
 from holdfast.api.queue_counts import QueueCounting
@@ -25,8 +25,8 @@ class Serving:
     options: ApiOptions
     readiness: Readiness
     sessions: Sessions
-    doors: Doors
-    walk_ins: WalkIns
+    authenticator: Authenticator
+    walk_ins: AnonymousSessions
     queues: QueueCounting
 
 

@@ -9,7 +9,7 @@ _NAT64: Final = IPv6Network("64:ff9b::/96")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host, as a URL names it, is this machine."""
+    """Return whether a host, as a URL names it, is this machine."""
     if host.lower().rstrip(".") == "localhost":
         return True
     try:
@@ -19,13 +19,13 @@ def is_loopback(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address lies in the public network and nowhere else."""
+    """Return whether an IP address lies in the public network and nowhere else."""
     found = _inner(ip_address(address.partition("%")[0]))
     return found.is_global and not found.is_multicast
 
 
 def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """The IPv4 address that an IPv6 address stands for, where it does."""
+    """Return the IPv4 address that an IPv6 address stands for, where it does."""
     if isinstance(address, IPv4Address):
         return address
     if address in _NAT64:

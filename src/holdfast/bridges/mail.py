@@ -70,7 +70,7 @@ def checked_mail(message: Mapping[str, Any]) -> Mail:
 
 
 def address_of(mailbox: str) -> str:
-    """The bare address of a mailbox that was checked."""
+    """Return the bare address of a mailbox that was checked."""
     return str(_parsed(mailbox).addresses[0].addr_spec)
 
 

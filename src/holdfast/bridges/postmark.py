@@ -194,7 +194,7 @@ class Postmark:
 
 
 def _mark_of(token: str) -> str:
-    """The token as metadata can hold it: as it is, or its hash where it is too long."""
+    """Return the token as metadata can hold it: as it is, or its hash where it is too long."""
     checked = fields.token(token)
     if len(checked) <= _MAX_VALUE_LENGTH:
         return checked
@@ -207,7 +207,7 @@ def _code_of(document: Mapping[str, Any]) -> int | None:
 
 
 def _carrying(messages: list[Any], mark: str) -> Iterator[Evidence]:
-    """The messages that really carry the mark; a search may be generous."""
+    """Return the messages that really carry the mark; a search may be generous."""
     for message in messages:
         match message:
             case {"MessageID": str(found), "Metadata": dict(metadata)} if found:

@@ -184,7 +184,7 @@ class Resend:
 
 
 def _body_of(mail: Mail) -> dict[str, Any]:
-    """The request of an e-mail; always the same for the same one, as the token demands."""
+    """Return the request of an e-mail; always the same for the same one, as the token demands."""
     body: dict[str, Any] = {"from": mail.sender, "to": [mail.to], "subject": mail.subject}
     if mail.text is not None:
         body["text"] = mail.text

@@ -29,9 +29,9 @@ TOLERANCE_S: Final = 300.0
 _PREFIX: Final = "whsec_"
 _VERSION: Final = "v1"
 _LEAST_BYTES: Final = 24
-_MOST_BYTES: Final = 64
+_MAX_BYTES: Final = 64
 _TIMESTAMP: Final = re.compile(r"[0-9]{1,12}")
-_LIMIT: Final = f"{_PREFIX} and then {_LEAST_BYTES} to {_MOST_BYTES} bytes in base64"
+_LIMIT: Final = f"{_PREFIX} and then {_LEAST_BYTES} to {_MAX_BYTES} bytes in base64"
 _MAX_SIGNATURES: Final = 16
 
 
@@ -70,7 +70,7 @@ class SigningKeys:
 
 
 def signed(keys: Iterable[bytes], *, message_id: str, timestamp_s: int, body: bytes) -> str:
-    """The value of `webhook-signature`: one signature for each key, separated by blanks."""
+    """Return the value of `webhook-signature`: one signature for each key, separated by blanks."""
     content = f"{message_id}.{timestamp_s}.".encode() + body
     return " ".join(f"{_VERSION},{_mac(key, content)}" for key in keys)
 
@@ -83,7 +83,7 @@ def verified(
     tolerance_s: float = TOLERANCE_S,
     now: Callable[[], Instant] = wall_clock,
 ) -> Received:
-    """The webhook, when one of the secrets signed it and it was sent just now.
+    """Return the webhook, when one of the secrets signed it and it was sent just now.
 
     `body` is what arrived, byte for byte. Anything else raises InvalidValue, whose `field` names
     the header that is wrong; answer that with 400 and do nothing. The same webhook may be sent
@@ -135,7 +135,7 @@ def _key_of(secret: object) -> bytes:
         key = base64.b64decode(encoded, validate=True)
     except binascii.Error:
         raise _refused("secret", f"a text of {len(secret)} characters", _LIMIT) from None
-    if not _LEAST_BYTES <= len(key) <= _MOST_BYTES:
+    if not _LEAST_BYTES <= len(key) <= _MAX_BYTES:
         raise _refused("secret", f"{len(key)} bytes", _LIMIT)
     return key
 

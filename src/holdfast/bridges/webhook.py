@@ -125,7 +125,7 @@ class Webhook:
 
 
 def _body_of(message: Mapping[str, Any]) -> bytes:
-    """The body, always the same for the same message."""
+    """Return the body, always the same for the same message."""
     document = {"type": fields.text(message, "type", at_most=MAX_TYPE_LENGTH)}
     if message.get("timestamp") is not None:
         document["timestamp"] = fields.text(message, "timestamp", at_most=64)

@@ -17,7 +17,7 @@ EVERYWHERE: Final = Table((GIVE_UP, *LIBRARIES, *STANDARD))
 
 
 def classify(exception: BaseException, rules: Sequence[Rule] = (), *, now: Instant) -> Failure:
-    """The failure that an exception raised by a handler means.
+    """Return the failure that an exception raised by a handler means.
 
     `rules` come first, then those that hold everywhere; `now` dates a Retry-After. What is no
     failure (a cancellation, a signal, an exit, a postponement) is raised again as it came.

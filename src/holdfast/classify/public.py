@@ -19,7 +19,7 @@ from holdfast.errors import InvalidDocument, InvalidPolicy, InvalidValue, checke
 MAX_MESSAGE_LENGTH: Final = 200
 
 _LEAST_STATUS: Final = 100
-_MOST_STATUS: Final = 599
+_MAX_STATUS: Final = 599
 
 Match: TypeAlias = Callable[[Failure], bool]
 """Says whether a failure is the one meant, where its error class alone does not tell."""
@@ -48,8 +48,8 @@ class PublicCode:
         if self.final_message is not None and not _is_line(self.final_message):
             raise _invalid("PublicCode", "final_message", self.final_message, limit)
         status = self.http_status
-        if type(status) is not int or not _LEAST_STATUS <= status <= _MOST_STATUS:
-            limit = f"a whole number from {_LEAST_STATUS} to {_MOST_STATUS}"
+        if type(status) is not int or not _LEAST_STATUS <= status <= _MAX_STATUS:
+            limit = f"a whole number from {_LEAST_STATUS} to {_MAX_STATUS}"
             raise _invalid("PublicCode", "http_status", status, limit)
         if type(self.retryable) is not bool:
             raise _invalid("PublicCode", "retryable", self.retryable, "True or False")

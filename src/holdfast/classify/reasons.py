@@ -17,7 +17,7 @@ _MAX_FRAMES: Final = 1_000
 
 
 def reasons_of(exception: BaseException) -> Iterator[BaseException]:
-    """The exception and its causes, each followed by what it wraps.
+    """Return the exception and its causes, each followed by what it wraps.
 
     Libraries that hide a cause (`raise … from None`) or never had one often keep it as their
     `reason` or as their first argument.
@@ -29,7 +29,7 @@ def reasons_of(exception: BaseException) -> Iterator[BaseException]:
 
 
 def is_untrusted(exception: BaseException) -> bool:
-    """Whether below it all the other side's certificate was refused."""
+    """Return whether below it all the other side's certificate was refused."""
     return any(isinstance(each, ssl.SSLCertVerificationError) for each in reasons_of(exception))
 
 

@@ -34,7 +34,7 @@ _MAX_PARTS: Final = 200
 
 
 def refusal_of(response: object) -> Failure | None:
-    """The failure that a model's refusal is; None when it did not refuse.
+    """Return the failure that a model's refusal is; None when it did not refuse.
 
     The model was asked and answered, so that the outcome is known; asking again changes nothing.
     """
@@ -111,6 +111,6 @@ def _items(found: object, name: str) -> Iterator[object]:
 
 
 def _text(value: object) -> str:
-    """The value as text: the SDKs have enumerations where the APIs have words."""
+    """Return the value as text: the SDKs have enumerations where the APIs have words."""
     value = getattr(value, "value", value)
     return value if isinstance(value, str) else ""

@@ -132,7 +132,7 @@ class Rule:
             )
 
     def matches(self, kind: type[BaseException]) -> bool:
-        """Whether the rule is about exceptions of this class."""
+        """Return whether the rule is about exceptions of this class."""
         match = self.match
         if isinstance(match, type):
             return issubclass(kind, match)
@@ -143,11 +143,11 @@ class Rule:
         )
 
     def verdict_on(self, exception: BaseException, *, now: Instant) -> Verdict | None:
-        """The verdict, or None when this rule has nothing to say about the exception."""
+        """Return the verdict, or None when this rule has nothing to say about the exception."""
         return self.judge(exception, now) if self.matches(type(exception)) else None
 
     def judge(self, exception: BaseException, now: Instant) -> Verdict | None:
-        """The verdict on an exception that the rule matches."""
+        """Return the verdict on an exception that the rule matches."""
         verdict = self.verdict
         return verdict if isinstance(verdict, Verdict) else verdict(exception, now)
 

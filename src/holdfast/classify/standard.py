@@ -82,7 +82,7 @@ def _verdict_of_give_up(error: GiveUp, _now: Instant) -> Verdict:
 
 @lru_cache(maxsize=256)
 def _given_up(error_class: str, *, user_error: bool) -> Verdict:
-    """The verdict on what was given up; the message is what the exception says."""
+    """Return the verdict on what was given up; the message is what the exception says."""
     return Verdict(error_class, retryable=False, blames_upstream=False, user_error=user_error)
 
 

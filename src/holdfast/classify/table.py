@@ -47,7 +47,7 @@ class Table:
         self._known: dict[int, tuple[ref[type[BaseException]], tuple[Rule, ...]]] = {}
 
     def rules_for(self, kind: type[BaseException]) -> tuple[Rule, ...]:
-        """The rules that match exceptions of this class, in their order."""
+        """Return the rules that match exceptions of this class, in their order."""
         identity = id(kind)
         known = self._known.get(identity)
         if known is not None and known[0]() is kind:
@@ -76,7 +76,7 @@ _BUG: Final = Verdict(BUG.error_class, retryable=False, severity=BUG.severity, o
 
 
 def is_failure(exception: BaseException) -> bool:
-    """Whether the exception says that the attempt failed.
+    """Return whether the exception says that the attempt failed.
 
     It does not when it says that the attempt was stopped (cancellation, a signal, an exit) or that
     it wants to be postponed. A group is a failure when anything in it is.

@@ -141,7 +141,7 @@ class Settings:
             yield setting, getattr(self.relay, name), self.origin(setting)
 
     def keeps(self) -> bool:
-        """Tell whether an operator said how long anything is kept."""
+        """Return whether an operator said how long anything is kept."""
         return any(setting in self.origins for setting in KEPT)
 
     def kept_over(self, own: Retention) -> Retention:

@@ -134,7 +134,7 @@ def _variables(name: str) -> list[tuple[str, str]]:
 
 
 def _is_meant(variable: str, value: str) -> bool:
-    """Tell whether a variable speaks to holdfast: some may be meant for another program."""
+    """Return whether a variable speaks to holdfast: some may be meant for another program."""
     match variable:
         case "DATABASE_URL" | "DATABASE_DIRECT_URL":
             return is_database_url(value.strip())

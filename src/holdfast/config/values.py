@@ -19,7 +19,7 @@ LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 LOG_FORMATS: Final = ("auto", "json", "console")
 FOR_EVER: Final = "forever"
 DURATION_FORM: Final = "a duration such as 500ms, 30s or 5m"
-MOST_PORT: Final = 65_535
+MAX_PORT: Final = 65_535
 TRACE_PLACE: Final = "{trace_id}"
 TRACE_URL_FORM: Final = "like https://traces.example.org/trace/{trace_id}"
 RELAY_PREFIX: Final = "outbox_"
@@ -169,7 +169,7 @@ def _broker(raw: object, unit: str) -> str:
 
 
 def is_database_url(url: str) -> bool:
-    """Tell whether a URL is of a kind of database that jobs can be kept in."""
+    """Return whether a URL is of a kind of database that jobs can be kept in."""
     return url.partition(":")[0] in _SCHEMES
 
 
@@ -188,8 +188,8 @@ def _port(raw: object, unit: str) -> int:
         port = _count(raw, unit)
     except ValueError:
         port = -1
-    if not 0 <= port <= MOST_PORT:
-        raise ValueError(f"a whole number from 0 (any free one) to {MOST_PORT}")
+    if not 0 <= port <= MAX_PORT:
+        raise ValueError(f"a whole number from 0 (any free one) to {MAX_PORT}")
     return port
 
 
@@ -231,7 +231,7 @@ def _web_url(raw: object, unit: str) -> str:
 
 
 def is_trace_url(url: str) -> bool:
-    """Tell whether a text is an address with a place for the id of a trace."""
+    """Return whether a text is an address with a place for the id of a trace."""
     try:
         _web_url(url, "")
     except ValueError:
@@ -264,8 +264,8 @@ def _watched(raw: object, unit: str) -> float:
 
 
 def is_port(text: str) -> bool:
-    """Tell whether a text is the number of a port."""
-    return bool(_WHOLE_NUMBER.fullmatch(text)) and int(text) <= MOST_PORT
+    """Return whether a text is the number of a port."""
+    return bool(_WHOLE_NUMBER.fullmatch(text)) and int(text) <= MAX_PORT
 
 
 def _one_of(allowed: Sequence[str]) -> Callable[[object, str], str]:

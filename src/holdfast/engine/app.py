@@ -40,13 +40,13 @@ from holdfast.runtime.deliveries.dispatch import Dispatch
 from holdfast.runtime.deliveries.options import CourierOptions
 from holdfast.runtime.deliveries.provider import BoundProvider, Provider, Providers
 from holdfast.runtime.dispatcher.dispatcher import Carrier
-from holdfast.runtime.dispatcher.dispatcher_process import Heralding
-from holdfast.runtime.dispatcher.embedded_worker import HiredWorker
+from holdfast.runtime.dispatcher.dispatcher_process import DispatcherProcess
+from holdfast.runtime.dispatcher.embedded_worker import EmbeddedWorker
 from holdfast.runtime.events.announce import Announcer, Applied, Subscriber
 from holdfast.runtime.events.decision_messages import DecisionMessages
 from holdfast.runtime.events.presentation import PLAIN, Presentation
 from holdfast.runtime.events.settle import Settler
-from holdfast.runtime.kernel.background import Aside
+from holdfast.runtime.kernel.background import BackgroundQueue
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.runtime.kernel.stage import BoundStage, UpstreamTerms
@@ -162,7 +162,9 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
         self._at_exit = partial(_flush_figures, flush, os.getpid())
         atexit.register(self._at_exit)
         self.announcer.subscribe(self._counter)
-        self._figures = Aside[bool](lambda _: self._counter.flush(self.store), name="figures")
+        self._figures = BackgroundQueue[bool](
+            lambda _: self._counter.flush(self.store), name="figures"
+        )
         self.callback_tokens = CallbackTokens(
             self._closed_store, clock=self.clock, chance=self.chance
         )
@@ -184,7 +186,7 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
             announcer=self.announcer,
             decisions=DecisionMessages(self.access.find_pipeline),
         )
-        self._error_logs: list[Aside[Applied]] = []
+        self._error_logs: list[BackgroundQueue[Applied]] = []
         if error_log is not None:
             self.log_errors(error_log)
         self.dead = DeadLetters(
@@ -285,7 +287,7 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
 
         That is done beside the jobs and after the fact: it delays and fails none.
         """
-        aside = Aside(error_log.keep, name="error-log")
+        aside = BackgroundQueue(error_log.keep, name="error-log")
         self._error_logs.append(aside)
         self.announcer.subscribe(lambda item: aside(item) if item.decision.failure else None)
 
@@ -334,9 +336,9 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
         """
         return Worker(self.store, **self._crew(queues, options))
 
-    def hired_worker(self, options: WorkerOptions) -> HiredWorker:
+    def embedded_worker(self, options: WorkerOptions) -> EmbeddedWorker:
         """Return a worker that is told which jobs to run, for a process of somebody else's."""
-        return HiredWorker(self.store, **self._crew(None, options))
+        return EmbeddedWorker(self.store, **self._crew(None, options))
 
     def herald(
         self,
@@ -344,12 +346,12 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
         *,
         queues: Sequence[str] | None = None,
         options: WorkerOptions | None = None,
-    ) -> Heralding:
+    ) -> DispatcherProcess:
         """Return a herald that tells a fleet, by way of `carrier`, which jobs are due.
 
         It tells of the jobs of `queues`, or of the queues that the pipelines name.
         """
-        return Heralding(self.store, carrier=carrier, **self._crew(queues, options))
+        return DispatcherProcess(self.store, carrier=carrier, **self._crew(queues, options))
 
     def celery(
         self,

@@ -28,7 +28,7 @@ from holdfast.views.delivery import DeliveryReport, DeliveryView, Reconciliation
 
 TRIES: Final = 8
 LOOKUPS_A_SECOND: Final = 5.0
-MOST_MISSING: Final = 10
+MAX_MISSING: Final = 10
 _ACTIONS_SHOWN: Final = 100
 _COMPARED: Final = (
     DeliveryState.INTENT,
@@ -187,7 +187,7 @@ class Deliveries:
         limit: int = LONGEST_PAGE,
         provider: str | None = None,
         rate: float = LOOKUPS_A_SECOND,
-        stop_after: int = MOST_MISSING,
+        stop_after: int = MAX_MISSING,
         on_progress: Callable[[Reconciliation], None] = lambda _: None,
     ) -> Reconciliation:
         """Ask the providers about deliveries made since then, `rate` a second, the newest first.

@@ -27,7 +27,7 @@ SUBJECT: Final = "owner"
 """The kind of subject under which the audit record keeps erasures; which owner, by a hash only."""
 _ENDED: Final = tuple(state for state in JobState if state not in ACTIVE)
 _PAUSE_S: Final = 0.05
-_MOST_PAUSES: Final = 200
+_MAX_PAUSES: Final = 200
 """How often rows that others have locked are waited for, before it is given up."""
 
 
@@ -188,7 +188,7 @@ class _Work:
             erased.rows += gone
             told(gone.jobs)
             pauses = 0 if gone.jobs else pauses + 1
-            if pauses > _MOST_PAUSES:
+            if pauses > _MAX_PAUSES:
                 raise UnavailableError(
                     "rows of this owner are held by others; run the erasure again"
                 )

@@ -30,7 +30,7 @@ from holdfast.views.worker import queues_of, standing
 QUEUE: Final = "queue"
 WORKER: Final = "worker"
 """The kinds of subject under which the audit record keeps what is done to queues and workers."""
-MOST_ACTIVITY: Final = 100_000
+MAX_ACTIVITY: Final = 100_000
 """How many counters are read at most: those of the latest minutes."""
 LAST_ID: Final = 2**63 - 1
 _LIVE: Final = ("running", "draining")
@@ -120,7 +120,7 @@ class Upkeep(StoreAccess):
         # What this process did outside a worker, such as cancels, is added here.
         self._counter.flush(store)
         first = instant_since(since, now=self.clock.now())
-        rows = store.tallies.since(Instant(first - first % MINUTE_US), limit=MOST_ACTIVITY)
+        rows = store.tallies.since(Instant(first - first % MINUTE_US), limit=MAX_ACTIVITY)
         return [activity_row(row) for row in rows]
 
     def counted_since(self) -> Instant | None:

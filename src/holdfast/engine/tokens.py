@@ -127,7 +127,7 @@ class Tokens:
         return _view(row)
 
     def exist(self) -> bool:
-        """Tell whether this store ever had a token; one that was revoked counts."""
+        """Return whether this store ever had a token; one that was revoked counts."""
         return self._store().tokens.any()
 
     def revoke(self, token_id: str, *, by: str, reason: str | None = None) -> TokenView:

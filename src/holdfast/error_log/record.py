@@ -80,7 +80,7 @@ class ErrorRecord:
         retry_count: int = 0,
         required_context: tuple[str, ...] | None = None,
     ) -> Self:
-        """The record of a failed attempt."""
+        """Return the record of a failed attempt."""
         return cls(
             timestamp=to_datetime(at),
             severity=failure.severity,
@@ -116,7 +116,7 @@ class ErrorRecord:
         *,
         required_context: tuple[str, ...] | None = None,
     ) -> Self:
-        """The record that `to_json` wrote; fields that are not known are ignored."""
+        """Return the record that `to_json` wrote; fields that are not known are ignored."""
         known = {
             field.name: document[field.name] for field in fields(cls) if field.name in document
         }

@@ -123,7 +123,7 @@ class LocalBreaker:
         )
 
     def refuses_at(self, then: Instant) -> bool:
-        """Tell whether it is certain that no call is let through at `then`, nor before."""
+        """Return whether it is certain that no call is let through at `then`, nor before."""
         return admission(self.state, self._policy, then).admits is Admits.NOTHING
 
     def fine(self, ticket: Ticket) -> None:

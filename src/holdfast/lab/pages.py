@@ -31,7 +31,7 @@ from holdfast.store.contract import JobFilter
 from holdfast.systems.stand_in import Answer, Call, Switch
 
 SCREEN: Final = Screen("lab", "Fault lab", "/lab", "lab", "l", every_owner=True)
-MOST_CARDS: Final = 1_000
+MAX_CARDS: Final = 1_000
 USUAL_CARDS: Final = 60
 _TONES: Final = {
     Behaviour.HEALTHY: "good",
@@ -106,7 +106,7 @@ class _Lab:
             depth_key=DEPTH,
             has_cards=postcards.PIPELINE in engine.pipelines,
             usual_cards=USUAL_CARDS,
-            most_cards=MOST_CARDS,
+            most_cards=MAX_CARDS,
             complete=engine.count(JobFilter(states=(JobState.COMPLETE,))),
             failed=engine.count(JobFilter(states=(JobState.FAILED,))),
         )
@@ -243,8 +243,8 @@ class _Send:
     def do(self, visit: Visit) -> Done:
         """Send as many as the form says."""
         count = visit.count("count") or 0
-        if not 1 <= count <= MOST_CARDS:
-            limit = f"a whole number from 1 to {MOST_CARDS}"
+        if not 1 <= count <= MAX_CARDS:
+            limit = f"a whole number from 1 to {MAX_CARDS}"
             raise InvalidValue("lab", field="count", value=count, limit=limit)
         cards = list(postcards.cards(count))
         if visit.ticked("unprintable"):

@@ -75,12 +75,12 @@ def described(letter: DeadLetter, job: Job) -> Described:
 
 
 def letter_id_of(entry_id: str) -> str:
-    """The id of the letter that is made of an entry: always the same for the same entry."""
+    """Return the id of the letter that is made of an entry: always the same for the same entry."""
     return str(uuid5(_NAMESPACE, entry_id))
 
 
 def job_id_of(entry: LetterEntry) -> str | None:
-    """The id of the job that an entry was written of, if it was one of holdfast's."""
+    """Return the id of the job that an entry was written of, if it was one of holdfast's."""
     try:
         return str(UUID(str(_ours(entry)["job_id"])))
     except (KeyError, ValueError):
@@ -88,7 +88,7 @@ def job_id_of(entry: LetterEntry) -> str | None:
 
 
 def is_redacted(entry: LetterEntry) -> bool:
-    """Whether the payload of an entry is not what the job was given."""
+    """Return whether the payload of an entry is not what the job was given."""
     return bool(_ours(entry).get("redacted"))
 
 
@@ -123,7 +123,7 @@ def entry_of(
 
 
 def entry_of_file(letter: DeadLetter) -> LetterEntry:
-    """The entry that a letter was made of, with what became of it here."""
+    """Return the entry that a letter was made of, with what became of it here."""
     document = decode(letter.origin or "null")
     if letter.kind != FILE or letter.payload is None or not isinstance(document, dict):
         raise UsageError(f"dead letter {letter.id} did not come from a file")
@@ -299,7 +299,7 @@ def _member(kind: type[_Kind], given: object, otherwise: _Kind) -> _Kind:
 
 
 def _error_class(given: object, error_type: str) -> str:
-    """The error class, or one made of the name of the exception."""
+    """Return the error class, or one made of the name of the exception."""
     last = error_type.rpartition(".")[2]
     for name in (given, _WORD_START.sub("_", last).strip("_").upper()):
         try:

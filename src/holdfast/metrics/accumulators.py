@@ -11,7 +11,7 @@ from holdfast.core.values.instant import SECOND_US
 
 Labels = tuple[str, ...]
 
-MOST_SERIES: Final = 1_000
+MAX_SERIES: Final = 1_000
 """How many sets of labels one metric may have. Names are declared and few; should somebody make
 error classes of texts, all further ones are counted as one."""
 OTHER: Final = "OTHER"
@@ -109,6 +109,6 @@ class Distributions:
 
 def admitted(labels: Labels, known: Collection[Labels]) -> Labels:
     """Return labels under which something may be counted beside those that are known."""
-    if labels in known or len(known) < MOST_SERIES:
+    if labels in known or len(known) < MAX_SERIES:
         return labels
     return (OTHER,) * len(labels)

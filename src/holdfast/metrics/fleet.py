@@ -31,7 +31,7 @@ LOGGER: Final = logging.getLogger("holdfast.metrics")
 FRESH_S: Final = 1.0
 SHARE: Final = 0.1
 """Of the time, at most this share goes into reading: a store with millions of jobs takes long."""
-MOST_STALE_S: Final = 60.0
+MAX_STALE_S: Final = 60.0
 SILENT_US: Final = 60 * SECOND_US
 """A worker that was not heard of for so long is counted as silent."""
 _GATES: Final = {Gate.CLOSED: 0, Gate.HALF_OPEN: 1, Gate.OPEN: 2}
@@ -103,7 +103,7 @@ class FleetMetrics(Collector):
         self._counted.take(read.activity)
         self._looked_at = read.at
         if self._fresh_s:
-            pause_s = max(self._fresh_s, min(read.took_s / SHARE, MOST_STALE_S))
+            pause_s = max(self._fresh_s, min(read.took_s / SHARE, MAX_STALE_S))
             self._fresh_until_s = monotonic_s() + pause_s
 
     def _look(self, began_s: float) -> Read:

@@ -19,7 +19,7 @@ from holdfast.metrics.names import Scope
 LOGGER: Final = logging.getLogger("holdfast.metrics")
 PATIENCE_S: Final = 5.0
 """For how long a client may send nothing, or take nothing."""
-MOST_CLIENTS: Final = 8
+MAX_CLIENTS: Final = 8
 
 _PAGES: Final = {"/metrics": Scope.PROCESS, "/metrics/fleet": Scope.FLEET}
 
@@ -68,7 +68,7 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], exposition: Exposition) -> None:
         self.exposition = exposition
-        self.places = threading.BoundedSemaphore(MOST_CLIENTS)
+        self.places = threading.BoundedSemaphore(MAX_CLIENTS)
         super().__init__(address, _Handler)
 
     def handle_error(self, request: object, client_address: object) -> None:  # noqa: ARG002

@@ -25,7 +25,7 @@ from holdfast.runtime.kernel.stage import BoundPipeline, BoundStage, LaneKind, U
 from holdfast.runtime.lanes.child import STAGE_ATTRIBUTE
 
 MAX_PLACE_LENGTH: Final = 200
-MOST_SNOOZES: Final = 1_000_000
+SNOOZE_LIMIT: Final = 1_000_000
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
@@ -289,19 +289,19 @@ def _lane_of(function: Callable[..., Any], runs: str) -> LaneKind:
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
-    """Tell whether calling it gives a coroutine; an object may have an async `__call__`."""
+    """Return whether calling it gives a coroutine; an object may have an async `__call__`."""
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
         getattr(function, "__call__", None)  # noqa: B004 - the method itself is looked at
     )
 
 
 def _checked_snoozes(count: object, *, stage: str) -> int:
-    if type(count) is not int or not 0 <= count <= MOST_SNOOZES:
+    if type(count) is not int or not 0 <= count <= SNOOZE_LIMIT:
         raise InvalidPolicy(
             f"stage {stage}",
             field="max_snoozes",
             value=count,
-            limit=f"a whole number from 0 to {MOST_SNOOZES}",
+            limit=f"a whole number from 0 to {SNOOZE_LIMIT}",
         )
     return count
 

@@ -14,7 +14,7 @@ from holdfast.errors import InvalidPolicy
 from holdfast.pipeline.names import Span, checked_name, span_us
 from holdfast.runtime.kernel.stage import UpstreamTerms
 
-MOST_PLACES: Final = 10_000
+MAX_PLACES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class Upstream:
                 owner, field="retry_budget", value=budget, limit="a number from 0 to 1"
             )
         places: object = self.concurrency
-        if places is not None and (type(places) is not int or not 1 <= places <= MOST_PLACES):
+        if places is not None and (type(places) is not int or not 1 <= places <= MAX_PLACES):
             raise InvalidPolicy(
                 owner,
                 field="concurrency",
                 value=places,
-                limit=f"a whole number from 1 to {MOST_PLACES}",
+                limit=f"a whole number from 1 to {MAX_PLACES}",
             )
         rate: object = self.rate
         if rate is not None and not isinstance(rate, Rate):

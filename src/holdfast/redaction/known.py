@@ -46,7 +46,7 @@ class KnownValues:
         self._alike: Final = _Index((form.alike, form) for form in forms)
 
     def redact(self, text: str, inspection: Inspection) -> str:
-        """The text without any of the secrets."""
+        """Return the text without any of the secrets."""
         found = self._written.found_in(text)
         for form in sorted(found, key=_plainest_first):
             marker = inspection.mark(Kind.KNOWN, form.value)
@@ -57,7 +57,7 @@ class KnownValues:
         return text
 
     def may_occur_in(self, alike: str) -> bool:
-        """Tell whether any of the secrets may be in a text that is like this one but for digits."""
+        """Return whether any of the secrets may be in a text like this one but for digits."""
         return bool(self._alike.found_in(alike))
 
 
@@ -146,5 +146,5 @@ _FOR_ADDRESSES: Final = str.maketrans("+/", "-_")
 
 
 def _whole(core: str) -> str:
-    """The core with the characters around it that still hold bits of the secret."""
+    """Return the core with the characters around it that still hold bits of the secret."""
     return rf"[A-Za-z0-9+/_\-]{{0,2}}{re.escape(core)}[A-Za-z0-9+/_\-]{{0,2}}={{0,2}}"

@@ -91,7 +91,7 @@ class Inspection:
         self.step(length >> _SCANNED_PER_STEP)
 
     def mark(self, kind: Kind, secret: str) -> str:
-        """The marker of a secret: equal secrets have equal markers.
+        """Return the marker of a secret: equal secrets have equal markers.
 
         Sixteen bits of a digest let a person see that two markers hide the same thing. They would
         also help to guess what is short or has few possible values, so such a secret has them only
@@ -132,7 +132,7 @@ def has_markers(text: str) -> bool:
 
 
 def marker_around(text: str, position: int) -> re.Match[str] | None:
-    """The marker in which `position` lies, if any."""
+    """Return the marker in which `position` lies, if any."""
     start = text.rfind("[", max(0, position - _LONGEST), position + 1)
     found = MARKER.match(text, start) if start >= 0 else None
     return found if found and found.end() > position else None

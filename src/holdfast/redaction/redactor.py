@@ -102,7 +102,7 @@ class Redactor:
         self._hash_key: Final = shortened(hash_key)
 
     def text(self, text: str, *, limit: int = MAX_TEXT_LENGTH) -> str:
-        """The text without its secrets, cut to `limit` characters after they are gone.
+        """Return the text without its secrets, cut to `limit` characters after they are gone.
 
         Of a text that would take too long only the beginning is shown, or nothing.
         """
@@ -119,11 +119,11 @@ class Redactor:
             return bare(Kind.UNREADABLE)
 
     def may_know(self, zeroed: str) -> bool:
-        """Tell whether a known value may stand in a text of this shape, all its digits zeros."""
+        """Return whether a known value may stand in a text of this shape, all its digits zeros."""
         return self._known.may_occur_in(zeroed)
 
     def value(self, value: object, *, text: Callable[[str], str] | None = None) -> Any:  # noqa: ANN401 - of the shape of what came in
-        """The value without its secrets: mappings, sequences and texts as they were, new.
+        """Return the value without its secrets: mappings, sequences and texts as they were, new.
 
         Numbers, instants and None stay; any other object becomes its redacted text. `text` may
         stand in for this redactor's own, for the short texts of a small value: one that remembers.
@@ -262,7 +262,7 @@ class Redactor:
         return text
 
     def _by_words(self, text: str, lower: str, inspection: Inspection) -> str:
-        """The text without what a word, a name or an address before it gives away."""
+        """Return the text without what a word, a name or an address before it gives away."""
         shown = redact_pairs(text, lower, inspection, names=self._names, patterns=self._patterns)
         if ":" in shown and "@" in shown:
             shown = redact_addresses(shown, inspection)
@@ -276,26 +276,26 @@ class Redactor:
 
 
 def _has_digit(text: str) -> bool:
-    """Whether there is a digit; in a long text each is found far faster than any of them."""
+    """Return whether there is a digit; in a long text each is found far faster than any of them."""
     if len(text) <= _SHORT_TEXT:
         return _DIGIT.search(text) is not None
     return any(digit in text for digit in digits)
 
 
 def _is_interesting(text: str) -> bool:
-    """Whether the text has what every secret has, besides one that is known."""
+    """Return whether the text has what every secret has, besides one that is known."""
     return bool(_MARK.search(text) or not text.isascii() or _LONG_WORD.search(text))
 
 
 def _is_worth_reading(text: str) -> bool:
-    """Whether what was encoded may hold a secret: long data without a sign is no text."""
+    """Return whether what was encoded may hold a secret: long data without a sign is no text."""
     if len(text) > _MAX_NESTED_LENGTH and not _SIGN.search(text):
         return False
     return _is_interesting(text)
 
 
 def _may_nest(text: str) -> bool:
-    """Whether the text may be a JSON document that is better read by its structure.
+    """Return whether the text may be a JSON document that is better read by its structure.
 
     One without escapes holds no other document and reads like any text; one of very many strings
     would take too long.
@@ -306,13 +306,13 @@ def _may_nest(text: str) -> bool:
 
 
 def lowered(text: str) -> str:
-    """The text in lower case, character for character."""
+    """Return the text in lower case, character for character."""
     # The only letter that becomes two.
     return text.replace("\u0130", "I").lower()
 
 
 def _with_lower(shown: str, text: str, lower: str) -> tuple[str, str]:
-    """The text shown and it in lower case; nothing is done again for a text that stayed."""
+    """Return the text shown and it in lower case; nothing is done again for a text that stayed."""
     return (text, lower) if shown == text else (shown, lowered(shown))
 
 

@@ -17,7 +17,7 @@ _PATHS: Final = ("/", "./", "~/")
 
 
 def secrets_in_url(url: str) -> Iterator[str]:
-    """The password and the secret options of an address, as written and as meant."""
+    """Return the password and the secret options of an address, as written and as meant."""
     try:
         parts = urlsplit(url)
         options = parse_qsl(parts.query)
@@ -37,7 +37,7 @@ def secrets_in_url(url: str) -> Iterator[str]:
 def secrets_in_environment(
     environment: Mapping[str, str], names: Collection[str] = ()
 ) -> Iterator[str]:
-    """The values of variables that are secret by their name, or named in `names`.
+    """Return the values of variables that are secret by their name, or named in `names`.
 
     Of a variable that holds an address only its password is secret.
     """

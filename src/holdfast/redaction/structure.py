@@ -48,7 +48,7 @@ class Structure:
         self._on_path: Final[set[int]] = set()
 
     def redact(self, value: object, *, under: Sensitivity | None = None) -> object:
-        """The value without its secrets; `under` is what the name before it says of it."""
+        """Return the value without its secrets; `under` is what the name before it says of it."""
         self._nodes_left -= 1
         if self._nodes_left < 0:
             return bare(Kind.TOO_MUCH)

@@ -45,7 +45,7 @@ def use_provider(provider: TracerProvider) -> Callable[[], None]:
 
 
 def enabled() -> bool:
-    """Tell whether spans are recorded: whether somebody has configured an SDK."""
+    """Return whether spans are recorded: whether somebody has configured an SDK."""
     if not HAS_API or not (_providers or _NAMED_OUTSIDE or _global_provider()):
         return False
     return not isinstance(_provider(), _RECORD_NOTHING)

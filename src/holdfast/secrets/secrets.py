@@ -19,7 +19,7 @@ from holdfast.secrecy import keep_secret_document
 from holdfast.secrets.providers import Environment, SecretProvider, SecretUnavailable
 from holdfast.secrets.source import Source
 
-MOST_TTL_S: Final = 86_400.0
+MAX_TTL_S: Final = 86_400.0
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,199}")
 _NAME_LIMIT: Final = "up to 200 letters, digits, dots, dashes and underscores"
 
@@ -43,8 +43,8 @@ class Secrets:
         ttl: float = 60.0,
         now_s: Callable[[], float] = monotonic_s,
     ) -> None:
-        if not 0 <= ttl <= MOST_TTL_S:
-            limit = f"from 0 to {MOST_TTL_S:.0f} seconds"
+        if not 0 <= ttl <= MAX_TTL_S:
+            limit = f"from 0 to {MAX_TTL_S:.0f} seconds"
             raise InvalidValue("Secrets", field="ttl", value=ttl, limit=limit)
         self._sources = [Source(each) for each in providers or (Environment(),)]
         self._ttl, self._now_s = ttl, now_s

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol
 
-from holdfast.core.job.job import ACTIVE, MOST_URGENT
+from holdfast.core.job.job import ACTIVE, MAX_URGENT
 from holdfast.core.values.ids import JobId, id_before
 from holdfast.core.values.instant import SECOND_US, Instant
 
@@ -67,7 +67,7 @@ class NewJob(NamedTuple):
     deadline_at: Instant | None
 
 
-class Twin(NamedTuple):
+class ExistingJob(NamedTuple):
     """A job that shares its owner, pipeline and key with a submission, also one that is gone."""
 
     job_id: JobId
@@ -104,7 +104,7 @@ def since_id(wanted: JobFilter) -> JobId | None:
 
 
 def is_active(wanted: JobFilter) -> bool:
-    """Tell whether the index of a state that is not an end leads to what a filter asks for."""
+    """Return whether the index of a state that is not an end leads to what a filter asks for."""
     narrower = wanted.key is not None or wanted.error_class is not None
     return len(wanted.states) == 1 and wanted.states[0] in ACTIVE and not narrower
 
@@ -284,7 +284,9 @@ class Store(Protocol):
         """Tell listeners that jobs may be due."""
         ...
 
-    def insert(self, jobs: Sequence[NewJob], *, connection: object = None) -> list[Twin | None]:
+    def insert(
+        self, jobs: Sequence[NewJob], *, connection: object = None
+    ) -> list[ExistingJob | None]:
         """Store new jobs, all or none; per job None, or the twin that already holds its key.
 
         A key is held by a job, and by one that was removed for as long as its key is kept. A job
@@ -294,7 +296,7 @@ class Store(Protocol):
         """
         ...
 
-    def insert_rerun(self, job: NewJob, *, connection: object = None) -> Twin | None:
+    def insert_rerun(self, job: NewJob, *, connection: object = None) -> ExistingJob | None:
         """Store a rerun of `job.rerun_of` unless a job of that key has its version or a higher.
 
         Where all jobs of the key were removed, `rerun_of` is None, and so it is where another has
@@ -305,7 +307,7 @@ class Store(Protocol):
 
     def twins(
         self, *, owner: str, pipeline: str, key: str, connection: object = None
-    ) -> list[Twin]:
+    ) -> list[ExistingJob]:
         """Return every job of that key, the lowest version first, also those that were removed."""
         ...
 
@@ -317,7 +319,7 @@ class Store(Protocol):
         holder: WorkerId,
         lease_us: int,
         now: Instant,
-        first: int = MOST_URGENT,
+        first: int = MAX_URGENT,
     ) -> list[Job]:
         """Lease up to `limit` due jobs of `routes`, most urgent first, then longest due.
 

@@ -22,7 +22,7 @@ def concerns_letter(decision: Decision) -> bool:
 
 
 def is_more_than_a_row(decision: Decision) -> bool:
-    """Tell whether a decision writes of a dead letter, or into the record of actions."""
+    """Return whether a decision writes of a dead letter, or into the record of actions."""
     return concerns_letter(decision) or decision.entry.kind is Kind.CANCELLED
 
 

@@ -10,7 +10,7 @@ from holdfast.core.job.decision import Entry, Kind
 from holdfast.core.job.job import Job, JobState, WorkerId
 from holdfast.core.values.ids import JobId
 from holdfast.core.values.instant import Instant
-from holdfast.store.contract import LedgerEntry, NewJob, Twin
+from holdfast.store.contract import ExistingJob, LedgerEntry, NewJob
 
 _STATES: Final = {state.value: state for state in JobState}
 _KINDS: Final = {kind.value: kind for kind in Kind}
@@ -100,7 +100,7 @@ def ledger_entry_from_row(job_id: JobId, row: Sequence[Any]) -> LedgerEntry:
     return LedgerEntry(job_id, revision, _STATES[state], Entry(_KINDS[kind], *rest))
 
 
-def twin_from_row(row: Sequence[Any]) -> Twin:
-    """Return the twin of a row that holds the fields of `Twin` in their order."""
-    twin = Twin._make(row)
+def twin_from_row(row: Sequence[Any]) -> ExistingJob:
+    """Return the twin of a row that holds the fields of `ExistingJob` in their order."""
+    twin = ExistingJob._make(row)
     return twin._replace(state=_STATES[twin.state])

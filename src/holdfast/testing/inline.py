@@ -35,7 +35,7 @@ from holdfast.testing.jump import jump, stages_of
 
 HOLDER: Final = WorkerId("inline")
 LEASE_US: Final = 86_400 * SECOND_US
-MOST_TURNS: Final = 10_000
+MAX_TURNS: Final = 10_000
 PROBE_S: Final = 10.0
 """How long a probe of an upstream is waited for, by real time."""
 
@@ -58,7 +58,7 @@ def run_inline(
     *,
     until: JobHandle | str | Callable[[], bool] | None = None,
     advance: bool = False,
-    most: int = MOST_TURNS,
+    most: int = MAX_TURNS,
 ) -> list[Ran]:
     """Run due jobs in this thread, one after another, and return what happened.
 
@@ -97,7 +97,7 @@ def run_inline(
     )
 
 
-def drain(app: Holdfast, *, most: int = MOST_TURNS) -> list[Ran]:
+def drain(app: Holdfast, *, most: int = MAX_TURNS) -> list[Ran]:
     """Run jobs until nothing is left that can happen by itself, and return what happened.
 
     The app needs a `ManualClock`, which jumps past every delay, wait and deadline. Records of

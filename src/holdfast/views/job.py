@@ -18,7 +18,7 @@ from holdfast.runtime.events.presentation import (
     meta_of,
     whole_meta,
 )
-from holdfast.store.contract import LedgerEntry, Twin
+from holdfast.store.contract import ExistingJob, LedgerEntry
 
 
 class WaitsFor(NamedTuple):
@@ -153,7 +153,9 @@ class JobView:
         }
 
 
-def removed_job(twin: Twin, *, pipeline: str, owner: str, key: str, read_at: Instant) -> JobView:
+def removed_job(
+    twin: ExistingJob, *, pipeline: str, owner: str, key: str, read_at: Instant
+) -> JobView:
     """Return what is known of a job that was removed: its key, its state and its times."""
     ended_at = twin.created_at if twin.finished_at is None else twin.finished_at
     job = Job(

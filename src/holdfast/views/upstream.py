@@ -8,13 +8,13 @@ from holdfast.core.upstream.breaker import (
     Admission,
     admission,
 )
-from holdfast.core.upstream.breaker_policy import MOST_SECONDS, Breaker
+from holdfast.core.upstream.breaker_policy import MAX_SECONDS, Breaker
 from holdfast.core.upstream.rate import SHORT_US, Bucket, room, room_at
 from holdfast.core.upstream.rate_policy import Rate
 from holdfast.core.upstream.upstream import Gate, UpstreamState
 from holdfast.core.values.instant import SECOND_US, Instant, to_rfc3339
 
-_UNKNOWN: Final = Breaker(release=MOST_SECONDS)
+_UNKNOWN: Final = Breaker(release=MAX_SECONDS)
 """What is certain under this policy is certain under every other."""
 
 

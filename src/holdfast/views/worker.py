@@ -22,7 +22,7 @@ def standing(worker: WorkerRow, now: Instant) -> str:
 
 
 def serves(worker: WorkerRow, queue: str, now: Instant) -> bool:
-    """Tell whether the worker takes jobs from that queue now."""
+    """Return whether the worker takes jobs from that queue now."""
     return standing(worker, now) == "running" and queue in queues_of(worker)
 
 

@@ -12,7 +12,7 @@ from holdfast.core.job.plan import Route
 from holdfast.core.values.ids import JobId
 from holdfast.errors import StoreUnavailable
 from holdfast.runtime.dispatcher.dispatcher import DueMessage
-from holdfast.runtime.dispatcher.embedded_worker import HiredWorker
+from holdfast.runtime.dispatcher.embedded_worker import EmbeddedWorker
 
 ROUTE = Route("default", "p", "only")
 STRANGER = JobId("01a1e20e-f7bd-766a-afe3-548dc18f1ad7")
@@ -26,7 +26,7 @@ class Bench:
         pipeline = Pipeline("p")
         pipeline.stage(name="only")(self._stage)
         self.app = Holdfast(url, pipelines=[pipeline])
-        self.hired: list[HiredWorker] = []
+        self.hired: list[EmbeddedWorker] = []
         self.refusals: list[Exception] = []
         self.away = False
         self.closing = False
@@ -37,10 +37,10 @@ class Bench:
             self.closing = True
         return "done"
 
-    def _hire(self) -> HiredWorker:
+    def _hire(self) -> EmbeddedWorker:
         if self.refusals:
             raise self.refusals.pop()
-        self.hired.append(self.app.hired_worker(WorkerOptions(concurrency=1, lease=1.0)))
+        self.hired.append(self.app.embedded_worker(WorkerOptions(concurrency=1, lease=1.0)))
         return self.hired[-1]
 
     def _exist(self, job_ids) -> bool:

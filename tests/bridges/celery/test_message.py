@@ -7,7 +7,7 @@ import pytest
 from holdfast.bridges.celery.message import PoisonMessage, body_of, due_of, headers_of
 from holdfast.core.job.plan import Route
 from holdfast.core.values.ids import JobId
-from holdfast.runtime.dispatcher.dispatcher import MOST_JOBS, DueMessage
+from holdfast.runtime.dispatcher.dispatcher import MAX_JOBS, DueMessage
 
 JOB = JobId("01a1e20e-f7bd-766a-afe3-548dc18f1ad7")
 DUE = {"version": 1, "queue": "default", "pipeline": "p", "stage": "s", "jobs": [JOB]}
@@ -37,7 +37,7 @@ def test_a_message_says_what_it_was_made_to_say():
         {"due": {**DUE, "jobs": JOB}},
         {"due": {**DUE, "jobs": [JOB, 1]}},
         {"due": {**DUE, "jobs": ["'; drop table job; --"]}},
-        {"due": {**DUE, "jobs": [JOB] * (MOST_JOBS + 1)}},
+        {"due": {**DUE, "jobs": [JOB] * (MAX_JOBS + 1)}},
     ],
 )
 def test_anything_else_is_poison(kwargs: dict):

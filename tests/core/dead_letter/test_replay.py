@@ -16,7 +16,7 @@ from holdfast.core.dead_letter.replay import (
     BATCH,
     CATCH_UP_US,
     ENDED,
-    MOST_UNDER_WAY,
+    MAX_UNDER_WAY,
     POLL_US,
     Choice,
     Counts,
@@ -225,9 +225,9 @@ def test_without_a_rate_letters_go_in_batches():
     ("under_way", "expected"),
     [
         (0, Send(BATCH)),
-        (MOST_UNDER_WAY - 1, Send(1)),
-        (MOST_UNDER_WAY, Pause(Instant(NOW + POLL_US))),
-        (MOST_UNDER_WAY + 7, Pause(Instant(NOW + POLL_US))),
+        (MAX_UNDER_WAY - 1, Send(1)),
+        (MAX_UNDER_WAY, Pause(Instant(NOW + POLL_US))),
+        (MAX_UNDER_WAY + 7, Pause(Instant(NOW + POLL_US))),
     ],
 )
 def test_without_a_rate_a_stop_rule_hears_of_failures_before_all_is_sent(under_way, expected):

@@ -27,7 +27,7 @@ from holdfast.core.job.event import (
     WaitExpired,
 )
 from holdfast.core.job.job import Job, JobState, PlanDigest, WorkerId
-from holdfast.core.job.lifecycle import MOST_REVISIONS
+from holdfast.core.job.lifecycle import MAX_REVISIONS
 from holdfast.core.job.plan import Plan, StagePlan
 from holdfast.core.values.failure import Category, Failure
 from holdfast.core.values.ids import JobId
@@ -409,7 +409,7 @@ SITUATIONS = {
             "ProgressNoted": ProgressNoted("two", "half done", None, Instant(NOW - 1)),
         },
     ),
-    "with a history that is full": Situation({"revision": MOST_REVISIONS}, {}),
+    "with a history that is full": Situation({"revision": MAX_REVISIONS}, {}),
     "before anything has happened to it": Situation({"revision": 0}, {}),
     "sent back to the start": Situation(
         {}, {"RetryRequested": RetryRequested("ada", from_start=True)}

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from holdfast.core.upstream.breaker_policy import MOST_CALLS, Breaker, BreakerMode
+from holdfast.core.upstream.breaker_policy import MAX_CALLS, Breaker, BreakerMode
 from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import InvalidPolicy
 
@@ -48,7 +48,7 @@ def test_equal_policies_are_equal_and_can_be_kept_in_sets():
         ("consecutive", {"consecutive": 0}),
         ("consecutive", {"consecutive": 2.0}),
         ("consecutive", {"consecutive": True}),
-        ("consecutive", {"consecutive": MOST_CALLS + 1}),
+        ("consecutive", {"consecutive": MAX_CALLS + 1}),
         ("strictly_above", {"strictly_above": 1}),
         ("strictly_above", {"strictly_above": True}),
         ("over_calls", {"over_calls": 20}),
@@ -63,7 +63,7 @@ def test_equal_policies_are_equal_and_can_be_kept_in_sets():
         ("failure_rate", {"failure_rate": math.nan, "over_calls": 20}),
         ("failure_rate", {"failure_rate": 1, "over_calls": 20, "strictly_above": True}),
         ("over_calls", {"failure_rate": 0.5, "over_calls": 0}),
-        ("over_calls", {"failure_rate": 0.5, "over_calls": MOST_CALLS + 1}),
+        ("over_calls", {"failure_rate": 0.5, "over_calls": MAX_CALLS + 1}),
         ("over_seconds", {"failure_rate": 0.5, "over_seconds": 0.05}),
         ("over_seconds", {"failure_rate": 0.5, "over_seconds": 86_401}),
         ("minimum_calls", {"failure_rate": 0.5, "over_calls": 20, "minimum_calls": 21}),

@@ -11,8 +11,8 @@ from holdfast.core.upstream.breaker_policy import Breaker
 from holdfast.core.upstream.evidence import (
     BUCKETS,
     HEARING_US,
+    MAX_SAMPLES,
     MEMORY_US,
-    MOST_SAMPLES,
     is_enough,
     kept,
 )
@@ -319,7 +319,7 @@ def test_whatever_a_great_fleet_sees_fits_into_a_row():
         new = (Sample(at(second), next(workers), 1, 1) for _ in range(300))
         samples = kept((*samples, *new), policy, at(second))
 
-    assert len(samples) == MOST_SAMPLES
+    assert len(samples) == MAX_SAMPLES
     assert max(sample.at for sample in samples) == samples[-1].at == at(second)
 
 

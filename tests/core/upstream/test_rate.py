@@ -16,7 +16,7 @@ from holdfast.core.upstream.rate import (
     room,
     room_at,
 )
-from holdfast.core.upstream.rate_policy import MOST_CALLS, Rate
+from holdfast.core.upstream.rate_policy import MAX_CALLS, Rate
 from holdfast.core.values.instant import SECOND_US, Instant, later
 from holdfast.errors import InvalidPolicy
 from tests.core.upstream.rate_fleet import START, Fleet
@@ -70,7 +70,7 @@ class TestPolicy:
             ("calls", 0),
             ("calls", 1.5),
             ("calls", True),
-            ("calls", MOST_CALLS + 1),
+            ("calls", MAX_CALLS + 1),
             ("calls", 10_001),
             ("per", 0),
             ("per", -1),

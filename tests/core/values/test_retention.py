@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from holdfast.core.values.instant import SECOND_US, Instant
-from holdfast.core.values.retention import DAY_S, MOST_SECONDS, NOTHING, PLAN_S, Retention, longest
+from holdfast.core.values.retention import DAY_S, MAX_SECONDS, NOTHING, PLAN_S, Retention, longest
 from holdfast.errors import InvalidPolicy
 
 NOW = Instant(1_700_000_000 * SECOND_US)
@@ -35,11 +35,11 @@ def test_nothing_lies_before_the_cutoff_of_what_is_kept_for_ever(field):
 
 
 def test_a_time_longer_than_the_clock_has_run_keeps_everything():
-    assert Retention(complete=MOST_SECONDS).cutoffs(NOW).complete == NOTHING
+    assert Retention(complete=MAX_SECONDS).cutoffs(NOW).complete == NOTHING
 
 
 @pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("value", [-1, MOST_SECONDS + 1, float("nan"), float("inf"), "7d", True])
+@pytest.mark.parametrize("value", [-1, MAX_SECONDS + 1, float("nan"), float("inf"), "7d", True])
 def test_a_time_that_makes_no_sense_is_refused(field, value):
     with pytest.raises(InvalidPolicy) as caught:
         Retention(**{field: value})

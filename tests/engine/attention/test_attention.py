@@ -13,7 +13,7 @@ from holdfast.core.upstream.upstream import FailedCall
 from holdfast.core.values.failure import Category
 from holdfast.core.values.instant import Instant
 from holdfast.engine.attention import Kind, Urgency
-from holdfast.engine.attention.leftovers import MOST_CAUSES, letters
+from holdfast.engine.attention.leftovers import MAX_CAUSES, letters
 from holdfast.store.contract import WorkerRow
 from holdfast.store.tables.dead_letters import LetterGroup
 from holdfast.testing import ManualClock, drain
@@ -174,12 +174,12 @@ def test_causes_beyond_the_first_are_told_together():
             category=Category.PERMANENT,
             http_status=None,
         )
-        for n in range(MOST_CAUSES + 2)
+        for n in range(MAX_CAUSES + 2)
     ]
 
     *each, rest = letters(groups)
 
-    assert len(each) == MOST_CAUSES
+    assert len(each) == MAX_CAUSES
     assert rest.sentence == f"{sum(100 - n for n in (10, 11))} dead letters of 2 other causes."
     assert rest.action.path == "/groups"
 

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast import Holdfast, JobState
 from holdfast.core.dead_letter.dead_letter import LetterState
-from holdfast.core.dead_letter.replay import MOST_UNDER_WAY, Counts, ReplayState
+from holdfast.core.dead_letter.replay import MAX_UNDER_WAY, Counts, ReplayState
 from holdfast.engine.dead_letters.replays import reason_of
 from holdfast.errors import InvalidValue, UnknownReplay
 from holdfast.store.tables.dead_letters import LetterFilter
@@ -107,7 +107,7 @@ def test_it_stops_once_too_many_failed_again(app: Holdfast, gateway: Gateway, fa
 def test_without_a_rate_it_stops_before_all_have_failed_again(
     app: Holdfast, gateway: Gateway, fail
 ):
-    ids = fail(MOST_UNDER_WAY + 3)
+    ids = fail(MAX_UNDER_WAY + 3)
     gateway.down_for = set(range(len(ids)))
     replay = app.replays.start(
         "outage", LetterFilter(), by="ada", canary=0, rate=None, stop_after=1, **READY
@@ -117,9 +117,9 @@ def test_without_a_rate_it_stops_before_all_have_failed_again(
     drain(app)
     stopped = app.replays.advance(replay.id)
 
-    assert begun.counts == Counts(pending=3, under_way=MOST_UNDER_WAY)
+    assert begun.counts == Counts(pending=3, under_way=MAX_UNDER_WAY)
     assert stopped.state is ReplayState.STOPPED
-    assert stopped.counts == Counts(pending=3, failed_again=MOST_UNDER_WAY)
+    assert stopped.counts == Counts(pending=3, failed_again=MAX_UNDER_WAY)
 
 
 def test_a_replay_is_told_in_the_history_and_on_record(app: Holdfast, fail):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from holdfast import Holdfast, Pipeline, Submit
-from holdfast.engine.submit.admission import MOST, MOST_QUEUES, Admission
+from holdfast.engine.submit.admission import MAX_QUEUES, MOST, Admission
 from holdfast.errors import InvalidValue, KeyConflict, QueueFull, UnavailableError
 from holdfast.runtime.kernel.clock import sleep_s
 from holdfast.testing import ManualClock, run_inline
@@ -174,10 +174,10 @@ def test_queues_without_end_do_not_fill_the_memory(app):
     store = Counting(app.store)
     store.queued = lambda queue, *, limit: 0
     admission = Admission(store, max_queued=LIMIT)
-    for number in range(2 * MOST_QUEUES + 5):
+    for number in range(2 * MAX_QUEUES + 5):
         assert admission.admits(f"queue-{number}")
 
-    assert len(admission._queues) <= MOST_QUEUES
+    assert len(admission._queues) <= MAX_QUEUES
 
 
 def test_a_handler_that_meets_a_full_queue_is_tried_again(database_url):

@@ -10,7 +10,7 @@ from holdfast import CourierOptions, DeliveryState, Holdfast, Promise
 from holdfast.core.values.instant import SECOND_US
 from holdfast.runtime.deliveries.reconciler import (
     KEPT_US,
-    MOST_MISSING,
+    MAX_MISSING,
     UNKNOWN_EVERY_US,
     Reconciler,
 )
@@ -125,7 +125,7 @@ def test_a_lookup_that_finds_nothing_at_all_is_doubted_before_everything_is_sent
         turns(app, reconciler, 30)
 
     intents = [view for view in app.deliveries.find() if view.state is DeliveryState.INTENT]
-    assert len(intents) == MOST_MISSING
+    assert len(intents) == MAX_MISSING
     assert caplog.records[-1].event == "reconciliation_stopped"
 
 

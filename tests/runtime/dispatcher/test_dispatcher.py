@@ -16,13 +16,13 @@ from holdfast.runtime.dispatcher.dispatcher import (
     AGAIN_US,
     LONGEST_PAUSE_US,
     LOST_US,
-    MOST_JOBS,
-    MOST_WAITING,
+    MAX_JOBS,
+    MAX_WAITING,
     SPREAD,
     TRIALS,
     UNTAKEN_US,
+    Dispatcher,
     DueMessage,
-    Herald,
 )
 from holdfast.runtime.kernel.clock import Chance
 from holdfast.testing import ManualClock
@@ -75,7 +75,7 @@ class Bench:
         self.fleet = Fleet()
         self.fatal: list[str] = []
         self.allowances: dict[str, Allowance] = {}
-        self.herald = Herald(
+        self.herald = Dispatcher(
             app.store,
             self.fleet,
             routes={ONE: None, TWO: "mail", SLOW: None},
@@ -182,7 +182,7 @@ def test_few_jobs_are_told_of_one_by_one_and_a_backlog_in_groups(bench: Bench):
     groups = bench.fleet.take()
     assert [job for group in groups for job in group] == many
     assert len(groups) == SPREAD
-    assert all(len(group) <= MOST_JOBS for group in groups)
+    assert all(len(group) <= MAX_JOBS for group in groups)
 
 
 def test_no_more_is_sent_than_the_fleet_can_soon_take(bench: Bench):
@@ -190,18 +190,18 @@ def test_no_more_is_sent_than_the_fleet_can_soon_take(bench: Bench):
         bench.submit(count)
         bench.turn()
 
-    assert len(bench.fleet.messages) == MOST_WAITING
+    assert len(bench.fleet.messages) == MAX_WAITING
     assert bench.turn() < UNTAKEN_US, "there is more to tell, so it looks again soon"
 
 
 def test_a_queue_that_is_full_holds_up_no_other(bench: Bench):
-    bench.fleet.messages = [DueMessage(ONE, ())] * MOST_WAITING
+    bench.fleet.messages = [DueMessage(ONE, ())] * MAX_WAITING
     bench.submit()
     (job,) = bench.submit(queue="slow")
 
     bench.turn()
 
-    assert bench.fleet.take()[MOST_WAITING:] == [(job,)]
+    assert bench.fleet.take()[MAX_WAITING:] == [(job,)]
 
 
 def test_a_paused_queue_is_not_told_of_until_it_goes_on(bench: Bench):

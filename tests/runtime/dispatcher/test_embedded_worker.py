@@ -11,7 +11,7 @@ from holdfast.core.job.job import Job
 from holdfast.core.job.plan import Route
 from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.runtime.breakers.breakers import OLD_US
-from holdfast.runtime.dispatcher.embedded_worker import APART_US, HiredWorker
+from holdfast.runtime.dispatcher.embedded_worker import APART_US, EmbeddedWorker
 from tests.runtime.crew import FaultyStore
 
 ONE = Route("default", "p", "one")
@@ -27,7 +27,7 @@ class Bench:
         self.release = threading.Event()
         self.ran: list[int] = []
         self.app = Holdfast(url, pipelines=[self._two_stages(), self._mail()])
-        self.worker: HiredWorker = self.app.hired_worker(OPTIONS)
+        self.worker: EmbeddedWorker = self.app.embedded_worker(OPTIONS)
         self.worker.start()
 
     def _two_stages(self) -> Pipeline:
@@ -241,7 +241,7 @@ def test_jobs_of_an_upstream_with_a_rate_wait_for_their_turn(database_url: str):
         began.append(time.monotonic())
 
     with Holdfast(database_url, pipelines=[rated]) as app:
-        worker: HiredWorker = app.hired_worker(OPTIONS)
+        worker: EmbeddedWorker = app.embedded_worker(OPTIONS)
         worker.start()
         told = [app.submit("rated").id for _ in range(8)]
         ran = worker.run_due(Route("default", "rated", "call"), told, within_s=PATIENCE_S)

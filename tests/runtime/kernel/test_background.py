@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from holdfast.runtime.kernel.background import Aside
+from holdfast.runtime.kernel.background import BackgroundQueue
 from holdfast.runtime.kernel.clock import monotonic_s
 
 PATIENCE_S = 30.0
@@ -28,7 +28,7 @@ def test_items_are_done_in_order_and_elsewhere():
         done.append(item)
         threads.add(threading.current_thread())
 
-    aside = Aside(do, name="test")
+    aside = BackgroundQueue(do, name="test")
     for item in range(100):
         aside(item)
     aside.close()
@@ -46,7 +46,7 @@ def test_what_finds_no_room_is_left_out_and_told_once(told):
         goes_on.wait(PATIENCE_S)
         done.append(item)
 
-    aside = Aside(do, name="test", room=2)
+    aside = BackgroundQueue(do, name="test", room=2)
     aside(0)
     assert begun.wait(PATIENCE_S)
     for item in range(1, 6):
@@ -67,7 +67,7 @@ def test_an_item_that_fails_spares_the_others(told):
             raise OSError("no space left")
         done.append(item)
 
-    aside = Aside(do, name="test")
+    aside = BackgroundQueue(do, name="test")
     for item in range(6):
         aside(item)
     aside.close()
@@ -84,7 +84,7 @@ def test_closing_waits_no_longer_than_it_may():
         begun.set()
         goes_on.wait(PATIENCE_S)
 
-    aside = Aside(do, name="test", room=1)
+    aside = BackgroundQueue(do, name="test", room=1)
     aside(0)
     assert begun.wait(PATIENCE_S)
     aside(1)
@@ -97,7 +97,7 @@ def test_closing_waits_no_longer_than_it_may():
 
 
 def test_closing_what_was_never_used_does_nothing():
-    aside = Aside(lambda item: None, name="test")
+    aside = BackgroundQueue(lambda item: None, name="test")
 
     aside.close()
 
@@ -106,7 +106,7 @@ def test_closing_what_was_never_used_does_nothing():
 
 def test_it_may_be_used_again_after_it_was_closed():
     done = []
-    aside = Aside(done.append, name="test")
+    aside = BackgroundQueue(done.append, name="test")
     aside(1)
     aside.close()
     aside(2)

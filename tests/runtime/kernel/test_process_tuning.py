@@ -6,9 +6,9 @@ import sys
 SETTLED = """
 import gc, sys
 from holdfast.redaction.patterns.tokens import shapes
-from holdfast.runtime.kernel.process_tuning import TURN_S, YOUNG, settle_in
+from holdfast.runtime.kernel.process_tuning import TURN_S, YOUNG, tune_process
 
-settle_in()
+tune_process()
 print(gc.get_freeze_count() > 0, gc.get_threshold()[0] == YOUNG)
 print(sys.getswitchinterval() == TURN_S, shapes.cache_info().currsize)
 """

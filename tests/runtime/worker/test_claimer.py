@@ -9,7 +9,7 @@ from holdfast.core.job.plan import Plan, StagePlan
 from holdfast.core.values.instant import SECOND_US
 from holdfast.core.values.retry import Retry
 from holdfast.errors import StoreUnavailable
-from holdfast.runtime.worker.claimer import AGAIN_US, MOST_UNAPPLIED
+from holdfast.runtime.worker.claimer import AGAIN_US, MAX_UNAPPLIED
 from holdfast.runtime.worker.pace import PREFETCH_US
 from holdfast.runtime.worker.shares import REST_US
 from holdfast.testing import Script, failing
@@ -372,13 +372,13 @@ def test_a_fast_lane_gets_more_when_it_runs_low_before_what_it_did_is_applied(op
 
 def test_attempts_that_ended_do_not_pile_up_while_they_wait_to_be_applied(open_app):
     app = open_app(pipeline_of(Script(then=1)))
-    app.submit_many("p", [Submit()] * 2 * MOST_UNAPPLIED)
+    app.submit_many("p", [Submit()] * 2 * MAX_UNAPPLIED)
     crew = Crew(app, limit=600)
     for _ in range(10):
         crew.claim()
         crew.lane.run()
 
-    assert MOST_UNAPPLIED <= crew.reporter.pending() <= MOST_UNAPPLIED + 600
+    assert MAX_UNAPPLIED <= crew.reporter.pending() <= MAX_UNAPPLIED + 600
     assert not crew.lane.waiting
     crew.claimer.wake.clear()
     while crew.reporter.pending():

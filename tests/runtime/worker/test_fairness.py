@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from holdfast import JobState, Submit
-from holdfast.core.job.job import MOST_URGENT, PRIORITIES
+from holdfast.core.job.job import MAX_URGENT, PRIORITIES
 from holdfast.core.values.instant import SECOND_US
 from holdfast.runtime.worker.claimer import BATCH, FIRSTS
 from holdfast.runtime.worker.pace import PREFETCH_US
@@ -36,7 +36,7 @@ class TestUrgency:
 
     def test_urgent_jobs_get_most_turns_and_every_priority_gets_one(self):
         assert set(FIRSTS) == set(PRIORITIES)
-        assert FIRSTS.count(MOST_URGENT) == 0.9 * len(FIRSTS)
+        assert FIRSTS.count(MAX_URGENT) == 0.9 * len(FIRSTS)
 
     def test_a_turn_of_the_less_urgent_leaves_most_of_the_lane_to_the_urgent(self, open_app):
         app = open_app(pipeline_of(Script(then=1)))

@@ -10,7 +10,7 @@ import pytest
 
 from holdfast import Holdfast, Pipeline
 from holdfast.testing import run_inline
-from tests.plugins.reused_databases import MOST_BYTES, LeftOpen, ReusedDatabases
+from tests.plugins.reused_databases import MAX_BYTES, LeftOpen, ReusedDatabases
 
 # Every test on PostgreSQL is lent such a database.
 pytestmark = pytest.mark.slow
@@ -114,7 +114,7 @@ def test_a_database_whose_sessions_were_all_ended_is_not_lent_again(reused_datab
 
 
 def test_a_database_that_has_grown_is_not_lent_again(reused_databases, url):
-    rows = MOST_BYTES // 1024
+    rows = MAX_BYTES // 1024
     _execute(
         url,
         "insert into holdfast.queue (name, paused_at, paused_by)"

@@ -41,7 +41,7 @@ from holdfast.letter_files import Described, Kept, LetterEntry, LetterMirror
 
 FOLDER: Final = "dlq"
 DATABASE: Final = "NOTION_DATABASE_ID_COLLABIQ"
-MOST_AT_ONCE: Final = 1_000
+MAX_AT_ONCE: Final = 1_000
 WAIT_S: Final = 600.0
 """How long a replay of many waits for all of them to end."""
 _LOOK_S: Final = 0.1
@@ -169,8 +169,8 @@ class DeadLetterQueue:
         `skipped` counts entries that were replayed by others meanwhile, or have not ended in time.
         """
         _check_choice("operation_type", operation_type, OPERATION_TYPES)
-        if type(max_count) is not int or not 1 <= max_count <= MOST_AT_ONCE:
-            raise Invalid([flaw("/max_count", f"a whole number from 1 to {MOST_AT_ONCE}")])
+        if type(max_count) is not int or not 1 <= max_count <= MAX_AT_ONCE:
+            raise Invalid([flaw("/max_count", f"a whole number from 1 to {MAX_AT_ONCE}")])
         sent, skipped, refused = [], 0, []
         for kept in self._replayable(operation_type)[:max_count]:
             try:

@@ -14,7 +14,7 @@ from holdfast.errors import UnknownJob, UnknownLetter
 
 _US: Final = 1_000_000
 _ACTIVE: Final = frozenset({JobState.QUEUED, JobState.PROCESSING, JobState.WAITING})
-_MOST_ERRORS: Final = 50
+_MAX_ERRORS: Final = 50
 _WAITS: Final = "waits for its turn"
 _ERROR: Final = (
     "timestamp",
@@ -163,7 +163,7 @@ class Views:
     def _records(self, email_id: str) -> list[dict[str, Any]]:
         if self._errors is None:
             return []
-        found = self._errors.list(email_id=email_id, limit=_MOST_ERRORS)["errors"]
+        found = self._errors.list(email_id=email_id, limit=_MAX_ERRORS)["errors"]
         return [{name: record[name] for name in _ERROR} for record in found]
 
 

@@ -39,12 +39,12 @@ from collabiq.tables.times import from_us
 from holdfast import ConflictError, Holdfast, Transaction
 from holdfast.errors import UnknownJob, UnknownLetter
 
-MOST_LISTED: Final = 200
+MAX_LISTED: Final = 200
 MAX_SEARCH: Final = 200
 _UNDER_WAY: Final = frozenset({"pending", "processing"})
 _WRITTEN: Final = frozenset({"processed", "needs_review"})
 _FOLLOWS_JOBS: Final = frozenset({"pending", "processing", "failed"})
-_MOST_SETTLED: Final = 1_000
+_MAX_SETTLED: Final = 1_000
 
 
 class Emails:
@@ -77,7 +77,7 @@ class Emails:
         _check_listing(status=status, since=since, q=q, limit=limit)
         if status in _FOLLOWS_JOBS:
             # Rows follow their jobs a little later, and a list has what its items say.
-            settle(self._engine, until=from_us(self._engine.clock.now()), limit=_MOST_SETTLED)
+            settle(self._engine, until=from_us(self._engine.clock.now()), limit=_MAX_SETTLED)
         list_key = (owner, status, since.isoformat() if since else None, q)
         before = None if cursor is None else number_of(cursor, list_key=list_key)
         with self._engine.transaction() as tx:
@@ -221,7 +221,7 @@ def _check_listing(
         flaws.append(flaw("/since", "give the offset from UTC as well"))
     if q is not None and len(q) > MAX_SEARCH:
         flaws.append(flaw("/q", f"may have {MAX_SEARCH} characters at most"))
-    if type(limit) is not int or not 1 <= limit <= MOST_LISTED:
-        flaws.append(flaw("/limit", f"has to be a whole number from 1 to {MOST_LISTED}"))
+    if type(limit) is not int or not 1 <= limit <= MAX_LISTED:
+        flaws.append(flaw("/limit", f"has to be a whole number from 1 to {MAX_LISTED}"))
     if flaws:
         raise Invalid(flaws)

@@ -27,7 +27,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _US: Final = 1_000_000
 _MISSED_POLLS: Final = 10
 _LEAST_SILENCE: Final = timedelta(minutes=2)
-_MOST_RECORDS: Final = 50
+_MAX_RECORDS: Final = 50
 _OPERATIONS: Final = {
     "gmail_fetch": "gmail",
     "gemini_extract": "gemini",
@@ -219,7 +219,7 @@ class Services:
     def _critical_records(self) -> dict[str, dict[str, Any]]:
         """Return the newest CRITICAL record of each service that has not gone well since."""
         records = self._collabiq.errors.list(
-            severity="CRITICAL", since=self._now - _RECENT, limit=_MOST_RECORDS
+            severity="CRITICAL", since=self._now - _RECENT, limit=_MAX_RECORDS
         )["errors"]
         found: dict[str, dict[str, Any]] = {}
         for record in records:

@@ -24,7 +24,7 @@ SYSTEM_NAME: Final = "converter"
 DEFAULT_DATABASE_URL: Final = "sqlite:///holdfast.db"
 DEFAULT_GATEWAY_URL: Final = "http://127.0.0.1:8091"
 MEBIBYTE: Final = 1024 * 1024
-MOST_PER_MINUTE: Final = 1_000
+MAX_PER_MINUTE: Final = 1_000
 
 _DATABASES: Final = ("sqlite:", "postgresql:", "postgres:")
 _PROFILES: Final = ("exponential", "fixed")
@@ -106,7 +106,7 @@ class ConverterConfig:
                 "QUOTA_ACTIVE_JOBS", usual.quota_active_jobs, least=1, most=1_000_000
             ),
             uploads_per_minute=given.whole(
-                "UPLOADS_PER_MINUTE", usual.uploads_per_minute, most=MOST_PER_MINUTE
+                "UPLOADS_PER_MINUTE", usual.uploads_per_minute, most=MAX_PER_MINUTE
             ),
             high_priority=HighPriority(
                 given.one_of(

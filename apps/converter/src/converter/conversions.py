@@ -255,7 +255,7 @@ class Conversions:
         raise StoreUnavailable("the jobs of this file", reason="they come and go")
 
     def _stands(self, twin: JobView) -> bool:
-        """Tell whether a job that there is already spares making another."""
+        """Return whether a job that there is already spares making another."""
         return twin.state in UNDER_WAY or self.kept([twin]).has_result(twin)
 
     def _count(self, owner: str, at_most: int) -> int:

@@ -73,7 +73,7 @@ def _is_host(host: str, *, netloc: str) -> bool:
 
 
 def _inner(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """The IPv4 address that an IPv6 address stands for, where it does."""
+    """Return the IPv4 address that an IPv6 address stands for, where it does."""
     if isinstance(address, IPv4Address):
         return address
     if address in _NAT64:

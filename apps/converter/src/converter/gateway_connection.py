@@ -92,11 +92,11 @@ class Connection:
                     raise EarlyAnswer from None
 
     def may_be_used_by(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Tell whether no other event loop listens here."""
+        """Return whether no other event loop listens here."""
         return self._listens is None or self._listens is loop or self._listens.is_closed()
 
     def is_fresh(self) -> bool:
-        """Tell whether nothing has come while nobody used it, not even its end."""
+        """Return whether nothing has come while nobody used it, not even its end."""
         if self._secured:
             return self._says_nothing()
         try:

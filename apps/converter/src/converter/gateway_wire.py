@@ -29,8 +29,8 @@ from converter.gateway_connection import Connection, EarlyAnswer, Patience, conn
 
 KEPT_S: Final = 1.0
 """How long a connection is kept; servers keep theirs for two seconds or more."""
-MOST_KEPT: Final = 100
-_MOST_NEWS: Final = 10
+MAX_KEPT: Final = 100
+_MAX_NEWS: Final = 10
 """How often a gateway may say that an answer is to come."""
 _MAX_LINE_BYTES: Final = 4096
 _SENT: Final = {
@@ -156,7 +156,7 @@ class Wire:
 
     def keep(self, connection: Connection) -> None:
         """Keep a connection that may be used again."""
-        if len(self._kept) >= MOST_KEPT:
+        if len(self._kept) >= MAX_KEPT:
             connection.close()
             return
         connection.idle_since_s = time.monotonic()
@@ -260,7 +260,7 @@ async def _sent(
 
 async def _answer(connection: Connection, patience: Patience) -> Answer:
     received = b""
-    for _ in range(_MOST_NEWS):
+    for _ in range(_MAX_NEWS):
         while (end := received.find(HEAD_END)) < 0:
             if len(received) > MAX_HEAD_BYTES:
                 raise BadAnswer(f"its head has more than {MAX_HEAD_BYTES} bytes")

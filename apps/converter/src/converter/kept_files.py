@@ -19,7 +19,7 @@ class KeptFiles(NamedTuple):
     """The jobs that failed and have their PDF."""
 
     def has_result(self, view: JobView) -> bool:
-        """Tell whether there is XML to fetch."""
+        """Return whether there is XML to fetch."""
         return view.id in self.results
 
     def can_retry(self, view: JobView) -> bool:

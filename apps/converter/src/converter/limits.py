@@ -11,7 +11,7 @@ from typing import Final, Protocol, TypeVar
 from converter.refusals import QuotaReached, TooManyUploads
 
 MINUTE_US: Final = 60_000_000
-MOST_OWNERS: Final = 10_000
+MAX_OWNERS: Final = 10_000
 T = TypeVar("T")
 
 
@@ -118,7 +118,7 @@ class Pace:
             sent.append(now)
 
     def _sent_since(self, owner: str, since: int) -> deque[int]:
-        if len(self._sent) >= MOST_OWNERS:
+        if len(self._sent) >= MAX_OWNERS:
             self._sent = {
                 name: sent for name, sent in self._sent.items() if sent and sent[-1] > since
             }

@@ -19,7 +19,7 @@ JOBS_OUTLIVE_FILES_S: Final = 7 * 24 * 3600.0
 """How much longer a conversion is known than its files are there: so long it says `EXPIRED`."""
 BY: Final = "retention"
 """Who removed a result, in its conversion's history."""
-MOST_AT_ONCE: Final = 1_000
+MAX_AT_ONCE: Final = 1_000
 """How many files of a storage go in one turn; the rest goes in the next."""
 
 
@@ -33,7 +33,7 @@ def purge(storages: Sequence[Storage], *, before: datetime) -> dict[str, int]:
     """Remove what was written before an instant, and return how many files of each storage."""
     removed: dict[str, int] = {}
     for storage in storages:
-        names = list(islice(storage.written_before(before), MOST_AT_ONCE))
+        names = list(islice(storage.written_before(before), MAX_AT_ONCE))
         removed[storage.label] = sum(storage.remove(name) for name in names)
     return removed
 
@@ -53,7 +53,7 @@ def expire(app: Holdfast, results: Storage, *, before: datetime) -> int:
     That it goes is in the history of its conversion first, so that no removal is missed there.
     """
     removed = 0
-    for name in list(islice(results.written_before(before), MOST_AT_ONCE)):
+    for name in list(islice(results.written_before(before), MAX_AT_ONCE)):
         with suppress(UnknownJob):  # a conversion that is not known any more has no history
             app.note_result_removed(job_of(name), by=BY)
         removed += results.remove(name)

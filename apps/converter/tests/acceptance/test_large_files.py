@@ -16,7 +16,7 @@ pytestmark = pytest.mark.timeout(240)
 MEBIBYTE = 1024 * 1024
 LIMIT_BYTES = 50 * MEBIBYTE
 PIECE_BYTES = 256 * 1024
-MOST_GROWTH_BYTES = 32 * MEBIBYTE
+MAX_GROWTH_BYTES = 32 * MEBIBYTE
 HEAD = (
     b'--b\r\nContent-Disposition: form-data; name="mapping"\r\n\r\ntext\r\n'
     b'--b\r\nContent-Disposition: form-data; name="file"; filename="large.pdf"\r\n'
@@ -80,7 +80,7 @@ def test_a_file_of_fifty_megabytes_is_converted_in_little_memory(warm):
 
     assert (status, sent["size"]) == (201, LIMIT_BYTES)
     assert operator.ended(sent["id"])["state"] == "complete"
-    assert peak_bytes(warm.front) - before < MOST_GROWTH_BYTES
+    assert peak_bytes(warm.front) - before < MAX_GROWTH_BYTES
 
 
 def test_one_byte_more_is_refused_while_it_is_being_sent_and_nothing_is_kept(warm):
@@ -96,4 +96,4 @@ def test_one_byte_more_is_refused_while_it_is_being_sent_and_nothing_is_kept(war
     assert (told["state"], told["error_code"]) == ("failed", "TOO_LARGE")
     assert told["error_message"] == "File exceeds 50 MB limit."
     assert set((warm.folder / "uploads").iterdir()) == kept
-    assert peak_bytes(warm.front) - before < MOST_GROWTH_BYTES
+    assert peak_bytes(warm.front) - before < MAX_GROWTH_BYTES

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from apps.converter.tests.gateway.hostile_files import MOST_PAGES, MOST_XML_BYTES
+from apps.converter.tests.gateway.hostile_files import MAX_PAGES, MAX_XML_BYTES
 from apps.converter.tests.gateway.running_gateway import RunningGateway, running_gateway
 from converter.gateway.conversion import Engine, pdftohtml
 
@@ -31,7 +31,7 @@ def gateway(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         tmp_path_factory.mktemp("gateway"),
         engine,
         *("--cpu-s", "2", "--wall-s", str(WALL_S), "--memory-mib", str(MEMORY_MIB)),
-        *("--max-pages", str(MOST_PAGES), "--max-xml-bytes", str(MOST_XML_BYTES)),
+        *("--max-pages", str(MAX_PAGES), "--max-xml-bytes", str(MAX_XML_BYTES)),
         *("--max-pdf-bytes", str(4 * 1024 * 1024), "--concurrency", "2"),
     ) as running:
         yield running

@@ -10,8 +10,8 @@ from apps.converter.tests.gateway import pdf_maker
 from apps.converter.tests.gateway.pdf_maker import HELVETICA, Pdf, lines_down, plain, tree_node
 
 CONVERTED = "converted"
-MOST_PAGES = 200
-MOST_XML_BYTES = 64 * 1024
+MAX_PAGES = 200
+MAX_XML_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ HOSTILE_FILES = {
     "endless page": _hostile(
         lambda: page_of_size(b"9" * 400), "page_size_impossible", "pdf_broken"
     ),
-    "too many pages": _hostile(lambda: plain(*[["Page"]] * (MOST_PAGES + 1)), "too_many_pages"),
+    "too many pages": _hostile(lambda: plain(*[["Page"]] * (MAX_PAGES + 1)), "too_many_pages"),
     "much text": _hostile(much_text, "result_too_large"),
     "font that breaks out": _hostile(font_that_breaks_out, CONVERTED),
 }

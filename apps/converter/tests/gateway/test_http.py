@@ -14,7 +14,7 @@ from apps.converter.tests.gateway.running_gateway import running_gateway
 from apps.converter.tests.gateway.schemas import texts, validated
 from converter.gateway.mappings import MAPPINGS
 
-MOST_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 
 
 @pytest.mark.parametrize("mapping", MAPPINGS)
@@ -65,7 +65,7 @@ def test_a_media_type_may_have_parameters(gateway):
 
 
 def test_a_file_that_is_declared_too_large_is_refused_unread(gateway):
-    answer = _raw_answer(gateway, f"Content-Length: {MOST_BYTES + 1}\r\n\r\n".encode())
+    answer = _raw_answer(gateway, f"Content-Length: {MAX_BYTES + 1}\r\n\r\n".encode())
 
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b'"code":"pdf_too_large"' in answer
@@ -73,7 +73,7 @@ def test_a_file_that_is_declared_too_large_is_refused_unread(gateway):
 
 def test_a_file_without_a_length_is_refused_once_it_is_too_large(gateway):
     def pieces():
-        for _ in range(MOST_BYTES // 65_536):
+        for _ in range(MAX_BYTES // 65_536):
             yield b" " * 65_536
         yield b"!"
 
@@ -85,10 +85,10 @@ def test_a_file_without_a_length_is_refused_once_it_is_too_large(gateway):
 def test_a_file_of_the_very_limit_is_taken(gateway):
     pdf = plain(["Full"])
     # Comments between two objects, so that the end stays the end; in lines, as files have them.
-    lines, rest = divmod(MOST_BYTES - len(pdf), 1024)
+    lines, rest = divmod(MAX_BYTES - len(pdf), 1024)
     room = (b"%" + b" " * 1022 + b"\n") * lines + b" " * rest
     padded = pdf.replace(b"xref\n0 ", room + b"xref\n0 ", 1)
-    assert len(padded) == MOST_BYTES
+    assert len(padded) == MAX_BYTES
 
     answer = gateway.convert(padded)
 

@@ -4,7 +4,7 @@ import anyio
 import pytest
 from anyio import to_thread
 
-from converter.http.upload_form import MOST_FIELD_BYTES, MOST_PARTS, BadForm, UploadForm
+from converter.http.upload_form import MAX_FIELD_BYTES, MAX_PARTS, BadForm, UploadForm
 
 TYPE = "multipart/form-data; boundary=b"
 
@@ -60,8 +60,8 @@ def test_a_form_without_a_mapping_has_none():
         MAPPING + FILE,
         (MAPPING + FILE)[:-8],
         FILE + part("file", b"another", filename="b.pdf") + END,
-        part("x", b"1") * (MOST_PARTS + 1) + FILE + END,
-        part("mapping", b"x" * (MOST_FIELD_BYTES + 1)) + FILE + END,
+        part("x", b"1") * (MAX_PARTS + 1) + FILE + END,
+        part("mapping", b"x" * (MAX_FIELD_BYTES + 1)) + FILE + END,
         part("x" * 10_000, b"1") + FILE + END,
     ],
 )

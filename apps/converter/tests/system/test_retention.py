@@ -7,7 +7,7 @@ import pytest
 
 from converter.presentation import result_name
 from converter.refusals import Expired
-from converter.retention import MOST_AT_ONCE, job_retention, purge, retention_chore
+from converter.retention import MAX_AT_ONCE, job_retention, purge, retention_chore
 from converter.system import SYSTEM
 from holdfast import Retention
 
@@ -39,11 +39,11 @@ def test_what_is_older_goes_and_what_is_younger_stays(converter, tmp_path):
 
 
 def test_one_turn_removes_so_many_and_the_next_the_rest(uploads, tmp_path):
-    for number in range(MOST_AT_ONCE + 1):
+    for number in range(MAX_AT_ONCE + 1):
         (tmp_path / "uploads" / f"{number}.pdf").touch()
     later = datetime.now(UTC) + timedelta(days=1)
 
-    assert purge([uploads], before=later) == {"uploads": MOST_AT_ONCE}
+    assert purge([uploads], before=later) == {"uploads": MAX_AT_ONCE}
     assert purge([uploads], before=later) == {"uploads": 1}
 
 

@@ -26,7 +26,7 @@ from holdfast import DeliveryKey, DeliveryView, Holdfast, JobFilter, JobState, J
 from holdfast.classify import classify
 from holdfast.errors import InvalidValue, UnknownJob, VersionConflict
 
-MOST_VERSIONS: Final = 1_000
+MAX_VERSIONS: Final = 1_000
 NO_CHANGE: Final = "CHANGE_UNKNOWN"
 BAD_ID: Final = "CHANGE_ID_INVALID"
 _ASKED: Final = ("changelist_id", "review_version", "recipients", "rerun")
@@ -103,7 +103,7 @@ class Reviews:
         Of those whose data was removed there is what their keys keep.
         """
         wanted = JobFilter(pipeline=REVIEW, key=changelist_id, owner=owner or None)
-        stored = self.app.jobs(wanted, limit=MOST_VERSIONS)
+        stored = self.app.jobs(wanted, limit=MAX_VERSIONS)
         known = self._of_owner(changelist_id, owner or "")
         removed = [view for view in known if view.removed_at is not None]
         found = sorted([*stored, *removed], key=_version_of, reverse=True)
@@ -255,7 +255,7 @@ def _deliveries_of(view: JobView) -> list[DeliveryKey]:
 
 
 def _may_go_on(found: list[JobView]) -> bool:
-    """Tell whether a higher version needs no explicit rerun: what failed was never told."""
+    """Return whether a higher version needs no explicit rerun: what failed was never told."""
     return bool(found) and found[0].state in (JobState.FAILED, JobState.CANCELLED)
 
 

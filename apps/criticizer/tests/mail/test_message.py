@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from criticizer.critique import Critique, Finding
-from criticizer.mail.message import MOST_SHOWN, message_of
+from criticizer.mail.message import MAX_SHOWN, message_of
 from criticizer.payload import Review
 from holdfast.bridges.mail import checked_mail
 
@@ -87,9 +87,9 @@ def test_the_change_is_linked_where_it_can_be_looked_at():
 
 
 def test_a_mail_has_an_end_however_much_was_found():
-    text = mail(*[finding(line=n + 1) for n in range(MOST_SHOWN + 7)])["text"]
+    text = mail(*[finding(line=n + 1) for n in range(MAX_SHOWN + 7)])["text"]
 
-    assert text.count("Never used.") == MOST_SHOWN
+    assert text.count("Never used.") == MAX_SHOWN
     assert "… and 7 more." in text
 
 

@@ -21,12 +21,12 @@ RUNNERS: Final = ("celery", "worker")
 DEFAULT_PORT: Final = 8000
 DAY_S: Final = 86_400.0
 MEBIBYTE: Final = 1024 * 1024
-_MOST_RETRIES: Final = 99
+_MAX_RETRIES: Final = 99
 LAB_SLA_WRITING_S: Final = 40.0
 LAB_SLA_SPEAKING_S: Final = 60.0
 """So short that a timeout and a late result can be watched."""
 _MOST: Final = 1_000_000
-_MOST_ACTIVE: Final = 10_000
+_MAX_ACTIVE: Final = 10_000
 """As far as the engine counts jobs."""
 
 
@@ -145,9 +145,7 @@ class GradingConfig:
             submissions_per_minute=given.whole(
                 "SUBMISSIONS_PER_MINUTE", usual.submissions_per_minute, most=_MOST
             ),
-            quota_active=given.whole(
-                "QUOTA_ACTIVE", usual.quota_active, least=1, most=_MOST_ACTIVE
-            ),
+            quota_active=given.whole("QUOTA_ACTIVE", usual.quota_active, least=1, most=_MAX_ACTIVE),
             review_below=given.whole("GRADING_REVIEW_BELOW", usual.review_below, most=100),
             walk_ins=_switch(given, "GRADING_WALK_INS", usual=usual.walk_ins),
         )
@@ -158,7 +156,7 @@ def _switch(given: Variables, name: str, *, usual: bool) -> bool:
 
 
 def _retry(given: Variables, usual: Retry) -> Retry:
-    retries = given.whole("RETRY_MAX_RETRIES", usual.attempts - 1, most=_MOST_RETRIES)
+    retries = given.whole("RETRY_MAX_RETRIES", usual.attempts - 1, most=_MAX_RETRIES)
     cap_s = given.seconds("RETRY_CAP_MS", usual.cap or 0.0)
     return replace(
         usual,

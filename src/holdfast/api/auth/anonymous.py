@@ -23,7 +23,7 @@ _ID: Final = re.compile(r"[0-9a-f]{32}")
 _OWNER: Final = "walk-in-"
 
 
-class WalkIns:
+class AnonymousSessions:
     """Gives cookies out and knows them again."""
 
     def __init__(self, sessions: Sessions, chance: Chance) -> None:

@@ -30,7 +30,7 @@ class Visitor(NamedTuple):
     session: Session | None = None
 
 
-class Doors:
+class Authenticator:
     """Tells who somebody is. It asks the store each time, so a revoked token is out at once."""
 
     def __init__(self, engine: Holdfast, options: ApiOptions, sessions: Sessions) -> None:
@@ -49,7 +49,7 @@ class Doors:
             )
 
     def have_keys(self) -> bool:
-        """Tell whether there is, or ever was, a token that lets somebody in."""
+        """Return whether there is, or ever was, a token that lets somebody in."""
         # Tokens are revoked but never removed, so that what was true once stays true.
         self._had_tokens = (
             self._had_tokens or self._token_hash is not None or self._engine.tokens.exist()
@@ -112,7 +112,7 @@ class Doors:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address, or a name that always means it, is this machine only."""
+    """Return whether an address, or a name that always means it, is this machine only."""
     if host.lower() == "localhost":
         return True
     try:

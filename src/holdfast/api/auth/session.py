@@ -73,7 +73,7 @@ class Sessions:
         return self._mac("csrf", _body(session))
 
     def is_csrf_token(self, given: str, session: Session) -> bool:
-        """Tell whether a form carries what those of that session have to."""
+        """Return whether a form carries what those of that session have to."""
         expected = self.csrf_token(session).encode()
         return hmac.compare_digest(given.encode("utf-8", "replace"), expected)
 

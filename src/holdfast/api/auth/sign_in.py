@@ -20,7 +20,7 @@ async def sign_in(request: Request, response: Response, secret: str) -> Visitor:
     """
     check_site(request)
     serving = serving_of(request)
-    opened = await in_thread(serving.doors.login, secret)
+    opened = await in_thread(serving.authenticator.login, secret)
     if opened is None:
         raise Problem(
             "credentials_refused",
@@ -44,6 +44,6 @@ async def sign_out(request: Request, response: Response) -> None:
     serving = serving_of(request)
     session = (await visitor_of(request)).session
     if session is not None:
-        await in_thread(serving.doors.logout, session)
+        await in_thread(serving.authenticator.logout, session)
     https = serving.options.https
     clear_cookie(response, path=request.scope.get("root_path", ""), https=https)

@@ -30,7 +30,7 @@ HEARTBEAT_S: Final = 15.0
 SHORTEST_S: Final = 0.25
 """However much this process decides, the store is not asked more often than this."""
 OUTAGE_S: Final = 2.0
-MOST_QUEUED: Final = 5_000
+MAX_QUEUED: Final = 5_000
 """How many events may wait for a client before it is told that it missed some."""
 READERS: Final = 4
 """How many streams that come back may read what they missed at a time."""
@@ -66,7 +66,7 @@ class Hub:
         engine: Holdfast,
         *,
         most_each: int,
-        most_queued: int = MOST_QUEUED,
+        most_queued: int = MAX_QUEUED,
         heartbeat_s: float = HEARTBEAT_S,
         poll_s: float = POLL_S,
     ) -> None:

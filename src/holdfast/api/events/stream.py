@@ -18,7 +18,7 @@ from holdfast.runtime.events.tail_cursor import Cursor, cursor_from_text
 if TYPE_CHECKING:
     from holdfast.api.events.hub import Hub
 
-MOST_RESUMED: Final = 100_000
+MAX_RESUMED: Final = 100_000
 """How many events somebody who comes back is told of at most."""
 LONGEST_AWAY_US: Final = 24 * 3600 * SECOND_US
 RETRY_MS: Final = 2_000
@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
     """What becomes of events on their way to this reader."""
 
     def fits(self, told: StreamEvent) -> bool:
-        """Tell whether an event is to be told."""
+        """Return whether an event is to be told."""
         return (
             (self.owner is None or told.owner == self.owner)
             and (self.job_id is None or told.job_id == self.job_id)
@@ -237,7 +237,7 @@ class Stream:
             while more and self._bye is None:
                 page = await self._read(tail, joined.cursor)
                 told += 0 if page is None else len(page.events)
-                if page is None or told > MOST_RESUMED:
+                if page is None or told > MAX_RESUMED:
                     reason = "unavailable" if page is None else "too_many"
                     yield self._gap(reason, joined.cursor.to_text())
                     return

@@ -69,7 +69,7 @@ class _Body:
 
     @property
     def is_cut(self) -> bool:
-        """Tell whether the body has become a problem."""
+        """Return whether the body has become a problem."""
         return self._problem is not None
 
     async def receive(self) -> Message:

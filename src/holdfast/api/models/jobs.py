@@ -27,7 +27,7 @@ from holdfast.views.disclosure import Disclosure
 from holdfast.views.job import AttemptLine, HistoryLine, JobView
 
 LONGEST_S: Final = 10 * 365 * 24 * 3600.0
-MOST_AT_ONCE: Final = 1_000
+MAX_AT_ONCE: Final = 1_000
 """How many jobs one request may change; the answer says where to go on."""
 
 Seconds = Annotated[float, Field(ge=0, le=LONGEST_S, allow_inf_nan=False)]
@@ -355,7 +355,7 @@ class BulkAction(Request):
     reason: Text
     dry_run: bool = False
     """Only count."""
-    limit: Annotated[int, Field(ge=1, le=MOST_AT_ONCE), WHOLE] = MOST_AT_ONCE
+    limit: Annotated[int, Field(ge=1, le=MAX_AT_ONCE), WHOLE] = MAX_AT_ONCE
     cursor: Annotated[str, Field(max_length=512)] | None = None
     """`next_cursor` of the answer before, with everything else as it was."""
 

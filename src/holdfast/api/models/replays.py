@@ -18,11 +18,11 @@ from holdfast.engine.dead_letters.replay_terms import (
     DEFAULT_RATE,
     DEFAULT_STOP_AFTER,
     LEAST_PER_SECOND,
-    MOST_LETTERS,
-    MOST_PER_SECOND,
+    MAX_LETTERS,
+    MAX_PER_SECOND,
 )
 
-Count = Annotated[int, Field(ge=0, le=MOST_LETTERS), WHOLE]
+Count = Annotated[int, Field(ge=0, le=MAX_LETTERS), WHOLE]
 
 
 class NewReplay(Request):
@@ -33,9 +33,9 @@ class NewReplay(Request):
     """Left empty it means all that wait for a person."""
     canary: Count = DEFAULT_CANARY
     """So many have to succeed before the rest is sent; 0 for none."""
-    rate: Annotated[float, Field(ge=LEAST_PER_SECOND, le=MOST_PER_SECOND)] | None = DEFAULT_RATE
+    rate: Annotated[float, Field(ge=LEAST_PER_SECOND, le=MAX_PER_SECOND)] | None = DEFAULT_RATE
     """Letters a second; null for as fast as can be."""
-    stop_after: Annotated[int, Field(ge=1, le=MOST_LETTERS), WHOLE] | None = DEFAULT_STOP_AFTER
+    stop_after: Annotated[int, Field(ge=1, le=MAX_LETTERS), WHOLE] | None = DEFAULT_STOP_AFTER
     """Send nothing more once so many jobs have failed again; null for never."""
     from_start: bool = False
     confirm_idempotent: bool = False

@@ -15,7 +15,7 @@ from holdfast.core.job.access import RetryBy
 from holdfast.core.job.job import ACTIVE, JobState
 from holdfast.engine.app import Holdfast
 from holdfast.engine.jobs.bulk import Chunk
-from holdfast.engine.jobs.verbs import MOST_COUNTED
+from holdfast.engine.jobs.verbs import MAX_COUNTED
 from holdfast.errors import UnknownJob
 from holdfast.store.contract import JobFilter
 
@@ -93,7 +93,7 @@ def _check_count(engine: Holdfast, body: BulkCancel, matching: JobFilter) -> Non
     count = engine.count(matching)
     if body.expected_count == count or (body.expected_count is None and count <= MANY):
         return
-    more = " or more" if count == MOST_COUNTED else ""
+    more = " or more" if count == MAX_COUNTED else ""
     raise Problem(
         "invalid_request",
         f"this would end {count}{more} jobs; to do it, say so in expected_count",
@@ -110,7 +110,7 @@ def _done(
             action=action,
             dry_run=True,
             matched=count,
-            at_least=count == MOST_COUNTED,
+            at_least=count == MAX_COUNTED,
             changed=0,
             refused={},
             next_cursor=None,

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from holdfast.api.access import (
     OwnerOrOperator,
     Reader,
-    ReaderOrWalkIn,
+    ReaderOrAnonymous,
     Submitter,
     guarded_router,
     shown_to,
@@ -138,7 +138,7 @@ def list_jobs(
 
 
 @ROUTER.get("/{job_id}")
-def get_job(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobDocument:
+def get_job(job_id: str, who: ReaderOrAnonymous, engine: Engine) -> JobDocument:
     """Read a job with its payload, and its result or its error."""
     (view,) = engine.labelled([engine.job(job_id, owner=who.owner)])
     document = _document(view, engine, who)
@@ -153,14 +153,14 @@ def get_job(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobDocument:
 
 
 @ROUTER.get("/{job_id}/events")
-def list_job_events(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobEvents:
+def list_job_events(job_id: str, who: ReaderOrAnonymous, engine: Engine) -> JobEvents:
     """Tell all that happened to a job, oldest first."""
     lines = shown_to(who, engine).history(engine.history(job_id, owner=who.owner))
     return JobEvents(items=[JobEvent.of(line) for line in lines])
 
 
 @ROUTER.get("/{job_id}/attempts")
-def list_job_attempts(job_id: str, who: ReaderOrWalkIn, engine: Engine) -> JobAttempts:
+def list_job_attempts(job_id: str, who: ReaderOrAnonymous, engine: Engine) -> JobAttempts:
     """Tell every attempt at a job's stages, oldest first, also the one under way."""
     lines = shown_to(who, engine).attempts(engine.attempts(job_id, owner=who.owner))
     return JobAttempts(items=[JobAttempt.of(line) for line in lines])

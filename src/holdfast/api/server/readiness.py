@@ -19,7 +19,7 @@ class Readiness:
 
     @property
     def draining(self) -> bool:
-        """Tell whether the process is about to end."""
+        """Return whether the process is about to end."""
         return self._draining.is_set()
 
     def drain(self) -> None:

@@ -63,7 +63,7 @@ class _PatientHttp(HttpToolsProtocol):
 
     @property
     def waits(self) -> bool:
-        """Tell whether the client has yet to finish the head of a request."""
+        """Return whether the client has yet to finish the head of a request."""
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is None or cycle.response_complete
 

@@ -18,7 +18,7 @@ _UNSENDABLE: Final = re.compile("[\x00\ud800-\udfff]")
 
 
 def invalid(field: str, value: object, limit: str) -> InvalidValue:
-    """The error that names a field of a message."""
+    """Return the error that names a field of a message."""
     return InvalidValue("message", field=field, value=value, limit=limit)
 
 
@@ -76,7 +76,7 @@ def shown(name: object) -> str:
 
 
 def token(value: object) -> str:
-    """The token as it may stand in a header."""
+    """Return the token as it may stand in a header."""
     if not isinstance(value, str) or not _TOKEN.fullmatch(value) or len(value) > MAX_TOKEN_LENGTH:
         limit = f"1 to {MAX_TOKEN_LENGTH} printable ASCII characters, without blanks"
         raise InvalidValue("send", field="token", value=value, limit=limit)

@@ -53,7 +53,7 @@ class Answer(NamedTuple):
         return _FIRST_SUCCESS <= self.status < _FIRST_REDIRECT
 
     def document(self) -> dict[str, Any] | None:
-        """The JSON object in the body; None when there is none."""
+        """Return the JSON object in the body; None when there is none."""
         try:
             found = json.loads(self.body)
         except (ValueError, RecursionError):
@@ -103,7 +103,7 @@ def call(
 
 
 def _body_of(response: httpx2.Response) -> bytes:
-    """The body as it was sent, cut where it is longer than any answer that can be read."""
+    """Return the body as it was sent, cut where it is longer than any answer that can be read."""
     read = bytearray()
     for part in response.iter_raw():
         read += part
@@ -113,7 +113,7 @@ def _body_of(response: httpx2.Response) -> bytes:
 
 
 def judged(owner: str, answer: Answer, verdict: Verdict, said: str = "") -> ProviderError:
-    """The failure that an answer is by the verdict of whoever knows the provider."""
+    """Return the failure that an answer is by the verdict of whoever knows the provider."""
     told = f": {safe_text(said, _SHOWN_LENGTH)}" if said else ""
     return ProviderError(
         verdict,
@@ -135,7 +135,7 @@ def over_quota(owner: str, answer: Answer, window: Window, said: str = "") -> Qu
 
 
 def judged_by_status(owner: str, answer: Answer, said: str = "") -> ProviderError:
-    """The failure that an answer is by its status: refused, unwell, or moved elsewhere."""
+    """Return the failure that an answer is by its status: refused, unwell, or moved elsewhere."""
     if answer.is_success:
         return judged(owner, answer, UNREADABLE, said or "not an answer that can be read")
     failure = judged(owner, answer, INVALID, said)

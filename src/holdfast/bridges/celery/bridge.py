@@ -31,7 +31,7 @@ from holdfast.core.values.retry import Retry
 from holdfast.pipeline.declaration import Pipeline
 from holdfast.pipeline.names import Span
 from holdfast.pipeline.upstream import Upstream
-from holdfast.runtime.dispatcher.embedded_worker import HiredWorker
+from holdfast.runtime.dispatcher.embedded_worker import EmbeddedWorker
 from holdfast.runtime.worker.options import WorkerOptions
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Engine(Protocol):
         """Make a job; see `Holdfast.submit`."""
         ...
 
-    def hired_worker(self, options: WorkerOptions) -> HiredWorker:
+    def embedded_worker(self, options: WorkerOptions) -> EmbeddedWorker:
         """Return a worker for this process, which is told what to run."""
         ...
 
@@ -95,7 +95,7 @@ class CeleryBridge:
         self._closing = Closing()
         self._connection: ContextVar[object] = ContextVar("holdfast-celery", default=None)
         self._hand = Hand(
-            lambda: engine.hired_worker(self._worker_options()),
+            lambda: engine.embedded_worker(self._worker_options()),
             exist=lambda job_ids: bool(engine.store.get(job_ids)),
             hold_s=hold,
             closing=lambda: bool(self._closing),

@@ -12,7 +12,7 @@ from holdfast.bridges.celery.message import PoisonMessage
 from holdfast.core.values.ids import JobId
 from holdfast.errors import UnavailableError
 from holdfast.runtime.dispatcher.dispatcher import DueMessage
-from holdfast.runtime.dispatcher.embedded_worker import AWAY_S, HiredWorker
+from holdfast.runtime.dispatcher.embedded_worker import AWAY_S, EmbeddedWorker
 from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
@@ -23,7 +23,7 @@ class Hand:
 
     def __init__(
         self,
-        hire: Callable[[], HiredWorker],
+        hire: Callable[[], EmbeddedWorker],
         *,
         exist: Callable[[tuple[JobId, ...]], bool],
         hold_s: float,
@@ -34,7 +34,7 @@ class Hand:
         self._hold_s = hold_s
         self._closing = closing
         self._starting = threading.Lock()
-        self._worker: HiredWorker | None = None
+        self._worker: EmbeddedWorker | None = None
         self._pid: int | None = None
 
     def run(self, message: DueMessage) -> None:
@@ -54,7 +54,7 @@ class Hand:
         if self._run(worker, message, within_s=left_s) == 0 and self._is_strange(message):
             raise PoisonMessage("no job that it names is in this store")
 
-    def _run(self, worker: HiredWorker, message: DueMessage, *, within_s: float) -> int:
+    def _run(self, worker: EmbeddedWorker, message: DueMessage, *, within_s: float) -> int:
         route = message.route
         if not worker.claimer.knows(route):
             LOGGER.warning(
@@ -73,7 +73,7 @@ class Hand:
         return ran
 
     def _is_strange(self, message: DueMessage) -> bool:
-        """Tell whether the store knows none of the jobs; while it is away, nobody can tell."""
+        """Return whether the store knows none of the jobs; while it is away, nobody can tell."""
         try:
             return not self._exist(message.job_ids)
         except UnavailableError:
@@ -87,7 +87,7 @@ class Hand:
             worker.request_stop()
             worker.drain()
 
-    def _worker_by(self, ends_at_s: float) -> HiredWorker | None:
+    def _worker_by(self, ends_at_s: float) -> EmbeddedWorker | None:
         """Return the worker, once the store is there; None when that takes too long."""
         worker = self._worker
         if worker is not None and worker.ended:
@@ -102,7 +102,7 @@ class Hand:
                     return None
             sleep_s(AWAY_S)
 
-    def _hired(self) -> HiredWorker:
+    def _hired(self) -> EmbeddedWorker:
         with self._starting:
             worker = self._worker
             if worker is not None and self._pid == os.getpid():

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from holdfast.core.job.plan import Route
 from holdfast.core.values.ids import JobId
-from holdfast.runtime.dispatcher.dispatcher import MOST_JOBS, DueMessage
+from holdfast.runtime.dispatcher.dispatcher import MAX_JOBS, DueMessage
 
 TASK: Final = "holdfast.run"
 VERSION: Final = 1
@@ -63,7 +63,7 @@ def due_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> DueMessage:
     jobs = due.get("jobs")
     if not all(isinstance(name, str) for name in route) or not isinstance(jobs, list):
         raise PoisonMessage("it names no route, or no jobs")
-    if not 0 < len(jobs) <= MOST_JOBS or not all(_is_id(job) for job in jobs):
+    if not 0 < len(jobs) <= MAX_JOBS or not all(_is_id(job) for job in jobs):
         raise PoisonMessage("what it names are no jobs")
     return DueMessage(Route(*map(str, route)), tuple(map(JobId, jobs)))
 

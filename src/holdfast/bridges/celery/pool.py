@@ -10,7 +10,7 @@ from holdfast.runtime.worker.options import WorkerOptions
 
 GREENLETS: Final = frozenset({"eventlet", "gevent"})
 THREADS: Final = frozenset({"threads", "thread"})
-_MOST_THREADS: Final = 10_000
+_MAX_THREADS: Final = 10_000
 
 
 def kind_of(pool: object) -> str:
@@ -40,7 +40,7 @@ def options_for(pool: object, concurrency: object) -> WorkerOptions:
     """
     places = 1
     if kind_of(pool) in THREADS and isinstance(concurrency, int):
-        places = min(max(concurrency, 1), _MOST_THREADS)
+        places = min(max(concurrency, 1), _MAX_THREADS)
     return WorkerOptions(concurrency=places, processes=min(places, os.cpu_count() or 1))
 
 

@@ -21,7 +21,7 @@ FAILED_AT: Final = "holdfast-failed-at"
 QUEUE: Final = "holdfast-queue"
 DELIVERIES: Final = "x-delivery-count"
 DEATHS: Final = "x-death"
-MOST_ATTEMPTS: Final = 1_000_000
+MAX_ATTEMPTS: Final = 1_000_000
 """What says that there were more says nothing."""
 _OWN: Final = (FAILURE, ATTEMPTS, FAILED_AT, QUEUE)
 _OF_THE_BROKER: Final = (DELIVERIES, DEATHS, "x-first-death-exchange", "x-first-death-queue")
@@ -80,7 +80,7 @@ def failure_of(headers: Mapping[str, Any]) -> Failure:
 def attempts_of(headers: Mapping[str, Any]) -> int:
     """Return how often a dead letter was handed out, as far as anybody says."""
     for told in (headers.get(ATTEMPTS), headers.get(DELIVERIES)):
-        if isinstance(told, int) and 0 < told <= MOST_ATTEMPTS:
+        if isinstance(told, int) and 0 < told <= MAX_ATTEMPTS:
             return told
     return 1
 

@@ -86,7 +86,7 @@ async def tried(
 
 
 def is_outage(raised: BaseException | None) -> bool:
-    """Tell whether the store is away, which says nothing about the message.
+    """Return whether the store is away, which says nothing about the message.
 
     A statement of the handler's that took too long is one of its failures: trying it again for
     ever, at no cost, would be a loop.

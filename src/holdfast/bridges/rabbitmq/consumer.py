@@ -62,7 +62,7 @@ from holdfast.secrecy import keep_secret, redacted
 
 LOGGER: Final = logging.getLogger("holdfast.consumer")
 PREFETCH: Final = 10
-MOST_PREFETCHED: Final = 1_000
+MAX_PREFETCHED: Final = 1_000
 PAUSES_S: Final = (0.2, 0.5, 1.0, 2.0, 4.0)
 """How long a message is kept that failed before the broker hands it out again."""
 RECONNECT_S: Final = (0.2, 0.5, 1.0, 2.0, 5.0)
@@ -101,8 +101,8 @@ class RabbitMqConsumer:
         of_dead_letters: bool = False,
     ) -> None:
         given: object = prefetch
-        if type(given) is not int or not 1 <= given <= MOST_PREFETCHED:
-            limit = f"a whole number from 1 to {MOST_PREFETCHED}"
+        if type(given) is not int or not 1 <= given <= MAX_PREFETCHED:
+            limit = f"a whole number from 1 to {MAX_PREFETCHED}"
             raise InvalidValue("consumer", field="prefetch", value=prefetch, limit=limit)
         self._url = checked_url(url)
         keep_secret(secrets_in_url(url))
@@ -157,7 +157,7 @@ class RabbitMqConsumer:
         self._serving = self._loop.begin(self._serve())
 
     def consuming(self, *, timeout_s: float = 0.0) -> bool:
-        """Tell whether the broker hands messages out to this consumer, or does within that time."""
+        """Return whether the broker hands messages to this consumer, or does within that time."""
         return self._consuming.wait(timeout_s)
 
     def request_stop(self) -> None:

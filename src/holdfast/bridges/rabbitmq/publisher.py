@@ -52,7 +52,7 @@ from holdfast.secrecy import keep_secret, redacted
 SOURCE: Final = "/holdfast"
 CONNECT_S: Final = 10.0
 CONFIRM_S: Final = 5.0
-MOST_BYTES: Final = 16 * 1024 * 1024
+MAX_BYTES: Final = 16 * 1024 * 1024
 """What RabbitMQ takes in one message, unless it was told otherwise."""
 _GRACE_S: Final = 5.0
 _CLOSE_S: Final = 2.0
@@ -108,7 +108,7 @@ class RabbitMq:
         reply_to: str | None = None,
         confirm_timeout: float = CONFIRM_S,
         connect_timeout: float = CONNECT_S,
-        max_message_bytes: int = MOST_BYTES,
+        max_message_bytes: int = MAX_BYTES,
     ) -> None:
         self._url = checked_url(url)
         keep_secret(secrets_in_url(url))
@@ -279,7 +279,7 @@ class RabbitMq:
 
 
 async def _is_blocked(connection: AbstractConnection) -> bool:
-    """Tell whether the broker has said that it takes nothing for now."""
+    """Return whether the broker has said that it takes nothing for now."""
     transport = connection.transport
     if transport is None or connection.is_closed:
         return False

@@ -16,7 +16,7 @@ from holdfast.core.values.outbox import MAX_NAME_BYTES
 from holdfast.errors import InvalidDocument
 from holdfast.runtime.outbox.received import Received
 
-MOST_UNREADABLE: Final = 16_384
+MAX_UNREADABLE: Final = 16_384
 """How many characters are kept of a dead letter that is no JSON."""
 _LIMITS: Final = Limits(max_bytes=MAX_BYTES)
 """How large a message may be is the broker's to say."""
@@ -53,7 +53,7 @@ def unearthed(message: AbstractIncomingMessage) -> Received:
         return unpacked(message)
     except InvalidDocument:
         message_id = _id_of(message) or hashlib.sha256(message.body).hexdigest()
-        text = clean_text(message.body.decode(errors="backslashreplace"), MOST_UNREADABLE)
+        text = clean_text(message.body.decode(errors="backslashreplace"), MAX_UNREADABLE)
         return _received(message, message_id, payload=None)._replace(unreadable=text)
 
 

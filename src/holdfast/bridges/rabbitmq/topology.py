@@ -19,7 +19,7 @@ from holdfast.errors import InvalidValue, TopologyMismatch
 
 EXCHANGE: Final = "holdfast"
 DELIVERY_LIMIT: Final = 5
-MOST_DELIVERIES: Final = 1_000
+MAX_DELIVERIES: Final = 1_000
 _FOR_EVER: Final = 1_000_000_000
 # Newer brokers limit deliveries unless told otherwise, and then drop what is here.
 _UNLIMITED: Final = {"x-queue-type": "quorum", "x-delivery-limit": _FOR_EVER}
@@ -100,12 +100,12 @@ class Queue:
         limit: object = self.delivery_limit
         if limit is None and self.dead_letters is None:
             return
-        if type(limit) is not int or not 1 <= limit <= MOST_DELIVERIES:
+        if type(limit) is not int or not 1 <= limit <= MAX_DELIVERIES:
             raise InvalidValue(
                 "Queue",
                 field="delivery_limit",
                 value=limit,
-                limit=f"a whole number from 1 to {MOST_DELIVERIES}, "
+                limit=f"a whole number from 1 to {MAX_DELIVERIES}, "
                 "or None for a queue without dead letters",
             )
 

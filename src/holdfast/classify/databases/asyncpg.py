@@ -18,7 +18,7 @@ def _verdict_of_error(error: BaseException, _now: Instant) -> Verdict | None:
 
 
 def _verdict_of_interface(error: BaseException, _now: Instant) -> Verdict:
-    """The same class tells of a lost connection and of one that is used wrongly."""
+    """Return the same class tells of a lost connection and of one that is used wrongly."""
     return NETWORK if "closed" in str(error) else MISCONFIGURED
 
 

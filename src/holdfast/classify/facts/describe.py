@@ -43,7 +43,7 @@ class Description(NamedTuple):
 
 
 def describe(exception: BaseException) -> Description:
-    """The exception's type, message and stack, whatever its own methods do.
+    """Return the exception's type, message and stack, whatever its own methods do.
 
     The stack names file, line and function of each frame and no values, for the exception, its
     causes and the members of exception groups.
@@ -53,7 +53,7 @@ def describe(exception: BaseException) -> Description:
 
 
 def stack_of(exception: BaseException, kind: str, message: str) -> str:
-    """The exception's stack, below its type and message as they were found before."""
+    """Return the exception's stack, below its type and message as they were found before."""
     lines = [_headline(kind, message), *_frame_lines(exception.__traceback__)]
     if isinstance(exception, BaseExceptionGroup):
         lines += _member_lines(exception)
@@ -65,7 +65,7 @@ def stack_of(exception: BaseException, kind: str, message: str) -> str:
 
 
 def type_name(exception: BaseException) -> str:
-    """The dotted name of the exception's class, without `builtins`."""
+    """Return the dotted name of the exception's class, without `builtins`."""
     kind = type(exception)
     try:
         module, name = str(kind.__module__), str(kind.__qualname__)

@@ -33,7 +33,7 @@ _LAST_STATUS: Final = 599
 
 _MAX_HEADERS: Final = 200
 _MAX_VALUE_LENGTH: Final = 100
-_MOST_PLAIN_DIGITS: Final = 9
+_MAX_PLAIN_DIGITS: Final = 9
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 # Hours, minutes, seconds and milliseconds as Go writes them: 6m0s, 1.5s, 120ms.
 _SPAN: Final = re.compile(
@@ -66,7 +66,7 @@ def may_carry_answer(exception: BaseException) -> bool:
 
 
 def status_of(exception: BaseException) -> int | None:
-    """The HTTP status the exception carries, if it is a plain integer from 100 to 599."""
+    """Return the HTTP status the exception carries, if it is a plain integer from 100 to 599."""
     if not may_carry_answer(exception):
         return None
     for name, inner in _STATUS_PATHS:
@@ -131,7 +131,7 @@ def parse_retry_after(value: str, *, now: Instant) -> int | None:
     text = value.strip()
     if not text:
         return None
-    if len(text) <= _MOST_PLAIN_DIGITS and text.isascii() and text.isdigit():
+    if len(text) <= _MAX_PLAIN_DIGITS and text.isascii() and text.isdigit():
         # As nearly all of them are.
         return min(int(text) * SECOND_US, MAX_RETRY_AFTER_US)
     if _NUMBER.fullmatch(text):
@@ -160,7 +160,7 @@ def _parse_reset(value: str, *, now: Instant) -> int | None:
 
 
 def _parse_instant(text: str, *, now: Instant) -> int | None:
-    """The wait until an instant as RFC 3339 writes it; None when it is none."""
+    """Return the wait until an instant as RFC 3339 writes it; None when it is none."""
     try:
         moment = datetime.fromisoformat(text)
         return _clamped(from_datetime(moment) - now)

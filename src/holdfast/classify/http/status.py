@@ -85,7 +85,7 @@ def not_found_yet(*, attempts: int = 3) -> Rule:
 
 
 def _quota_is_spent(exception: BaseException) -> bool:
-    """Whether the body's error code, not its prose, says that the money is used up."""
+    """Return whether the body's error code, not its prose, says that the money is used up."""
     codes = [read(exception, (name,)) for name in ("code", "type", "error_type")]
     body = read(exception, ("body",))
     if isinstance(body, dict):
@@ -96,7 +96,7 @@ def _quota_is_spent(exception: BaseException) -> bool:
 
 
 def _is_rate_limit(exception: BaseException) -> bool:
-    """Whether a 403 means "too often" rather than "not you"."""
+    """Return whether a 403 means "too often" rather than "not you"."""
     headers = headers_of(exception)
     if "retry-after" in headers or headers.get("x-ratelimit-remaining", "").strip() == "0":
         return True

@@ -50,7 +50,7 @@ def _verdict_of_reply(error: BaseException, _now: Instant) -> Verdict | None:
 
 
 def _verdict_of_hang_up(error: OSError, _now: Instant) -> Verdict | None:
-    """The library below kombu has no class for this, and gives it no number either."""
+    """Return the library below kombu has no class for this, and gives it no number either."""
     return NETWORK if error.errno is None and str(error) == _HUNG_UP else None
 
 

@@ -49,7 +49,7 @@ def _verdict_of_answer(error: BaseException, now: Instant) -> Verdict | None:
 
 
 def _details_of(error: BaseException) -> Iterator[Mapping[str, object]]:
-    """The details of a Google error, in either of the two places the libraries put them."""
+    """Return the details of a Google error, in either of the two places the libraries put them."""
     found = read(error, ("error_details",)) or read(error, ("details",))
     if isinstance(found, dict):
         inner = found.get("error", found)
@@ -82,7 +82,7 @@ def _verdict_of_api_core(error: BaseException, now: Instant) -> Verdict | None:
 
 
 def _verdict_of_refresh(error: BaseException, _now: Instant) -> Verdict:
-    """The token was refused, or only not given this time; the call itself was never made."""
+    """Return the token was refused, or only not given this time; the call itself was never made."""
     return UNSENT if read(error, ("retryable",)) is True else AUTH
 
 

@@ -81,7 +81,7 @@ def _said(call: object, name: str) -> object:
 
 
 def retry_after_us_of_call(call: object) -> int | None:
-    """The wait that the trailing metadata of a call ask for; None when they do not."""
+    """Return the wait that the trailing metadata of a call ask for; None when they do not."""
     metadata = _said(call, "trailing_metadata")
     try:
         details = dict(metadata or ())[_DETAILS_KEY]  # type: ignore[call-overload]

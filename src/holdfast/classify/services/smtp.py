@@ -98,7 +98,7 @@ def _verdict_of_reply(code: int, text: str) -> Verdict | None:
 
 
 def _replies_of(error: BaseException) -> Iterator[tuple[int, str]]:
-    """The replies the error carries: its own, or one for every refused recipient."""
+    """Return the replies the error carries: its own, or one for every refused recipient."""
     refused = read(error, ("recipients",))
     if isinstance(refused, dict):
         yield from (_reply(reply) for reply in refused.values())

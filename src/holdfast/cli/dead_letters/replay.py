@@ -21,8 +21,8 @@ from holdfast.engine.dead_letters.replay_terms import (
     DEFAULT_CANARY,
     DEFAULT_RATE,
     DEFAULT_STOP_AFTER,
-    MOST_LETTERS,
-    MOST_PER_SECOND,
+    MAX_LETTERS,
+    MAX_PER_SECOND,
 )
 from holdfast.errors import UsageError
 from holdfast.store.tables.dead_letters import LetterFilter
@@ -48,17 +48,17 @@ Broken off, it goes on with --resume, whoever runs it and wherever.
 @click.option("--preview", is_flag=True, help="Only tell what would be sent and what not.")
 @click.option(
     "--canary",
-    type=click.IntRange(0, MOST_LETTERS),
+    type=click.IntRange(0, MAX_LETTERS),
     help=f"So many have to complete before the rest is sent.  [default: {DEFAULT_CANARY}]",
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(0, MOST_PER_SECOND),
+    type=click.FloatRange(0, MAX_PER_SECOND),
     help=f"Letters a second; 0 for as fast as can be.  [default: {DEFAULT_RATE:g}]",
 )
 @click.option(
     "--stop-after",
-    type=click.IntRange(0, MOST_LETTERS),
+    type=click.IntRange(0, MAX_LETTERS),
     help=f"Stop once so many jobs failed again; 0 for never.  [default: {DEFAULT_STOP_AFTER}]",
 )
 @click.option("--name", type=text, help="What to call it, such as the incident.")

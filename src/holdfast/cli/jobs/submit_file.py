@@ -172,7 +172,7 @@ def _refused(error: HoldfastError | None) -> Submitted:
 
 
 def _is_told(output: Output, result: Submitted) -> bool:
-    """Tell whether a result is printed: on a terminal only what needs a person is."""
+    """Return whether a result is printed: on a terminal only what needs a person is."""
     return not output.live or result.error is not None
 
 

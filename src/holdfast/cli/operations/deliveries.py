@@ -17,7 +17,7 @@ from holdfast.cli.shell.program import Command, Group
 from holdfast.core.delivery.delivery import DeliveryState
 from holdfast.core.delivery.event import Word
 from holdfast.engine.arguments import LONGEST_PAGE
-from holdfast.engine.deliveries import LOOKUPS_A_SECOND, MOST_MISSING
+from holdfast.engine.deliveries import LOOKUPS_A_SECOND, MAX_MISSING
 from holdfast.store.tables.deliveries import DeliveryFilter
 from holdfast.views.delivery import DeliveryReport, DeliveryView, Reconciliation
 from holdfast.views.durations import clock, short, when
@@ -193,7 +193,7 @@ def resolve_deliveries(
 @click.option(
     "--stop-after",
     type=click.IntRange(1, LONGEST_PAGE),
-    default=MOST_MISSING,
+    default=MAX_MISSING,
     show_default=True,
     help="Stop when a provider knows nothing of so many in a row that were marked as sent.",
 )

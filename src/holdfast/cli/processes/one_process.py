@@ -39,7 +39,7 @@ class Server(Protocol):
         ...
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Tell whether it has ended, after at most so long."""
+        """Return whether it has ended, after at most so long."""
         ...
 
 

@@ -89,7 +89,7 @@ def site_of(
         if one.parts.pages is not None
     ]
     if stand_ins is None:
-        _mind_the_doors(settings, locked=api.state.serving.doors.have_keys())
+        _warn_if_open(settings, locked=api.state.serving.authenticator.have_keys())
     else:
         from holdfast.lab.pages import mount_lab  # noqa: PLC0415 - for development only
 
@@ -123,7 +123,7 @@ def _mount(built: Built, api: FastAPI, engine: Holdfast) -> None:
     api.add_route(place, lambda _: RedirectResponse(f"{place}/"), include_in_schema=False)
 
 
-def _mind_the_doors(settings: Settings, *, locked: bool) -> None:
+def _warn_if_open(settings: Settings, *, locked: bool) -> None:
     """Refuse to serve others without credentials, and warn where nobody needs any."""
     if locked:
         return

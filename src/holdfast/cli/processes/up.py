@@ -22,7 +22,7 @@ from holdfast.core.values.retention import Retention, longest
 from holdfast.engine.app import Holdfast
 from holdfast.error_log import ErrorLog
 from holdfast.errors import UsageError
-from holdfast.runtime.kernel.process_tuning import settle_in
+from holdfast.runtime.kernel.process_tuning import tune_process
 from holdfast.systems import Built, Service, build, find, observe, tables_of
 from holdfast.systems.knobs import remarks_on
 
@@ -140,7 +140,7 @@ def assembled_here(invocation: Invocation) -> tuple[Holdfast, Sequence[Built]]:
 
 
 def runs_app(invocation: Invocation) -> bool:
-    """Tell whether an app is to be run, and not systems."""
+    """Return whether an app is to be run, and not systems."""
     settings = invocation.settings
     if "app" in invocation.flags and "systems" in invocation.flags:
         raise UsageError("give -A or --systems, not both: an app names its own pipelines")
@@ -216,7 +216,7 @@ def run_here(
 ) -> int:
     """Run to the end, and return the exit status; `started` is told the address."""
     signal.signal(signal.SIGHUP, lambda *_: on_hangup(invocation, together.request_stop))
-    settle_in()
+    tune_process()
 
     def tell(address: str) -> None:
         if invocation.as_json:

@@ -13,7 +13,7 @@ from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.program import Command
 from holdfast.cli.shell.setting_option import setting_option
 from holdfast.error_log import ErrorLog
-from holdfast.runtime.kernel.process_tuning import settle_in
+from holdfast.runtime.kernel.process_tuning import tune_process
 
 _COUNT: Final = "INTEGER"
 _SPAN: Final = "DURATION"
@@ -54,5 +54,5 @@ def worker(invocation: Invocation, /, queues: tuple[str, ...], **options: str | 
     with observing(app, settings):
         running = app.worker(queues=settings.queues or None, options=settings.worker)
         signal.signal(signal.SIGHUP, lambda *_: on_hangup(invocation, running.request_stop))
-        settle_in()
+        tune_process()
         return run_service(invocation, "worker", running)

@@ -18,7 +18,7 @@ LABELS: Final = 6
 _STEPS_US: Final = tuple(
     minutes * MINUTE_US for minutes in (1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 720, 1440)
 )
-_MOST_BARS: Final = 48
+_MAX_BARS: Final = 48
 _LEAST_BARS: Final = 24
 LOW: Final = 130
 """How high bars are that only show when something was."""
@@ -35,8 +35,8 @@ def spans(first: Instant, last: Instant) -> tuple[list[Instant], int]:
 
     There are never so few that a moment looks like all there is.
     """
-    days = (last - first) // (_MOST_BARS * DAY_US) + 1
-    fitting = (step for step in _STEPS_US if (last - first) // step < _MOST_BARS)
+    days = (last - first) // (_MAX_BARS * DAY_US) + 1
+    fitting = (step for step in _STEPS_US if (last - first) // step < _MAX_BARS)
     step = next(fitting, days * DAY_US)
     end = last - last % step
     start = min(first - first % step, end - (_LEAST_BARS - 1) * step)

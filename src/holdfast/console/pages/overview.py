@@ -36,8 +36,8 @@ MINUTE_US: Final = 60_000_000
 PACE_MINUTES: Final = 5
 EXACT_BELOW: Final = 10
 """A pace below this is told with a digit after the point."""
-MOST_CLASSES: Final = 6
-MOST_GROUPS: Final = 4
+MAX_CLASSES: Final = 6
+MAX_GROUPS: Final = 4
 LATEST: Final = 8
 LABEL_EVERY: Final = 10
 SERIES: Final = (
@@ -100,7 +100,7 @@ def overview(console: Console, visit: Visit) -> Response:
         "overview.html",
         screen="overview",
         **common,
-        groups=group_lines(groups[:MOST_GROUPS], console.shown_to(visit)),
+        groups=group_lines(groups[:MAX_GROUPS], console.shown_to(visit)),
         attention=[],
         verdict=_verdict_of_owner(groups),
         figures=_figures_of(console, visit.owner),
@@ -179,7 +179,7 @@ def _failures(
             "count": count,
             "bar": charts.share([charts.Part("failed", "bad", count)], whole=most),
         }
-        for (code, error_class), count in counts.most_common(MOST_CLASSES)
+        for (code, error_class), count in counts.most_common(MAX_CLASSES)
     ]
 
 

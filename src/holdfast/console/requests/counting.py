@@ -10,7 +10,7 @@ from holdfast.errors import ReadTooSlow
 from holdfast.store.contract import JobFilter
 from holdfast.store.statements.statement_timeout import reads_within
 
-MOST_COUNTED: Final = 10_000
+MAX_COUNTED: Final = 10_000
 PATIENCE_S: Final = 1.0
 
 
@@ -30,7 +30,7 @@ def counted(engine: Holdfast, wanted: JobFilter, *, seen: int = 0) -> Counted:
     """Count the jobs that match; `seen` of them are known to be there."""
     try:
         with reads_within(PATIENCE_S):
-            found = engine.count(wanted, at_most=MOST_COUNTED)
+            found = engine.count(wanted, at_most=MAX_COUNTED)
     except ReadTooSlow:
         return Counted(seen, more=True)
-    return Counted(found, more=found >= MOST_COUNTED)
+    return Counted(found, more=found >= MAX_COUNTED)

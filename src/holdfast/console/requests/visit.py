@@ -16,7 +16,7 @@ from holdfast.errors import InvalidValue
 
 LONGEST_FIELD: Final = 8_000
 """How much of a field is read; the engine cuts what it keeps of it."""
-_MOST_DIGITS: Final = 18
+_MAX_DIGITS: Final = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Visit:
         return found
 
     def ticked(self, name: str) -> bool:
-        """Tell whether a box of the form is ticked."""
+        """Return whether a box of the form is ticked."""
         return self.form.get(name) == "yes"
 
     def number(self, name: str, otherwise: float | None = None) -> float | None:
@@ -124,4 +124,4 @@ class Visit:
 
 def whole_number(text: str) -> int | None:
     """Return a number of digits that a database can hold; None for anything else."""
-    return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
+    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else None

@@ -234,14 +234,14 @@ def decide_letter(
 
 
 def is_escalated(letter: DeadLetter) -> bool:
-    """Tell whether the job died again of what no repetition cures."""
+    """Return whether the job died again of what no repetition cures."""
     return (
         letter.deaths > 1 and not letter.retryable and letter.previous_class == letter.error_class
     )
 
 
 def is_dismissed(letter: DeadLetter, job_state: JobState | None) -> bool:
-    """Tell whether the letter was closed although its job never completed.
+    """Return whether the letter was closed although its job never completed.
 
     One from a file that was submitted is in the hands of a job of its own, and a message that was
     published again in those of its consumers.

@@ -26,7 +26,7 @@ CATCH_UP_US: Final = SECOND_US // 10
 """A runner that is late makes up for so much of its rate, and never for more."""
 BATCH: Final = 100
 """At most so many letters are sent in one step."""
-MOST_UNDER_WAY: Final = 100
+MAX_UNDER_WAY: Final = 100
 """Without a rate, so many may be under way at a time: a stop rule has to hear of those that fail
 before all the others are sent."""
 
@@ -216,7 +216,7 @@ def _send(replay: Replay, most: int, under_way: int, now: Instant) -> Send | Pau
     """Send as many as the rate allows by now; a clock that was set back costs one turn early."""
     last, every_us = replay.last_sent_at, replay.every_us
     if not every_us:
-        room = max(MOST_UNDER_WAY - under_way, 0) if replay.stop_after else BATCH
+        room = max(MAX_UNDER_WAY - under_way, 0) if replay.stop_after else BATCH
         return Send(min(most, room, BATCH)) if room else Pause(later(now, POLL_US))
     if last is None:
         return Send(1)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def passed(job: Job, now: Instant) -> bool:
-    """Tell whether the job's time is up at `now`; an answer at the very deadline is in time."""
+    """Return whether the job's time is up at `now`; an answer at the very deadline is in time."""
     return job.deadline_at is not None and now > job.deadline_at
 
 

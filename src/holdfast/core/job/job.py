@@ -14,7 +14,7 @@ WorkerId = NewType("WorkerId", str)
 
 PRIORITIES = (0, 1, 2, 3)
 """Lower runs first. Few levels on purpose: a claim is one index range per level."""
-MOST_URGENT = PRIORITIES[0]
+MAX_URGENT = PRIORITIES[0]
 DEFAULT_PRIORITY = 1
 DEFAULT_QUEUE = "default"
 DEFAULT_OWNER = ""

@@ -24,7 +24,7 @@ def lease_of(job: Job) -> Lease:
 
 
 def holds(job: Job, lease: Lease) -> bool:
-    """Tell whether `job`, freshly read, still runs under `lease`."""
+    """Return whether `job`, freshly read, still runs under `lease`."""
     return job.state is JobState.PROCESSING and job.token == lease.token
 
 
@@ -44,7 +44,7 @@ def claimed(job: Job, *, holder: WorkerId, lease_us: int, now: Instant) -> Job:
 
 
 def claimable(job: Job, *, now: Instant) -> bool:
-    """Tell whether a claim at `now` may take the job."""
+    """Return whether a claim at `now` may take the job."""
     return (
         job.state is JobState.QUEUED
         and job.run_at <= now

@@ -87,10 +87,10 @@ ACCEPTS: Final[Mapping[JobState, frozenset[type[Event]]]] = {
 }
 """Which events a job in each state answers to; every other pair is ignored."""
 
-MOST_REVISIONS: Final = 10_000
+MAX_REVISIONS: Final = 10_000
 """How far a job's history may grow by what others say about it and nothing follows from."""
 _TIMED_OUT: Final = DEADLINE.error_class
-MOST_UNSPENT_DELAY_US: Final = 300 * SECOND_US
+MAX_UNSPENT_DELAY_US: Final = 300 * SECOND_US
 """The longest wait after a failure that spends no attempt: jobs go on soon after a person acted."""
 
 
@@ -262,7 +262,7 @@ def _after_failure(
     failures = job.attempt if spends else (alike or 0) + 1
     delay_us = retry.delay_us(failures=failures, roll=roll, retry_after_us=asked_us)
     if not spends:
-        delay_us = min(delay_us, MOST_UNSPENT_DELAY_US)
+        delay_us = min(delay_us, MAX_UNSPENT_DELAY_US)
     run_at = later(now, delay_us)
     if job.deadline_at is not None and run_at >= job.deadline_at:
         return _fail(job, failure, now, {"no_time_left_for": "another attempt"})
@@ -384,7 +384,7 @@ def _note_progress(
     """Keep a note in the history, and wait on for it where the stage is declared so."""
     if deadline.passed(job, at):
         return _ignored(job, event, "the deadline has passed")
-    if job.revision >= MOST_REVISIONS:
+    if job.revision >= MAX_REVISIONS:
         return _ignored(job, event, "its history is full")
     change = same(job)
     remark: dict[str, str | int | None] = {"note": event.note}
@@ -410,7 +410,7 @@ def _note_late_failure(
         return _ignored(job, event, "the job has failed, and not by its deadline")
     if job.late_result is not None:
         return _ignored(job, event, "a late result is kept")
-    if job.revision >= MOST_REVISIONS:
+    if job.revision >= MAX_REVISIONS:
         return _ignored(job, event, "its history is full")
     noted = entry(job, Kind.LATE, now, event.failure, _received(at, now))
     return Decision(job.id, job.revision, same(job), noted)
@@ -419,7 +419,7 @@ def _note_late_failure(
 def _keep_as_late(job: Job, done: Done, now: Instant, at: Instant | None) -> Decision | Ignored:
     """Keep a result that came after the end; whatever it says, the end stays what it was."""
     if job.state is JobState.CANCELLED:
-        if job.revision >= MOST_REVISIONS:
+        if job.revision >= MAX_REVISIONS:
             return _ignored(job, done, "its history is full")
         change = same(job)
     elif job.error_class == _TIMED_OUT and job.late_result is None:

@@ -10,9 +10,9 @@ from typing import Final, Literal
 from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import InvalidPolicy
 
-MOST_CALLS: Final = 1_000
+MAX_CALLS: Final = 1_000
 """What is remembered of single calls stays in one row, so no rule looks at more of them."""
-MOST_SECONDS: Final = 86_400.0
+MAX_SECONDS: Final = 86_400.0
 USUAL_CAP_S: Final = 600.0
 _OWNER: Final = "Breaker"
 
@@ -75,17 +75,17 @@ class Breaker:
             _whole("consecutive", self.consecutive)
         self._check_rate()
         _whole("minimum_workers", self.minimum_workers)
-        _number("cooldown", self.cooldown, at_least=0.001, at_most=MOST_SECONDS)
+        _number("cooldown", self.cooldown, at_least=0.001, at_most=MAX_SECONDS)
         _number("growth", self.growth, at_least=1.0, at_most=100.0)
         if self.cooldown_cap is None:
             put(self, "cooldown_cap", max(USUAL_CAP_S, self.cooldown))
-        _number("cooldown_cap", self.cooldown_cap, at_least=self.cooldown, at_most=MOST_SECONDS)
+        _number("cooldown_cap", self.cooldown_cap, at_least=self.cooldown, at_most=MAX_SECONDS)
         _whole("trials", self.trials)
         if self.successes is None:
             put(self, "successes", self.trials)
         _whole("successes", self.successes)
-        _number("trial_timeout", self.trial_timeout, at_least=0.001, at_most=MOST_SECONDS)
-        _number("release", self.release, at_least=0.0, at_most=MOST_SECONDS)
+        _number("trial_timeout", self.trial_timeout, at_least=0.001, at_most=MAX_SECONDS)
+        _number("release", self.release, at_least=0.0, at_most=MAX_SECONDS)
 
     def _check_rate(self) -> None:
         if type(self.strictly_above) is not bool:
@@ -105,7 +105,7 @@ class Breaker:
         if self.over_calls is not None:
             _whole("over_calls", self.over_calls)
         if self.over_seconds is not None:
-            _number("over_seconds", self.over_seconds, at_least=0.1, at_most=MOST_SECONDS)
+            _number("over_seconds", self.over_seconds, at_least=0.1, at_most=MAX_SECONDS)
         if self.minimum_calls is None:
             object.__setattr__(self, "minimum_calls", self.over_calls or 10)
         _whole("minimum_calls", self.minimum_calls)
@@ -113,7 +113,7 @@ class Breaker:
             raise _invalid("minimum_calls", self.minimum_calls, "at most over_calls")
 
     def cooldown_us(self, reopenings: int) -> int:
-        """The cooldown after trials have failed this often in a row."""
+        """Return the cooldown after trials have failed this often in a row."""
         cap = self.cooldown_cap or USUAL_CAP_S
         # Compared by logarithms, because the power itself may overflow.
         if reopenings * math.log(self.growth) >= math.log(cap / self.cooldown):
@@ -126,8 +126,8 @@ def _invalid(name: str, value: object, limit: str) -> InvalidPolicy:
 
 
 def _whole(name: str, value: object) -> None:
-    if type(value) is not int or not 1 <= value <= MOST_CALLS:
-        raise _invalid(name, value, f"a whole number from 1 to {MOST_CALLS}")
+    if type(value) is not int or not 1 <= value <= MAX_CALLS:
+        raise _invalid(name, value, f"a whole number from 1 to {MAX_CALLS}")
 
 
 def _number(name: str, value: object, *, at_least: float, at_most: float) -> None:

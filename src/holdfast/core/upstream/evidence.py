@@ -14,7 +14,7 @@ HEARING_US: Final = SECOND_US
 """How long other workers are given to speak before one worker's failures count as everybody's."""
 MEMORY_US: Final = 600 * SECOND_US
 """How long a failure is remembered by a rule that counts calls."""
-MOST_SAMPLES: Final = 1_000
+MAX_SAMPLES: Final = 1_000
 BUCKETS: Final = 30
 """Into how many parts a span of time is divided; calls leave it part by part."""
 
@@ -58,11 +58,11 @@ def kept(samples: tuple[Sample, ...], policy: Breaker, now: Instant) -> tuple[Sa
         return ()
     among_latest = {sample.worker for sample in latest}
     pushed_out = sorted(word for word in last_words.values() if word.worker not in among_latest)
-    return (*sorted(before.values()), *pushed_out, *reversed(latest))[-MOST_SAMPLES:]
+    return (*sorted(before.values()), *pushed_out, *reversed(latest))[-MAX_SAMPLES:]
 
 
 def is_enough(samples: tuple[Sample, ...], policy: Breaker, *, fleet: int, now: Instant) -> bool:
-    """Tell whether a rule is broken, by more than one worker's own trouble."""
+    """Return whether a rule is broken, by more than one worker's own trouble."""
     return _trips(samples, policy) and _is_heard(samples, policy, fleet=fleet, now=now)
 
 
@@ -155,7 +155,7 @@ def _streak(samples: tuple[Sample, ...]) -> int:
 
 
 def _is_heard(samples: tuple[Sample, ...], policy: Breaker, *, fleet: int, now: Instant) -> bool:
-    """Tell whether the evidence is more than one worker's own trouble."""
+    """Return whether the evidence is more than one worker's own trouble."""
     failing = {sample.worker for sample in samples if sample.failed}
     heard = {sample.worker for sample in samples}
     if len(failing) >= min(policy.minimum_workers, max(fleet, 1)):

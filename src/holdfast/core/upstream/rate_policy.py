@@ -8,7 +8,7 @@ from typing import Final
 from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import InvalidPolicy
 
-MOST_CALLS: Final = 1_000_000
+MAX_CALLS: Final = 1_000_000
 SHORTEST_PERIOD_S: Final = 0.001
 LONGEST_PERIOD_S: Final = 86_400.0
 SHORTEST_INTERVAL_US: Final = 100
@@ -61,8 +61,8 @@ def _invalid(name: str, value: object, limit: str) -> InvalidPolicy:
 
 
 def _whole(name: str, value: object) -> None:
-    if type(value) is not int or not 1 <= value <= MOST_CALLS:
-        raise _invalid(name, value, f"a whole number from 1 to {MOST_CALLS}")
+    if type(value) is not int or not 1 <= value <= MAX_CALLS:
+        raise _invalid(name, value, f"a whole number from 1 to {MAX_CALLS}")
 
 
 def _seconds(name: str, value: object) -> None:

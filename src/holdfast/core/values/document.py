@@ -85,7 +85,7 @@ _canonical: Final = _writer(sort_keys=True)
 
 
 def encode(value: object, *, what: str, limits: Limits = DEFAULT_LIMITS) -> str:
-    """The value as compact JSON text; `decode` gives it back, with tuples as lists.
+    """Return the value as compact JSON text; `decode` gives it back, with tuples as lists.
 
     Raises InvalidDocument, which names `what` and the place, for anything JSON cannot carry.
     """
@@ -104,7 +104,7 @@ def fingerprint(value: object) -> str:
 
 
 def decode(text: str) -> JsonValue:
-    """The value of a text that `encode` wrote; InvalidDocument when it is something else."""
+    """Return the value of a text that `encode` wrote; InvalidDocument when it is something else."""
     if text == "null":
         return None
     try:
@@ -115,7 +115,7 @@ def decode(text: str) -> JsonValue:
 
 
 def parse(text: str | bytes, *, what: str, limits: Limits = DEFAULT_LIMITS) -> JsonValue:
-    """The value of JSON text from outside; InvalidDocument says where it is not acceptable.
+    """Return the value of JSON text from outside; InvalidDocument says where it is not acceptable.
 
     Stricter than JSON parsers usually are: a key may occur once in an object, a number must fit,
     and the text must be UTF-8.
@@ -216,7 +216,7 @@ def _are_texts(keys: Iterable[object]) -> bool:
 
 
 def _decoded(text: str | bytes, *, what: str, limits: Limits) -> str:
-    """The text, once its size and its characters are known to be in order."""
+    """Return the text, once its size and its characters are known to be in order."""
     limit = "valid UTF-8"
     if isinstance(text, bytes):
         if len(text) > limits.max_bytes:

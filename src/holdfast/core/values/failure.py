@@ -238,7 +238,7 @@ class Failure(_Facts):
         return tuple.__new__(cls, facts)
 
     def _replace(self, **changes: Any) -> Self:  # noqa: ANN401 - the fields of the tuple
-        """The failure with other facts, made as safe as if it were new."""
+        """Return the failure with other facts, made as safe as if it were new."""
         return type(self)(**(self._asdict() | changes))
 
     def __getnewargs_ex__(self) -> tuple[tuple[()], dict[str, Any]]:
@@ -284,7 +284,7 @@ class Failure(_Facts):
 
 @lru_cache(maxsize=1024)
 def _is_error_class(text: str) -> bool:
-    """Whether the text is an error class; few of them make up most failures."""
+    """Return whether the text is an error class; few of them make up most failures."""
     try:
         checked_error_class(text, owner="Failure")
     except InvalidValue:
@@ -308,7 +308,7 @@ def _member(kind: type[_Kind], value: str, *, field: str) -> _Kind:
 
 
 def clean_text(text: str, limit: int) -> str:
-    """The text, safe to store and to print, in at most `limit` characters; it never raises.
+    """Return the text, safe to store and to print, in at most `limit` characters; it never raises.
 
     NUL, other control characters except newline and tab, and lone surrogates become visible
     escapes. A text that is cut says how long it was.
@@ -326,7 +326,7 @@ def clean_text(text: str, limit: int) -> str:
 
 
 def _without_half_a_marker(text: str) -> str:
-    """The text, but for a `[redacted:…]` at its end that lacks its end."""
+    """Return the text, but for a `[redacted:…]` at its end that lacks its end."""
     start = text.rfind("[redacted:", max(0, len(text) - _LONGEST_MARKER))
     return text if start < 0 or "]" in text[start:] else text[:start]
 

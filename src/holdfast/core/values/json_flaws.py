@@ -68,7 +68,7 @@ class _Trouble(NamedTuple):
 
 
 def find_in_value(root: object, limits: Limits) -> Flaw | None:
-    """The first flaw of a Python value; None when there is none.
+    """Return the first flaw of a Python value; None when there is none.
 
     Size is judged only roughly, by the number of values: each takes a byte at least.
     """
@@ -142,7 +142,7 @@ def position_in(source: str, offset: int) -> str:
 
 
 def too_large(found: str, limits: Limits) -> Flaw:
-    """The flaw of a document that is over its size limit."""
+    """Return the flaw of a document that is over its size limit."""
     return Flaw("", found, f"at most {limits.max_bytes} bytes")
 
 
@@ -248,14 +248,14 @@ def _type_name(value: object) -> str:
 
 
 def _shown(text: str) -> str:
-    """The text, whole or not at all: part of it could be part of a secret."""
+    """Return the text, whole or not at all: part of it could be part of a secret."""
     if len(text) > _SHOWN_LENGTH:
         return f"a text of {len(text)} characters"
     return f'"{clean_text(text, len(text) * _LONGEST_ESCAPE)}"'
 
 
 def _pointer(path: Sequence[object]) -> str:
-    """The path as a JSON pointer that is safe to print, as far as whole names fit."""
+    """Return the path as a JSON pointer that is safe to print, as far as whole names fit."""
     pointer = ""
     for token in path:
         name = str(token).replace("~", "~0").replace("/", "~1")

@@ -10,7 +10,7 @@ from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import InvalidPolicy
 
 DAY_S: Final = 86_400.0
-MOST_SECONDS: Final = 36_525 * DAY_S
+MAX_SECONDS: Final = 36_525 * DAY_S
 """A hundred years; whoever means longer means for ever."""
 PLAN_S: Final = 30 * DAY_S
 """A plan that no job uses goes when no process has asked for it for so long."""
@@ -117,7 +117,7 @@ def _check(name: str, value: object) -> None:
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
-        or not 0 <= value <= MOST_SECONDS
+        or not 0 <= value <= MAX_SECONDS
     ):
-        limit = f"a number of seconds from 0 to {MOST_SECONDS:.0f}, or None for ever"
+        limit = f"a number of seconds from 0 to {MAX_SECONDS:.0f}, or None for ever"
         raise InvalidPolicy("Retention", field=name, value=value, limit=limit)

@@ -85,7 +85,7 @@ class Retry:
         put(self, "_backoffs_us", tuple(backoffs))
 
     def _backoffs(self, limit: float) -> Iterable[float]:
-        """The waits before jitter, in seconds; the last one stands for all that follow."""
+        """Return the waits before jitter, in seconds; the last one stands for all that follow."""
         if self.delays:
             return self.delays
         # Past the last exponent the cap has been reached, and the power might overflow.
@@ -95,7 +95,7 @@ class Retry:
         )
 
     def delay_us(self, *, failures: int, roll: float, retry_after_us: int | None) -> int:
-        """The wait after the `failures`-th failed attempt of a stage (the first is 1).
+        """Return the wait after the `failures`-th failed attempt of a stage (the first is 1).
 
         `roll` is chance, from 0 up to but not including 1. `retry_after_us` is what the upstream
         asked for, if it did; it is a floor for this one delay.
@@ -126,7 +126,7 @@ class Retry:
         return wait_us if wait_us >= retry_after_us else min(self._ceiling_us, retry_after_us)
 
     def exhausted(self, attempt: int) -> bool:
-        """Whether no attempt may follow this one (the first attempt is 1)."""
+        """Return whether no attempt may follow this one (the first attempt is 1)."""
         return attempt >= self.attempts
 
     def allowed_at(self, attempt: int) -> int:
@@ -151,7 +151,7 @@ class Retry:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Retry:
-        """The policy that `to_document` wrote; a field left out has its default.
+        """Return the policy that `to_document` wrote; a field left out has its default.
 
         A field this holdfast does not know is refused: ignoring it would decide differently.
         """
@@ -230,7 +230,7 @@ def _checked_delays(delays: object, *, limit: float, bound: str) -> tuple[float,
 
 
 def _exponent_reaching(limit: float, *, base: float, factor: float) -> int:
-    """The smallest exponent at which `base * factor ** exponent` is at or over the limit.
+    """Return the smallest exponent at which `base * factor ** exponent` is at or over the limit.
 
     Zero when it never gets there: the backoff is then the base for ever.
     """

@@ -23,7 +23,7 @@ class Role(StrEnum):
     """Do everything: cancel, retry, replay, resolve, pause, drain."""
 
     def may(self, needed: Role) -> bool:
-        """Tell whether this role is enough where `needed` is asked for."""
+        """Return whether this role is enough where `needed` is asked for."""
         return _ORDER.index(self) >= _ORDER.index(needed)
 
 

@@ -20,7 +20,7 @@ from holdfast.views.durations import span
 STUCK_US: Final = 60 * SECOND_US
 """A message that is due for longer than this is taken by no relay."""
 _CALLED_BY_NONE: Final[Mapping[tuple[str, str], str]] = MappingProxyType({})
-MOST_CAUSES: Final = 10
+MAX_CAUSES: Final = 10
 """So many causes of dead letters have an entry of their own."""
 
 
@@ -28,7 +28,7 @@ def letters(
     groups: Sequence[LetterGroup], called: Mapping[tuple[str, str], str] = _CALLED_BY_NONE
 ) -> Iterator[Attention]:
     """Yield the causes for which dead letters wait, with the upstreams that their stages call."""
-    for group in groups[:MOST_CAUSES]:
+    for group in groups[:MAX_CAUSES]:
         said = f"{number_of(group.letters, 'dead letter')}: {_where(group, called)}. "
         said += f"Last: {group.message}"
         found = advice_of(group)
@@ -51,7 +51,7 @@ def letters(
             group.letters,
             group.first_failure_at,
         )
-    others = groups[MOST_CAUSES:]
+    others = groups[MAX_CAUSES:]
     if others:
         letters = sum(group.letters for group in others)
         yield Attention(

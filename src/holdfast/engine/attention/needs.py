@@ -18,10 +18,10 @@ from holdfast.runtime.kernel.clock import Clock
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
-MOST_COUNTED_CAUSES: Final = 100
-MOST_REPLAYS: Final = 20
+MAX_COUNTED_CAUSES: Final = 100
+MAX_REPLAYS: Final = 20
 """So many of the latest replays are looked at."""
-MOST_ITEMS: Final = 200
+MAX_ITEMS: Final = 200
 """So many unsent letters of a replay are looked at."""
 
 
@@ -70,7 +70,7 @@ class Needs:
         """Return everything that needs a person, the most urgent first."""
         store, now = self._store(), self._clock.now()
         messages = store.outbox.standing()
-        groups = store.letters.groups(limit=MOST_COUNTED_CAUSES)
+        groups = store.letters.groups(limit=MAX_COUNTED_CAUSES)
         return ranked(
             Read(
                 now,
@@ -109,9 +109,9 @@ class Needs:
 def _stopped(store: Store) -> list[tuple[Replay, int]]:
     """Return the latest replays that stopped, with letters that nobody has sent since."""
     found = []
-    for replay in store.replays.latest(limit=MOST_REPLAYS):
+    for replay in store.replays.latest(limit=MAX_REPLAYS):
         if replay.state is ReplayState.STOPPED:
-            unsent = store.replays.seen(replay.id, ItemState.PENDING, limit=MOST_ITEMS)
+            unsent = store.replays.seen(replay.id, ItemState.PENDING, limit=MAX_ITEMS)
             left = sum(obstacle(each) is None for each in unsent)
             if left:
                 found.append((replay, left))

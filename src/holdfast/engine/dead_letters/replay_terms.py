@@ -11,13 +11,13 @@ from holdfast.errors import InvalidValue
 DEFAULT_CANARY: Final = 1
 DEFAULT_RATE: Final = 10.0
 DEFAULT_STOP_AFTER: Final = 5
-MOST_LETTERS: Final = 100_000
-MOST_PER_SECOND: Final = 10_000.0
+MAX_LETTERS: Final = 100_000
+MAX_PER_SECOND: Final = 10_000.0
 LEAST_PER_SECOND: Final = 0.0001
 """A letter in three hours: who wants less starts a replay for each."""
 
 
-class Readied(NamedTuple):
+class BulkTriage(NamedTuple):
     """What a person says about every letter of a replay that has yet to hear it."""
 
     cause: Cause
@@ -25,7 +25,7 @@ class Readied(NamedTuple):
     by: str
 
 
-def readied_by(cause: Cause | str | None, evidence: str | None, by: str) -> Readied | None:
+def readied_by(cause: Cause | str | None, evidence: str | None, by: str) -> BulkTriage | None:
     """Return what is to be said about every letter; None when nothing is."""
     if cause is None and evidence is None:
         return None
@@ -38,7 +38,7 @@ def readied_by(cause: Cause | str | None, evidence: str | None, by: str) -> Read
             "gone",
         )
     try:
-        return Readied(Cause(str(cause)), evidence, by)
+        return BulkTriage(Cause(str(cause)), evidence, by)
     except ValueError:
         raise InvalidValue(
             "replay", field="cause", value=cause, limit=f"one of {', '.join(Cause)}"
@@ -53,22 +53,22 @@ def every_us(rate: float | None) -> int:
     if (
         isinstance(given, bool)
         or not isinstance(given, int | float)
-        or not LEAST_PER_SECOND <= given <= MOST_PER_SECOND
+        or not LEAST_PER_SECOND <= given <= MAX_PER_SECOND
     ):
         raise InvalidValue(
             "replay",
             field="rate",
             value=rate,
             limit=f"a number of letters a second, from {LEAST_PER_SECOND} to "
-            f"{MOST_PER_SECOND:.0f}, or None",
+            f"{MAX_PER_SECOND:.0f}, or None",
         )
     return max(round(SECOND_US / rate), 1)
 
 
 def checked_count(field: str, count: int, least: int = 0) -> int:
     """Return a number of letters within its limits."""
-    if type(count) is not int or not least <= count <= MOST_LETTERS:
+    if type(count) is not int or not least <= count <= MAX_LETTERS:
         raise InvalidValue(
-            "replay", field=field, value=count, limit=f"from {least} to {MOST_LETTERS}"
+            "replay", field=field, value=count, limit=f"from {least} to {MAX_LETTERS}"
         )
     return count

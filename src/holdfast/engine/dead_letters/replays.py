@@ -38,8 +38,8 @@ from holdfast.engine.dead_letters.replay_terms import (
     DEFAULT_CANARY,
     DEFAULT_RATE,
     DEFAULT_STOP_AFTER,
-    MOST_LETTERS,
-    Readied,
+    MAX_LETTERS,
+    BulkTriage,
     checked_count,
     every_us,
     readied_by,
@@ -348,13 +348,13 @@ class Replays:
             jobs = self._store().get([JobId(letter.id) for letter in page])
             yield from ((letter, jobs.get(JobId(letter.id))) for letter in page)
             before, seen = page[-1].id, seen + len(page)
-            if seen > MOST_LETTERS:
+            if seen > MAX_LETTERS:
                 raise InvalidValue(
-                    "replay", field="wanted", value=seen, limit=f"at most {MOST_LETTERS} letters"
+                    "replay", field="wanted", value=seen, limit=f"at most {MAX_LETTERS} letters"
                 )
 
     def _frozen(
-        self, letter: DeadLetter, job: Job | None, *, confirmed: bool, readied: Readied | None
+        self, letter: DeadLetter, job: Job | None, *, confirmed: bool, readied: BulkTriage | None
     ) -> Frozen:
         """Return a letter for the list; what is said about all of them is said about it now."""
         why = _obstacle(letter, job, confirmed=confirmed, readied=readied is not None)
@@ -389,7 +389,7 @@ class Replays:
         return None if settled.ignored is None else settled.ignored.why
 
     def _was_ours(self, item: Item, reason: str) -> bool:
-        """Tell whether another runner of the same replay was first."""
+        """Return whether another runner of the same replay was first."""
         ledger = self._store().ledger(JobId(item.letter_id))
         returns = [line.entry for line in ledger if line.entry.kind is Kind.REVIVED]
         if len(returns) <= item.retries:

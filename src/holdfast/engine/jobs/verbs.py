@@ -31,7 +31,7 @@ from holdfast.views.delivery import history_of
 from holdfast.views.job import AttemptLine, HistoryLine, JobView, attempts, history, removed_job
 from holdfast.views.waiting import Waiting
 
-MOST_COUNTED: Final = 10_000
+MAX_COUNTED: Final = 10_000
 """How far matching jobs are counted at most: looking for more would read too much."""
 
 
@@ -151,11 +151,11 @@ class JobVerbs(StoreAccess):
             for twin in twins
         ]
 
-    def count(self, wanted: JobFilter | None = None, *, at_most: int = MOST_COUNTED) -> int:
+    def count(self, wanted: JobFilter | None = None, *, at_most: int = MAX_COUNTED) -> int:
         """Return how many jobs match; no more than `at_most` are counted."""
-        if not 1 <= at_most <= MOST_COUNTED:
+        if not 1 <= at_most <= MAX_COUNTED:
             raise InvalidValue(
-                "count", field="at_most", value=at_most, limit=f"from 1 to {MOST_COUNTED}"
+                "count", field="at_most", value=at_most, limit=f"from 1 to {MAX_COUNTED}"
             )
         return self.store.count(wanted or JobFilter(), at_most=at_most)
 

@@ -31,7 +31,7 @@ from holdfast.views.waiting import (
 
 RECENT_US: Final = SECOND_US
 MOVES: Final = 100
-MOST_MOVES: Final = 1_000
+MAX_MOVES: Final = 1_000
 """So many moves of a breaker are read at most to work out when it held a job."""
 HOLDING: Final = frozenset({Reason.UPSTREAM, Reason.RATE})
 """The reasons for which a due job is labelled `held`."""
@@ -141,7 +141,7 @@ class Waits:
         if breaker is not None and BreakerMode(breaker.mode) is not BreakerMode.HOLD:
             return []
         rows, moves = self._store().audit, list[AuditEntry]()
-        while len(moves) < MOST_MOVES and (not moves or moves[-1].at >= since):
+        while len(moves) < MAX_MOVES and (not moves or moves[-1].at >= since):
             before = moves[-1].id if moves else None
             page = rows.latest(subject_kind=SUBJECT, subject=name, before=before, limit=MOVES)
             moves.extend(page)

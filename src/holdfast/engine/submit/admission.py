@@ -14,7 +14,7 @@ MOST: Final = 1_000_000_000
 COUNT_EVERY_S: Final = 1.0
 REST: Final = 20
 """A count is followed by so many times the time it took, so that a high limit stays cheap."""
-MOST_QUEUES: Final = 10_000
+MAX_QUEUES: Final = 10_000
 """So many queues are remembered at a time."""
 
 
@@ -43,7 +43,7 @@ class Admission:
         self._first = threading.Lock()
 
     def admits(self, queue: str) -> bool:
-        """Tell whether a queue takes one more job, and count it as added if so."""
+        """Return whether a queue takes one more job, and count it as added if so."""
         waiting = self._waiting(queue)
         with self._lock:
             if waiting.counted + waiting.added >= self.max_queued:
@@ -73,7 +73,7 @@ class Admission:
         rest_s = max(COUNT_EVERY_S, REST * (ended_s - began_s))
         waiting = _Waiting(counted, 0, ended_s + rest_s)
         with self._lock:
-            if len(self._queues) >= MOST_QUEUES and queue not in self._queues:
+            if len(self._queues) >= MAX_QUEUES and queue not in self._queues:
                 self._queues.clear()
             self._queues[queue] = waiting
         return waiting

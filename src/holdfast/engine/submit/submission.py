@@ -20,7 +20,7 @@ from holdfast.errors import (
 from holdfast.pipeline.declaration import Pipeline
 from holdfast.pipeline.names import Span, checked_name, span_us
 from holdfast.runtime.kernel.clock import Chance
-from holdfast.store.contract import NewJob, Twin
+from holdfast.store.contract import ExistingJob, NewJob
 
 MAX_KEY_LENGTH: Final = 255
 MAX_VERSION: Final = 2_147_483_647
@@ -62,11 +62,11 @@ class Named(NamedTuple):
 
     job_id: JobId
     created: bool
-    removed: Twin | None = None
+    removed: ExistingJob | None = None
     """What is kept of it, where the job itself was removed."""
 
     @classmethod
-    def known(cls, twin: Twin) -> Named:
+    def known(cls, twin: ExistingJob) -> Named:
         """Return what a submission stands for whose job was there before."""
         return cls(twin.job_id, created=False, removed=twin if twin.removed_at else None)
 
@@ -164,7 +164,7 @@ class RowMaker:
             )
 
 
-def resolve(job: NewJob, submit: Submit, twins: Sequence[Twin]) -> Twin:
+def resolve(job: NewJob, submit: Submit, twins: Sequence[ExistingJob]) -> ExistingJob:
     """Return the job that a submission with a known key stands for, or raise a conflict."""
     verdict = judge(
         version=job.version,

@@ -26,7 +26,7 @@ from holdfast.runtime.events.announce import Applied
 from holdfast.runtime.events.decision_messages import NONE_KNOWN, DecisionMessages
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.runtime.kernel.plans import PlanCache
-from holdfast.store.contract import NewJob, Store, Twin
+from holdfast.store.contract import ExistingJob, NewJob, Store
 from holdfast.store.rows import as_stored
 
 BULK: Final = 500
@@ -145,7 +145,7 @@ class Submitter:
         limit = 0 if self.admission is None else self.admission.max_queued
         raise QueueFull(row.queue, limit=limit)
 
-    def _insert_rerun(self, row: NewJob, twins: Sequence[Twin], connection: object) -> bool:
+    def _insert_rerun(self, row: NewJob, twins: Sequence[ExistingJob], connection: object) -> bool:
         """Store a rerun; return False when another job of the key was made or removed meanwhile."""
         first = next((twin.job_id for twin in twins if twin.removed_at is None), None)
         rerun = row._replace(rerun_of=first)
@@ -178,7 +178,7 @@ class Submitter:
             return self._insert_one(row, submit, connection)
         return Named.known(resolve(row, submit, twins))
 
-    def _twins(self, row: NewJob, connection: object) -> list[Twin]:
+    def _twins(self, row: NewJob, connection: object) -> list[ExistingJob]:
         return self._store.twins(
             owner=row.owner, pipeline=row.pipeline, key=row.key or "", connection=connection
         )

@@ -35,7 +35,7 @@ _GAPS: Final = str.maketrans("", "", " -")
 
 
 def redact_contacts(text: str, lower: str, inspection: Inspection) -> str:
-    """The text without e-mail addresses and one-time codes; `lower` is it in lower case."""
+    """Return the text without e-mail addresses and one-time codes; `lower` is it in lower case."""
     if any(hint in lower for hint in _HINTS):
         text = _without_codes(text, lower, inspection)
     if "@" in text or "%40" in text:

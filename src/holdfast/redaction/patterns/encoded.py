@@ -56,7 +56,7 @@ _MAX_LAYERS: Final = 3
 
 
 def redact_encoded(text: str, inspection: Inspection, *, redact: Callable[[str], str]) -> str:
-    """The text without base64 of what `redact` would change, compressed or not."""
+    """Return the text without base64 of what `redact` would change, compressed or not."""
     may_be_text = _BASE64_TEXT.search(text)
     may_be_compressed = _COMPRESSED.search(text)
     if not may_be_text and not may_be_compressed:
@@ -93,7 +93,7 @@ def redact_encoded(text: str, inspection: Inspection, *, redact: Callable[[str],
 
 
 def redact_readings(text: str, inspection: Inspection, *, redact: Callable[[str], str]) -> str:
-    """The text, read as a person or a program would read it wherever that shows a secret.
+    """Return the text, read as a person or a program would read it wherever that shows a secret.
 
     Where `redact` finds nothing in a reading, the text stays as it was written.
     """
@@ -110,7 +110,7 @@ def redact_readings(text: str, inspection: Inspection, *, redact: Callable[[str]
 
 
 def without_colours(text: str) -> str:
-    """The text as a terminal shows it: without colour codes and invisible characters."""
+    """Return the text as a terminal shows it: without colour codes and invisible characters."""
     shown = _COLOUR.sub("", text) if "[" in text else text
     return shown if shown.isascii() else _INVISIBLE.sub("", shown)
 

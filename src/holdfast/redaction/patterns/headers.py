@@ -50,7 +50,7 @@ _KEPT_ATTRIBUTES: Final = frozenset(
 
 
 def hide_authorization(value: str, inspection: Inspection) -> str:
-    """The value of an Authorization header with nothing but its scheme."""
+    """Return the value of an Authorization header with nothing but its scheme."""
     stripped = value.strip()
     scheme = _SCHEME.match(stripped)
     if scheme is None:
@@ -69,7 +69,7 @@ def end_of_header(text: str, start: int, *, is_authorization: bool) -> int:
 
 
 def hide_cookies(value: str, inspection: Inspection) -> str:
-    """The cookies with their names and without their values; attributes stay as they are."""
+    """Return the cookies with their names and without their values; attributes stay as they are."""
     parts = value.split(";")
     inspection.step(len(parts))
     return ";".join(_without_value(part, inspection) for part in parts)
@@ -89,7 +89,7 @@ def _without_value(part: str, inspection: Inspection) -> str:
 
 
 def redact_schemes(text: str, lower: str, inspection: Inspection) -> str:
-    """The text without credentials that follow the name of a scheme, as in `Bearer …`."""
+    """Return the text without credentials that follow the name of a scheme, as in `Bearer …`."""
     if len(text) > _LONG_TEXT and not _names_a_scheme(lower):
         return text
     pieces: list[str] = []
@@ -106,7 +106,7 @@ def redact_schemes(text: str, lower: str, inspection: Inspection) -> str:
 
 
 def _names_a_scheme(lower: str) -> bool:
-    """Whether a scheme occurs; that one of its letters does not is found out much sooner."""
+    """Return whether a scheme occurs; that one of its letters does not is found out much sooner."""
     return any(
         all(map(lower.__contains__, letters)) and word in lower
         for word, letters in _LETTERS_OF_SCHEMES

@@ -219,7 +219,7 @@ class KeyNames:
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """The words of a name in lower case, without the digits at their ends."""
+    """Return the words of a name in lower case, without the digits at their ends."""
     if "\\" in name:
         name = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), name)
         name = _ESCAPED_BYTES.sub(_unescaped_bytes, name)

@@ -73,8 +73,8 @@ _SHORT_NUMBER: Final = re.compile(
 
 _MIN_RANDOM_LENGTH: Final = 8
 _MIN_CHANGES: Final = 4
-_MOST_PER_CHANGE: Final = 4
-_MOST_PER_CHANGE_OF_LETTERS: Final = 2.5
+_MAX_PER_CHANGE: Final = 4
+_MAX_PER_CHANGE_OF_LETTERS: Final = 2.5
 _SAMPLED: Final = 128
 _DIGIT: Final = re.compile(r"[0-9]")
 _HEX: Final = re.compile(r"[0-9a-f]{16}|[0-9A-F]{16}")
@@ -86,43 +86,43 @@ _SEPARATORS: Final = str.maketrans("", "", "-_. /")
 
 
 def is_stand_in(value: str) -> bool:
-    """Whether the value says that a secret belongs there, or that one was taken away."""
+    """Return whether the value says that a secret belongs there, or that one was taken away."""
     stripped = value.strip()
     return not stripped or bool(_STAND_IN.fullmatch(stripped) or MARKER.fullmatch(stripped))
 
 
 def is_said_of_secrets(value: str) -> bool:
-    """Whether the value is the next word of a sentence about a secret."""
+    """Return whether the value is the next word of a sentence about a secret."""
     return value.rstrip(".,;:!?)").lower() in _SAID_OF_SECRETS
 
 
 def is_plain(value: str) -> bool:
-    """Whether the value is an ordinary word or a small number."""
+    """Return whether the value is an ordinary word or a small number."""
     return bool(_PLAIN_WORD.fullmatch(value) or _SHORT_NUMBER.fullmatch(value))
 
 
 def is_short_number(value: str) -> bool:
-    """Whether the value is a number that counts something, or too short to be a token."""
+    """Return whether the value is a number that counts something, or too short to be a token."""
     return bool(_SHORT_NUMBER.fullmatch(value))
 
 
 def is_code(value: str) -> bool:
-    """Whether the value is an expression that names where a secret comes from."""
+    """Return whether the value is an expression that names where a secret comes from."""
     return bool(_CODE.match(value))
 
 
 def is_type(word: str) -> bool:
-    """Whether the word is a type in a signature."""
+    """Return whether the word is a type in a signature."""
     return word in _TYPES
 
 
 def is_identifier(value: str) -> bool:
-    """Whether the value could be a name in a program."""
+    """Return whether the value could be a name in a program."""
     return bool(_IDENTIFIER.fullmatch(value))
 
 
 def is_random(value: str) -> bool:
-    """Whether the value looks made by chance: letters and digits in no order of a language.
+    """Return whether the value looks made by chance: letters and digits in no order of a language.
 
     The kind of character changes more often than in names, even in those that run words together.
     """
@@ -132,12 +132,12 @@ def is_random(value: str) -> bool:
         return True
     sample = value[:_SAMPLED]
     changes = len(_CHANGE.findall(sample))
-    per_change = _MOST_PER_CHANGE if _DIGIT.search(sample) else _MOST_PER_CHANGE_OF_LETTERS
+    per_change = _MAX_PER_CHANGE if _DIGIT.search(sample) else _MAX_PER_CHANGE_OF_LETTERS
     return changes >= _MIN_CHANGES and len(sample) <= per_change * changes
 
 
 def is_maskable(value: str) -> bool:
-    """Whether a known secret can be hidden wherever it occurs without hiding ordinary words.
+    """Return whether a known secret can be hidden wherever it occurs without hiding ordinary words.
 
     A password that is also a word, a name or a small number would take evidence with it.
     """

@@ -64,7 +64,7 @@ _NEXT_PAIR: Final = re.compile(r"[\"']?[\w.\-]{1,64}[\"']?[ \t]{0,8}[:=]")
 
 
 def value_at(text: str, start: int, inspection: Inspection, *, whole_line: bool) -> Extent | None:
-    """The value that begins at `start`; None when there is none."""
+    """Return the value that begins at `start`; None when there is none."""
     if start >= len(text):
         return None
     quote = _OPENING_QUOTE.match(text, start)
@@ -86,7 +86,7 @@ def value_at(text: str, start: int, inspection: Inspection, *, whole_line: bool)
 
 
 def value_below(text: str, start: int, inspection: Inspection) -> Extent | None:
-    """The value on the line or lines below its name; None when those are something else."""
+    """Return the value on the line or lines below its name; None when those are something else."""
     if text.startswith("- ", start):
         return Extent(start, _end_of_block(text, start, inspection), is_quoted=False)
     if _NEXT_PAIR.match(text, start):
@@ -138,7 +138,7 @@ def _bracketed(text: str, start: int, inspection: Inspection) -> Extent:
 
 
 def _end_of_block(text: str, start: int, inspection: Inspection) -> int:
-    """The end of the last line that is indented as much as the one in which `start` lies."""
+    """Return the end of the last line that is indented as much as the one in which `start` lies."""
     indent = start - 1 - text.rfind("\n", max(0, start - _FAR), start)
     end = _line_end(text, start)
     while end < len(text):

@@ -93,7 +93,7 @@ class Patterns(NamedTuple):
 
 @lru_cache(maxsize=16)
 def patterns_of(extra_names: tuple[str, ...]) -> Patterns:
-    """The patterns of the built-in names and of the given ones."""
+    """Return the patterns of the built-in names and of the given ones."""
     extra = [
         (first, "".join(rf"[ _.\-]?{re.escape(word)}" for word in others))
         for first, *others in filter(None, map(words_of, extra_names))
@@ -161,7 +161,7 @@ def _before(text: str, position: int) -> int:
 def _is_introduced(
     text: str, start: int, match: re.Match[str], name: str, sensitivity: Sensitivity
 ) -> bool:
-    """Whether what stands between name and value makes it one, and not a sentence."""
+    """Return whether what stands between name and value makes it one, and not a sentence."""
     if text.endswith(("//", "@"), 0, start):
         # A host, whose port follows.
         return False
@@ -208,7 +208,7 @@ def _replaced(
 
 
 def _is_value(text: str, extent: Extent, value: str, found: _Found) -> bool:
-    """Whether what follows the name belongs to it."""
+    """Return whether what follows the name belongs to it."""
     match = found.match
     if match["space"]:
         quoted_password = extent.is_quoted and found.sensitivity.kind is Kind.PASSWORD
@@ -275,7 +275,7 @@ def _line_start(text: str, found: _Found) -> int:
 
 
 def _is_prose(value: str, found: _Found, names: KeyNames) -> bool:
-    """Whether the value is a sentence about a secret, or a program that handles one."""
+    """Return whether the value is a sentence about a secret, or a program that handles one."""
     word = _FIRST_WORD.match(value)
     first = word.group() if word else value
     care = found.sensitivity.care

@@ -99,7 +99,7 @@ def mask_recipient(address: str, *, key: bytes) -> MaskedRecipient:
 
 
 def redact_numbers(text: str, inspection: Inspection, *, phones: bool) -> str:
-    """The text without cards, bank accounts and phones, which their own shape gives away."""
+    """Return the text without cards, bank accounts and phones, which their own shape gives away."""
     if _CARD.search(text):
         text = _redact_cards(text, inspection)
     if _IBAN.search(text):
@@ -140,12 +140,12 @@ def _redact_phones(text: str, inspection: Inspection) -> str:
 
 
 def redact_emails(text: str) -> str:
-    """The text with e-mail addresses as `j***@example.co.uk`."""
+    """Return the text with e-mail addresses as `j***@example.co.uk`."""
     return _EMAIL.sub(r"\g<first>***\g<domain>", text)
 
 
 def redact_announced(text: str, lower: str, inspection: Inspection, *, phones: bool) -> str:
-    """The text without numbers that only the word before them gives away.
+    """Return the text without numbers that only the word before them gives away.
 
     `lower` is the text in lower case.
     """

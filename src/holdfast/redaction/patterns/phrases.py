@@ -40,7 +40,7 @@ _ELEMENT: Final = re.compile(
 
 
 def redact_phrases(text: str, inspection: Inspection, *, names: KeyNames) -> str:
-    """The text without passwords that no name with a sign introduces."""
+    """Return the text without passwords that no name with a sign introduces."""
     if "-" in text:
         text = _redact_options(text, inspection, names)
     if "dentified" in text or "DENTIFIED" in text:

@@ -58,7 +58,7 @@ def redact_private_keys(text: str, inspection: Inspection) -> str:
 
 
 def redact_tokens(text: str, inspection: Inspection) -> str:
-    """The text without tokens that have a shape of their own."""
+    """Return the text without tokens that have a shape of their own."""
 
     def hide(found: re.Match[str]) -> str:
         inspection.step()
@@ -77,7 +77,7 @@ def redact_tokens(text: str, inspection: Inspection) -> str:
 
 
 def _redact_from_mark(text: str, pattern: re.Pattern[str], inspection: Inspection) -> str:
-    """The text without what the pattern finds by a mark in its middle."""
+    """Return the text without what the pattern finds by a mark in its middle."""
     pieces: list[str] = []
     copied = 0
     for found in pattern.finditer(text):

@@ -25,7 +25,7 @@ _WITHOUT_SCHEME: Final = re.compile(
 
 
 def redact_addresses(text: str, inspection: Inspection) -> str:
-    """The text without passwords and tokens in addresses; users and hosts stay."""
+    """Return the text without passwords and tokens in addresses; users and hosts stay."""
     pieces: list[str] = []
     copied = 0
     for found in _ADDRESS.finditer(text):
@@ -48,7 +48,7 @@ def redact_addresses(text: str, inspection: Inspection) -> str:
 
 
 def _parts(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """The addresses within an address, as a redirection has them; only those with an `@`."""
+    """Return the addresses within an address, as a redirection has them; only those with an `@`."""
     at = text.find("@", start, end)
     while at >= 0:
         begin = start

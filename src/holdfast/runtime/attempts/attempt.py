@@ -30,7 +30,7 @@ from holdfast.runtime.kernel.stage import BoundStage
 from holdfast.store.tables.outbox import message_id
 
 LOGGER: Final = logging.getLogger("holdfast.job")
-MOST_MESSAGES: Final = 1_000
+MAX_MESSAGES: Final = 1_000
 """How many messages one attempt may publish."""
 LONGEST_WAIT_S: Final = 10 * 365 * 86_400
 _WAIT_LIMIT: Final = "over 0 and up to ten years"
@@ -365,12 +365,12 @@ class JobContext:
         if attempt.messages is None:
             attempt.messages = []
         number = len(attempt.messages) + 1
-        if number > MOST_MESSAGES:
+        if number > MAX_MESSAGES:
             raise InvalidValue(
                 "publish",
                 field="messages",
                 value=number,
-                limit=f"at most {MOST_MESSAGES} in one attempt",
+                limit=f"at most {MAX_MESSAGES} in one attempt",
             )
         message = new_message(
             message_id(job.id, job.token, number),

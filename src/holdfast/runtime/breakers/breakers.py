@@ -209,7 +209,7 @@ class Breakers:
             self.wake.set()
 
     def admits_all(self, bound: BoundStage, now: Instant) -> bool:
-        """Tell whether a stage's upstream lets everything through, as far as this worker knows."""
+        """Return whether a stage's upstream lets everything through, as far as is known here."""
         watch = self.watch_of(bound)
         if watch is None:
             return True

@@ -33,7 +33,7 @@ SUMMED: Final = 2
 STALE_US: Final = 30 * SECOND_US
 """For how long what was last read of an upstream is believed while the store cannot be reached."""
 RETRY_FLOOR_PER_S: Final = 1.0
-MOST_RETRIES_SAVED: Final = 10.0
+MAX_RETRIES_SAVED: Final = 10.0
 RATE: Final = "RATE"
 """Why a job is handed back that was claimed, and began too late for its turn."""
 _FINE: Final = frozenset({Done, Suspended})
@@ -111,12 +111,12 @@ class Watch:
             self.in_flight += attempts
 
     def restricted(self, now: Instant) -> bool:
-        """Tell whether not everything is let through."""
+        """Return whether not everything is let through."""
         admitted = self._admission(now)
         return admitted.admits is not Admits.ALL or admitted.share < 1.0
 
     def held(self, now: Instant) -> bool:
-        """Tell whether jobs of this upstream stay in their queue."""
+        """Return whether jobs of this upstream stay in their queue."""
         admitted = self._admission(now)
         if admitted.admits is Admits.ALL:
             return False
@@ -247,11 +247,11 @@ class Watch:
         return earlier
 
     def has_failures(self) -> bool:
-        """Tell whether a call has failed since the runs were last taken."""
+        """Return whether a call has failed since the runs were last taken."""
         return any(failed for _, failed in self._runs)
 
     def has_news(self) -> bool:
-        """Tell whether there is something that the fleet should hear of soon."""
+        """Return whether there is something that the fleet should hear of soon."""
         return self.paused_until is not None or bool(self.trials) or self.has_failures()
 
     def take_trials(self) -> list[TrialEnded]:
@@ -272,7 +272,7 @@ class Watch:
             self.paused_until = max(until, self.paused_until or until)
 
     def _admits_all(self, now: Instant) -> bool:
-        """Tell whether everything is let through, as nearly always: what `_admission` may say."""
+        """Return whether everything is let through, as nearly always: what `_admission` may say."""
         return self._is_calm and self.paused_until is None and now - self.read_at <= STALE_US
 
     def _admission(self, now: Instant) -> Admission:
@@ -333,19 +333,19 @@ class RetryBudget:
 
     def __init__(self, share: float) -> None:
         self._share = share
-        self._saved = MOST_RETRIES_SAVED
+        self._saved = MAX_RETRIES_SAVED
         self._floor_at: Instant | None = None
         self._lock = threading.Lock()
 
     def left(self) -> float:
         """Return how much is saved, of all that may be."""
-        return self._saved / MOST_RETRIES_SAVED
+        return self._saved / MAX_RETRIES_SAVED
 
     def allows(self, attempt: int, now: Instant) -> bool:
-        """Tell whether an attempt may begin; a first one always may, and saves for retries."""
+        """Return whether an attempt may begin; a first one always may, and saves for retries."""
         with self._lock:
             if attempt <= 1:
-                self._saved = min(self._saved + self._share, MOST_RETRIES_SAVED)
+                self._saved = min(self._saved + self._share, MAX_RETRIES_SAVED)
                 return True
             if self._saved >= 1:
                 self._saved -= 1

@@ -29,7 +29,7 @@ from holdfast.runtime.breakers.watch import RATE, Permit, Ticket, Watch
 from holdfast.runtime.deliveries.log import tell
 from holdfast.runtime.deliveries.options import CourierOptions
 from holdfast.runtime.deliveries.provider import BoundProvider, Providers
-from holdfast.runtime.deliveries.sender import Errands
+from holdfast.runtime.deliveries.sender import DeliverySender
 from holdfast.runtime.deliveries.stage_deliveries import Notices
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.store.contract import Store
@@ -37,7 +37,7 @@ from holdfast.store.contract import Store
 LOGGER: Final = logging.getLogger("holdfast.delivery")
 CHUNK: Final = 100
 HOLD_US: Final = 5 * SECOND_US
-MOST_STUCK: Final = 4
+MAX_STUCK: Final = 4
 """Calls that outlive their lease keep their threads: how many times the usual number is borne."""
 _CLAIM_S: Final = 3.0
 
@@ -94,7 +94,9 @@ class Courier:
         self._poll_us = poll_us
         self._breakers = breakers
         self._start = start
-        self._errands = Errands(store, clock=clock, chance=chance, given_up=lambda: self._closed)
+        self._sender = DeliverySender(
+            store, clock=clock, chance=chance, given_up=lambda: self._closed
+        )
         self._lock = threading.Lock()
         self._running: dict[str, dict[str, Instant]] = {bound.name: {} for bound in providers}
 
@@ -227,9 +229,9 @@ class Courier:
         event: DeliveryEvent | None = None
         try:
             if since is None:
-                event = self._errands.look_up(delivery, bound)
+                event = self._sender.look_up(delivery, bound)
             else:
-                event = self._errands.send(delivery, bound, since=since)
+                event = self._sender.send(delivery, bound, since=since)
         except Exception:
             LOGGER.exception("an errand failed", extra={"delivery_id": delivery.id})
         finally:
@@ -256,7 +258,7 @@ class Courier:
         most = self._options.concurrency
         with self._lock:
             leases = list(self._running[bound.name].values())
-        if len(leases) >= MOST_STUCK * most:
+        if len(leases) >= MAX_STUCK * most:
             return 0, []
         # A call that outlived its lease is no longer this courier's.
         room = most - sum(until >= now for until in leases)

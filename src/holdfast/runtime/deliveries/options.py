@@ -12,7 +12,7 @@ from holdfast.core.values.retry import Retry
 from holdfast.errors import InvalidPolicy
 from holdfast.runtime.kernel.ranges import Number, Whole, check_ranges
 
-MOST_PLACES: Final = 1_000
+MAX_PLACES: Final = 1_000
 _CALLS_PER_LEASE: Final = 2
 
 
@@ -48,9 +48,9 @@ class CourierOptions:
             {
                 "timeout": Number(0.05, 3_600),
                 "lease": Number(0.1, 86_400),
-                "concurrency": Whole(1, MOST_PLACES),
+                "concurrency": Whole(1, MAX_PLACES),
                 "reconcile_every": Number(0.1, 86_400),
-                "reconcile_batch": Whole(0, MOST_PLACES),
+                "reconcile_batch": Whole(0, MAX_PLACES),
             },
             error=InvalidPolicy,
         )

@@ -24,7 +24,7 @@ from holdfast.store.tables.audit import ENGINE, AuditEntry
 from holdfast.store.tables.deliveries import SUBJECT
 
 LOGGER: Final = logging.getLogger("holdfast.delivery")
-MOST_MISSING: Final = 3
+MAX_MISSING: Final = 3
 """So many marks in a row are taken back; after that the lookup itself is doubted."""
 KEPT_US: Final = 24 * 3600 * SECOND_US
 """Marks older than this are left to whoever asks for them."""
@@ -59,7 +59,7 @@ class Checks:
         self._missing: dict[str, int] = {}
 
     def doubts(self, provider: str) -> bool:
-        """Tell whether so many marks in a row had no evidence that the lookup itself is doubted.
+        """Return whether so many marks in a row had no evidence that the lookup itself is doubted.
 
         A lookup that finds nothing at all, as with the key of another account, would otherwise
         have everything sent again.
@@ -126,7 +126,7 @@ class Reconciler:
         self._chance = chance
         self._start = start
         self._bound = [bound for bound in providers if bound.terms.promise.lookup_lag is not None]
-        self._checks = Checks(store, clock=clock, chance=chance, most_missing=MOST_MISSING)
+        self._checks = Checks(store, clock=clock, chance=chance, most_missing=MAX_MISSING)
         self._waiting: deque[tuple[Delivery, BoundProvider]] = deque()
         self._cursors: dict[str, tuple[Instant, str]] = {}
         self._busy = False
@@ -182,7 +182,7 @@ class Reconciler:
 
 
 def can_check(delivery: Delivery, bound: BoundProvider) -> bool:
-    """Tell whether a provider can be asked about a delivery."""
+    """Return whether a provider can be asked about a delivery."""
     promise = bound.terms.promise
     if promise.lookup_lag is None or delivery.holder is not None:
         return False

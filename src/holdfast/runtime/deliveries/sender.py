@@ -40,7 +40,7 @@ TRIES: Final = 8
 _PAUSES_S: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 
 
-class Errands:
+class DeliverySender:
     """Calls providers for deliveries that are leased to this courier, and keeps what they say."""
 
     def __init__(

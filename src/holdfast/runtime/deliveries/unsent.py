@@ -13,7 +13,7 @@ from holdfast.core.values.failure import WORKER_LOST, Failure
 from holdfast.core.values.instant import Instant
 from holdfast.runtime.deliveries.log import masked
 
-MOST_NAMED: Final = 3
+MAX_NAMED: Final = 3
 
 
 def exhausted(
@@ -45,9 +45,9 @@ def _failure(stuck: Sequence[Delivery], required: int) -> Failure:
     gravest = min(failures, key=lambda failure: failure.retryable)
     named = "; ".join(
         _named(row, failure)
-        for row, failure in zip(stuck[:MOST_NAMED], failures[:MOST_NAMED], strict=True)
+        for row, failure in zip(stuck[:MAX_NAMED], failures[:MAX_NAMED], strict=True)
     )
-    more = f"; and {len(stuck) - MOST_NAMED} more" if len(stuck) > MOST_NAMED else ""
+    more = f"; and {len(stuck) - MAX_NAMED} more" if len(stuck) > MAX_NAMED else ""
     return gravest._replace(
         message=f"{len(stuck)} of {required} required recipients were not reached: {named}{more}",
         outcome_known=all(row.state is not DeliveryState.UNKNOWN for row in stuck),

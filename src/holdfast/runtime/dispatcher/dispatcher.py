@@ -26,9 +26,9 @@ from holdfast.store.tables.due import DueJob
 LOGGER: Final = logging.getLogger("holdfast.herald")
 WINDOW: Final = 1_000
 """How many due jobs of a route and priority are looked at."""
-MOST_WAITING: Final = 32
+MAX_WAITING: Final = 32
 """How many messages may wait in a queue of the broker before no more are sent there."""
-MOST_JOBS: Final = 100
+MAX_JOBS: Final = 100
 """How many jobs one message may name."""
 SPREAD: Final = 16
 """The jobs of a backlog are told of in at least so many messages, for as many workers."""
@@ -78,7 +78,7 @@ class _Told(NamedTuple):
     at: Instant
 
 
-class Herald:
+class Dispatcher:
     """Turn by turn, tells of what has become due; any number may run."""
 
     name = "herald"
@@ -212,10 +212,10 @@ def messages_of(untold: Iterable[DueJob], waiting: Mapping[str, int]) -> list[Du
     by_route: dict[Route, list[JobId]] = {}
     for job in untold:
         by_route.setdefault(job.route, []).append(job.id)
-    room = {queue: MOST_WAITING - count for queue, count in waiting.items()}
+    room = {queue: MAX_WAITING - count for queue, count in waiting.items()}
     messages: list[DueMessage] = []
     for route, ids in by_route.items():
-        size = min(math.ceil(len(ids) / SPREAD), MOST_JOBS)
+        size = min(math.ceil(len(ids) / SPREAD), MAX_JOBS)
         for start in range(0, len(ids), size):
             if room[route.queue] <= 0:
                 break

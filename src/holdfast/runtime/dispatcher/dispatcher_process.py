@@ -8,21 +8,21 @@ from typing import Any
 from holdfast.core.job.plan import Route
 from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import UsageError
-from holdfast.runtime.dispatcher.dispatcher import Carrier, Herald
+from holdfast.runtime.dispatcher.dispatcher import Carrier, Dispatcher
 from holdfast.runtime.kernel.service import Service
 from holdfast.runtime.kernel.stage import LaneKind
-from holdfast.runtime.kernel.wakeups import Ear
+from holdfast.runtime.kernel.wakeups import WakeupListener
 from holdfast.runtime.lanes.contract import Lane
 from holdfast.runtime.worker.worker import Worker
 
 
-class Heralding(Worker):
+class DispatcherProcess(Worker):
     """Runs no jobs: tells of them, sweeps, removes what is old, and makes deliveries."""
 
     def __init__(self, *args: Any, carrier: Carrier, **kwargs: Any) -> None:  # noqa: ANN401 - a worker's
         super().__init__(*args, **kwargs)
         self._carrier = carrier
-        self._herald = Herald(
+        self._herald = Dispatcher(
             self._stores["claimer"],
             carrier,
             routes={
@@ -38,7 +38,7 @@ class Heralding(Worker):
             on_fatal=self.abort,
         )
         self._ear.close()
-        self._ear = Ear(self._stores["claimer"].listen(), heard=self._herald.wake)
+        self._ear = WakeupListener(self._stores["claimer"].listen(), heard=self._herald.wake)
 
     def start(self) -> None:
         """Look whether the broker is as it should be, then work in threads, and return.

@@ -39,7 +39,7 @@ NONE_YET: Final = Taken(0)
 _NONE: Final = Taken(0, Rest.LEFT)
 
 
-class HiredClaimer(Claimer):
+class EmbeddedClaimer(Claimer):
     """Claims by ids, as many as the lane has room for and their upstream lets through."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - those of a claimer
@@ -71,7 +71,7 @@ class HiredClaimer(Claimer):
             self._news.wait_for(lambda: self._freed != mark, timeout_s)
 
     def knows(self, route: Route) -> bool:
-        """Tell whether this worker has a handler for the jobs of a route."""
+        """Return whether this worker has a handler for the jobs of a route."""
         return (route.pipeline, route.stage) in self._handlers
 
     def first_due_at(

@@ -10,7 +10,7 @@ from holdfast.core.job.plan import Route
 from holdfast.core.values.ids import JobId
 from holdfast.core.values.instant import SECOND_US, Instant, later
 from holdfast.errors import UnavailableError
-from holdfast.runtime.dispatcher.embedded_claimer import NONE_YET, HiredClaimer, Rest, Taken
+from holdfast.runtime.dispatcher.embedded_claimer import NONE_YET, EmbeddedClaimer, Rest, Taken
 from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 from holdfast.runtime.kernel.service import Service
 from holdfast.runtime.lanes.loop_lane import LoopLane
@@ -26,11 +26,11 @@ AWAY_S: Final = 0.5
 """How long to wait for a store that is away before asking it again."""
 
 
-class HiredWorker(Worker):
+class EmbeddedWorker(Worker):
     """Keeps leases and reports outcomes; looking for jobs and sweeping are left to a herald."""
 
-    _claimer_kind = HiredClaimer
-    claimer: HiredClaimer
+    _claimer_kind = EmbeddedClaimer
+    claimer: EmbeddedClaimer
 
     def run_due(
         self,

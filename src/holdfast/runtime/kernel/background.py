@@ -19,7 +19,7 @@ COMPLAIN_EVERY_S: Final = 60.0
 _Item = TypeVar("_Item")
 
 
-class Aside(Generic[_Item]):
+class BackgroundQueue(Generic[_Item]):
     """Does something with each item, in order, on a thread of its own.
 
     Whoever hands an item over never waits and never fails: what finds no room is left out, what

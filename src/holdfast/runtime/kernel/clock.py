@@ -38,7 +38,7 @@ class Clock(Protocol):
         ...
 
     def steady_for(self, span_us: int) -> bool:
-        """Tell whether the store's time has not jumped during the last `span_us`."""
+        """Return whether the store's time has not jumped during the last `span_us`."""
         ...
 
 
@@ -107,7 +107,7 @@ class StoreClock:
             self.learn()
 
     def steady_for(self, span_us: int) -> bool:
-        """Tell whether what was learnt has agreed with monotonic time for `span_us`."""
+        """Return whether what was learnt has agreed with monotonic time for `span_us`."""
         jumped_at_us = self._jumped_at_us
         return jumped_at_us is None or self._monotonic_ns() // 1000 - jumped_at_us >= span_us
 

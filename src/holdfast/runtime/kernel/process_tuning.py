@@ -17,7 +17,7 @@ in flight consist of. Python's own 700 are those of fifty jobs, which are looked
 long as these are under way."""
 
 
-def settle_in() -> None:
+def tune_process() -> None:
     """Make this process one that works for long; call it once everything is built."""
     # Else the first failure has its patterns of secrets compiled, and all handlers of a loop wait.
     shapes()

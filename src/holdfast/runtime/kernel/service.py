@@ -42,7 +42,7 @@ class Running:
         return monotonic_s() - max(self.last_turn_s, self.sleeps_until_s)
 
     def alive(self) -> bool:
-        """Tell whether its thread runs."""
+        """Return whether its thread runs."""
         return self.thread is not None and self.thread.is_alive()
 
 

@@ -11,7 +11,7 @@ from holdfast.store.contract import Listener
 WAIT_S: Final = 5.0
 
 
-class Ear:
+class WakeupListener:
     """Waits for announcements. What it misses, the claimer finds by polling."""
 
     name = "ear"

@@ -91,7 +91,7 @@ def _asked(reply: dict[str, Any]) -> Asked | None:
 
 
 def _without_secrets(failure: dict[str, Any]) -> dict[str, Any]:
-    """The child's words without what became a secret while it ran."""
+    """Return the child's words without what became a secret while it ran."""
     texts = ("message", "stack", "answer")
     return failure | {name: redacted(failure[name]) for name in texts if name in failure}
 

@@ -126,7 +126,7 @@ class Sweeper:
             after = Position(Instant(search.instant_of(jobs[-1]) or 0), jobs[-1].id)
 
     def _time_is_sure(self) -> bool:
-        """Tell whether leases may be judged: not right after the store's clock was set.
+        """Return whether leases may be judged: not right after the store's clock was set.
 
         Those that live are renewed by the new time first. Before a lease is taken the clock is
         read again, because it may have been set since it was last looked at.

@@ -53,7 +53,7 @@ class HandledBefore(Exception):
 
 
 def was_handled(store: Store, message_id: str) -> bool:
-    """Tell whether a reply has had its effect, and log that it came again."""
+    """Return whether a reply has had its effect, and log that it came again."""
     if not store.inbox.has(REPLIES, message_id):
         return False
     _log_repeated(message_id)

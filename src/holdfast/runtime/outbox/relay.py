@@ -275,9 +275,9 @@ class RelayService:
             )
         for message in decided:
             if message.status is OutboxStatus.FAILED:
-                self._cry_out(message, outcomes[message.id])
+                self._log_given_up(message, outcomes[message.id])
 
-    def _cry_out(self, message: OutboxMessage, outcome: Publication) -> None:
+    def _log_given_up(self, message: OutboxMessage, outcome: Publication) -> None:
         LOGGER.error(
             "message %s of type %s is given up: %s; once that is repaired: "
             "holdfast outbox retry %s",

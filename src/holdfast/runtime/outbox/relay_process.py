@@ -14,7 +14,7 @@ from typing import Final
 
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.runtime.kernel.service import Supervisor
-from holdfast.runtime.kernel.wakeups import Ear
+from holdfast.runtime.kernel.wakeups import WakeupListener
 from holdfast.runtime.outbox.relay import RelayOptions, RelayService
 from holdfast.runtime.outbox.transport import Transport
 from holdfast.store.contract import Store
@@ -54,7 +54,7 @@ class Relay:
             types=types,
             on_fatal=self._abort,
         )
-        self._ear = Ear(self._store.listen("outbox"), heard=self._service.wake)
+        self._ear = WakeupListener(self._store.listen("outbox"), heard=self._service.wake)
 
     def run(self, *, handle_signals: bool = True) -> int:
         """Publish until stopped; return 0 after a clean end and 1 when something was cut off.

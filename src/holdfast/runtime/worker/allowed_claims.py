@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
-from holdfast.core.job.job import MOST_URGENT, Job
+from holdfast.core.job.job import MAX_URGENT, Job
 from holdfast.core.job.plan import Route
 from holdfast.core.values.instant import FAR_FUTURE, Instant
 from holdfast.runtime.breakers.breakers import Allowance, Breakers
@@ -76,7 +76,7 @@ class AllowedClaims:
         limit = min(limit, allowance.limit - self._breakers.watches[name].in_flight)
         if limit > 0 and allowance.rated:
             return self._claim_rated(name, routes, limit, now)
-        jobs = self._claim(routes, limit=limit, first=MOST_URGENT, now=now) if limit > 0 else ()
+        jobs = self._claim(routes, limit=limit, first=MAX_URGENT, now=now) if limit > 0 else ()
         if len(jobs) == max(limit, 0):
             self.passed_over.add(name)
         return len(jobs)
@@ -86,7 +86,7 @@ class AllowedClaims:
         calls = self._reserve(name, routes, limit, now)
         if calls is None:
             return 0
-        jobs = self._claim(routes, limit=calls, first=MOST_URGENT, now=now) if calls else ()
+        jobs = self._claim(routes, limit=calls, first=MAX_URGENT, now=now) if calls else ()
         self._breakers.rates.release(name, calls - len(jobs), store=self._store, now=now)
         if len(jobs) == calls:
             self.passed_over.add(name)
@@ -106,7 +106,7 @@ class AllowedClaims:
             calls = self._breakers.rates.reserve(name, limit, store=self._store, now=now)
         permits = self._permits(name, calls, now)
         jobs = (
-            self._claim(routes, limit=len(permits), first=MOST_URGENT, now=now, permits=permits)
+            self._claim(routes, limit=len(permits), first=MAX_URGENT, now=now, permits=permits)
             if permits
             else ()
         )

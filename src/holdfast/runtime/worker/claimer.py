@@ -11,7 +11,7 @@ from itertools import zip_longest
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from holdfast.core.job.job import MOST_URGENT, PRIORITIES, Job, WorkerId
+from holdfast.core.job.job import MAX_URGENT, PRIORITIES, Job, WorkerId
 from holdfast.core.job.plan import Plan, Route
 from holdfast.core.values.instant import Instant, later
 from holdfast.errors import UnavailableError
@@ -32,11 +32,11 @@ from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
 AGAIN_US: Final = 20_000
-MOST_UNAPPLIED: Final = 1_000
+MAX_UNAPPLIED: Final = 1_000
 """How many attempts may have ended and wait to be applied before they count as if they still ran:
 a store that writes more slowly than handlers end must not have them pile up here."""
-_LESS_URGENT: Final = [priority for priority in PRIORITIES if priority != MOST_URGENT]
-FIRSTS: Final = [first for each in _LESS_URGENT for first in (*[MOST_URGENT] * 9, each)]
+_LESS_URGENT: Final = [priority for priority in PRIORITIES if priority != MAX_URGENT]
+FIRSTS: Final = [first for each in _LESS_URGENT for first in (*[MAX_URGENT] * 9, each)]
 """The priority that is looked at first, claim after claim: each gets its turn, so that a constant
 feed of urgent jobs makes the others wait, but not for ever."""
 
@@ -186,7 +186,7 @@ class Claimer:
         full, none_due = False, []
         for share in self._divided(kind, lane, routes, room=room, now=now):
             limit = min(share.limit, room, BATCH)
-            if first != MOST_URGENT:
+            if first != MAX_URGENT:
                 # A turn, not the whole lane: what is urgent must not wait for slow handlers.
                 limit = min(limit, max(lane.limit // 10, 1) + self._pace.prefetch(now))
             if limit <= 0:
@@ -202,7 +202,7 @@ class Claimer:
         return full
 
     def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
-        """Tell whether this worker has a handler for a stage, and may call its upstream freely."""
+        """Return whether this worker has a handler for a stage and may call its upstream freely."""
         bound = self._handlers.get((pipeline, stage))
         return bound is not None and (
             bound.upstream is None or self._breakers.admits_all(bound, now)
@@ -250,7 +250,7 @@ class Claimer:
 
     def _room(self, lane: Lane, now: Instant) -> int:
         unapplied = len(self._in_flight) - sum(each.load() for each in self._lanes.values())
-        load = lane.load() + max(unapplied - MOST_UNAPPLIED, 0)
+        load = lane.load() + max(unapplied - MAX_UNAPPLIED, 0)
         return self._pace.room(places=lane.limit, load=load, now=now)
 
     def _divided(

@@ -20,7 +20,7 @@ class WorkersCrew:
         self._worker = worker
 
     def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
-        """Tell whether this worker runs that stage now."""
+        """Return whether this worker runs that stage now."""
         return self._worker.claimer.runs(pipeline, stage, now=now)
 
     def start(self, leased: Iterable[Leased]) -> None:

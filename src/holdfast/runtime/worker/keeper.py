@@ -55,7 +55,7 @@ class Keeper:
         self._renewed_at_s = monotonic_s()
 
     def healthy(self) -> bool:
-        """Tell whether renewals work, so that more leases may be taken."""
+        """Return whether renewals work, so that more leases may be taken."""
         return self._late_by() < 2 / 3
 
     def tick(self, now: Instant) -> Instant:

@@ -6,13 +6,13 @@ from holdfast.core.values.instant import FAR_FUTURE, Instant
 from holdfast.runtime.worker.reporter import BATCH, Reporter
 
 
-class Relief(Reporter):
+class OverflowReporter(Reporter):
     """Takes a batch off a reporter that writes another, so that deciding and writing overlap.
 
     Whole batches only: what is less is written in one commit by the one who has the time.
     """
 
-    name = "relief"
+    name = "overflow"
 
     def tick(self, now: Instant) -> Instant:
         """Apply a batch, where a whole one waits."""

@@ -62,7 +62,7 @@ class Crew(Protocol):
     """Who goes on with a job after its stage, and is told of places that became free."""
 
     def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
-        """Tell whether a stage can be run here and now."""
+        """Return whether a stage can be run here and now."""
         ...
 
     def start(self, leased: Iterable[Leased]) -> None:
@@ -108,8 +108,8 @@ class Reporter:
         self.draining = False
         self.stale = 0
         self.outcomes: deque[Outcome] = deque()
-        """What has ended and is yet to be decided; a relief takes of the same."""
-        self._relief: Reporter | None = None
+        """What has ended and is yet to be decided; the overflow reporter takes of the same."""
+        self._overflow: Reporter | None = None
         self._store = store
         self._clock = clock
         self._chance = chance
@@ -148,8 +148,8 @@ class Reporter:
         self.outcomes.append(Outcome(attempt, event, now))
         if self._idle:
             self.call()
-        elif self._relief is not None and len(self.outcomes) >= BATCH:
-            self._relief.call()
+        elif self._overflow is not None and len(self.outcomes) >= BATCH:
+            self._overflow.call()
         self._crew.ended(attempt)
 
     def report_late(self, attempt: Attempt, value: Any) -> None:  # noqa: ANN401
@@ -161,10 +161,10 @@ class Reporter:
         self._late.append(Outcome(attempt, event_of_value(attempt, value, now=now), now))
         self.wake.set()
 
-    def be_relieved_by(self, relief: Reporter) -> None:
+    def overflow_to(self, overflow: Reporter) -> None:
         """Have another, who is called when a whole batch waits while this one is busy."""
-        relief.outcomes = self.outcomes
-        self._relief = relief
+        overflow.outcomes = self.outcomes
+        self._overflow = overflow
 
     def call(self) -> None:
         """Wake it where it has nothing to do."""
@@ -178,8 +178,8 @@ class Reporter:
 
     def pending(self) -> int:
         """Return how many outcomes are not applied yet."""
-        relieved = 0 if self._relief is None else self._relief.at_hand()
-        return len(self.outcomes) + len(self._batch) + relieved
+        overflowed = 0 if self._overflow is None else self._overflow.at_hand()
+        return len(self.outcomes) + len(self._batch) + overflowed
 
     def tick(self, now: Instant) -> Instant:
         """Apply the outcomes at hand; what cannot be applied now is kept for the next turn."""
@@ -213,7 +213,7 @@ class Reporter:
                 return
 
     def _may_get_more(self) -> bool:
-        """Tell whether more attempts are likely to end in a moment."""
+        """Return whether more attempts are likely to end in a moment."""
         at_hand = len(self._batch)
         others = len(self._in_flight) - at_hand
         if at_hand >= BATCH or self.draining:
@@ -222,7 +222,7 @@ class Reporter:
 
     def _collect(self) -> None:
         outcomes = self.outcomes
-        with suppress(IndexError):  # a relief takes of the same
+        with suppress(IndexError):  # the overflow reporter takes of the same
             for _ in range(min(len(outcomes), BATCH - len(self._batch))):
                 self._batch.append(outcomes.popleft())
 
@@ -329,7 +329,7 @@ class Reporter:
             }
             going_on.append(Leased(evolve(job, decision), attempt.plan, checkpoints))
         try:
-            # Before the next stages begin, whose ends a relief may announce.
+            # Before the next stages begin, whose ends the overflow reporter may announce.
             self._announcer.announce(item for _, item in decided)
         finally:
             if going_on:
@@ -416,6 +416,6 @@ class Reporter:
 
 
 def _came_late(job: Job, attempt: Attempt, event: Event) -> bool:
-    """Tell whether the job ended, by deadline or cancel, while this very attempt ran."""
+    """Return whether the job ended, by deadline or cancel, while this very attempt ran."""
     ended = job.state is JobState.FAILED or job.state is JobState.CANCELLED
     return ended and job.token == attempt.lease.token and isinstance(event, Done)

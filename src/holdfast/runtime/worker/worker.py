@@ -31,7 +31,7 @@ from holdfast.runtime.kernel.clock import Chance, Clock, StoreClock, monotonic_s
 from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.runtime.kernel.service import Service, Supervisor
 from holdfast.runtime.kernel.stage import BoundStage, LaneKind
-from holdfast.runtime.kernel.wakeups import Ear
+from holdfast.runtime.kernel.wakeups import WakeupListener
 from holdfast.runtime.lanes.contract import Lane
 from holdfast.runtime.lanes.loop_lane import LoopLane
 from holdfast.runtime.lanes.process_lane import ProcessLane
@@ -44,7 +44,7 @@ from holdfast.runtime.worker.claimer import Claimer
 from holdfast.runtime.worker.crew import WorkersCrew
 from holdfast.runtime.worker.keeper import FORGET_AFTER_US, Keeper
 from holdfast.runtime.worker.options import WorkerOptions
-from holdfast.runtime.worker.overflow import Relief
+from holdfast.runtime.worker.overflow import OverflowReporter
 from holdfast.runtime.worker.reporter import Reporter
 from holdfast.runtime.worker.roster import OF_THIS_PROCESS, Member
 from holdfast.store.contract import Store, WorkerRow
@@ -117,10 +117,10 @@ class Worker:
         stores = self._stores
         self._reporter = self._make_reporter(Reporter, announcer)
         self._reporters = [self._reporter]
-        if stores[Relief.name].writes_at_once:
-            relief = self._make_reporter(Relief, announcer)
-            self._reporter.be_relieved_by(relief)
-            self._reporters.append(relief)
+        if stores[OverflowReporter.name].writes_at_once:
+            overflow = self._make_reporter(OverflowReporter, announcer)
+            self._reporter.overflow_to(overflow)
+            self._reporters.append(overflow)
         self._keeper = Keeper(
             stores["keeper"],
             holder=self.id,
@@ -162,7 +162,7 @@ class Worker:
             stores["janitor"], retention=self._retention, chance=self._chance, chores=self._chores
         )
         self._tallying = Tallying(stores["tally"], self._counter)
-        self._ear = Ear(stores["claimer"].listen(), heard=self.claimer.wake)
+        self._ear = WakeupListener(stores["claimer"].listen(), heard=self.claimer.wake)
         self._courier = self._make_courier(announcer)
 
     def _make_reporter(self, kind: type[Reporter], announcer: Announcer) -> Reporter:
@@ -440,7 +440,7 @@ class Worker:
 _RESERVED: Final = (
     "claimer",
     "reporter",
-    "relief",
+    "overflow",
     "keeper",
     "sweeper",
     "breakers",

@@ -22,5 +22,5 @@ class SessionRows:
         self._sql.transact(end)
 
     def has_ended(self, session_id: str) -> bool:
-        """Tell whether somebody ended it."""
+        """Return whether somebody ended it."""
         return bool(self._sql.rows("session_ended", {"id": session_id}))

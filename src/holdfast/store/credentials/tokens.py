@@ -63,7 +63,7 @@ class TokenRows:
         return [_from_row(row) for row in self._sql.rows("tokens", {})]
 
     def any(self) -> bool:
-        """Tell whether there ever was a token."""
+        """Return whether there ever was a token."""
         return bool(self._sql.rows("token_any", {}))
 
 

@@ -7,7 +7,7 @@ from operator import attrgetter, itemgetter
 from typing import Final, NamedTuple
 
 from holdfast.core.values.ids import JobId
-from holdfast.store.contract import NewJob, Twin
+from holdfast.store.contract import ExistingJob, NewJob
 from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.lean import fields_of, run_lean
@@ -30,7 +30,7 @@ _alike_values = itemgetter(*fields_of("insert_alike"))
 class Stored(NamedTuple):
     """For each job the one that has its key, or None when it is new; and where any is due."""
 
-    twins: list[Twin | None]
+    twins: list[ExistingJob | None]
     due_in: int | None
     """The number of the transaction that stored a job which is due; None when none is."""
 
@@ -81,7 +81,7 @@ def insert(connection: Connection, jobs: Sequence[NewJob]) -> Stored:
         for row in fetch(connection, "present", {"ids": plain_array(job.id for job in missing)})
     )
     refused = [job for job in missing if job.id not in stored]
-    twins: dict[JobId, Twin | None] = {**_twins_of(connection, refused)}
+    twins: dict[JobId, ExistingJob | None] = {**_twins_of(connection, refused)}
     freed = [job for job in refused if job.id not in twins]
     if freed:
         # The jobs that had their keys were removed between the two statements.
@@ -106,7 +106,7 @@ def _is_stored(connection: Connection, job: NewJob) -> bool:
     return bool(fetch(connection, "present", {"ids": plain_array([job.id])}))
 
 
-def _twins_of(connection: Connection, jobs: Sequence[NewJob]) -> dict[JobId, Twin]:
+def _twins_of(connection: Connection, jobs: Sequence[NewJob]) -> dict[JobId, ExistingJob]:
     columns = {
         "owner": text_array(job.owner for job in jobs),
         "pipeline": text_array(job.pipeline for job in jobs),

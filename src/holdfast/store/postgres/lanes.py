@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.job.job import MOST_URGENT, PRIORITIES, Job, priorities_from
+from holdfast.core.job.job import MAX_URGENT, PRIORITIES, Job, priorities_from
 from holdfast.core.job.plan import Route
 from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.store.postgres.rows import plain_array, text_array
@@ -58,7 +58,7 @@ class Lanes:
             self.rewind(routes)
         return self.arrays(routes, first=first)
 
-    def arrays(self, routes: Sequence[Route], *, first: int = MOST_URGENT) -> dict[str, Any]:
+    def arrays(self, routes: Sequence[Route], *, first: int = MAX_URGENT) -> dict[str, Any]:
         """Return lanes and their heads, as they are."""
         lanes = [(route, priority) for priority in priorities_from(first) for route in routes]
         heads = [self._heads.get(route, {}).get(priority, _START) for route, priority in lanes]
@@ -72,7 +72,7 @@ class Lanes:
         }
 
     def has_heads(self, routes: Sequence[Route]) -> bool:
-        """Tell whether a claim of these routes may pass over jobs behind their heads."""
+        """Return whether a claim of these routes may pass over jobs behind their heads."""
         return any(route in self._heads for route in routes)
 
     def looked_from_start(self, took_s: float) -> None:

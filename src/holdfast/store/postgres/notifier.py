@@ -30,7 +30,7 @@ FIRST_LOOK_S: Final = 0.002
 LONGEST_GAP_S: Final = 1.0
 """Between two looks at a transaction that stays open."""
 WATCHED_S: Final = 3600.0
-MOST_WATCHED: Final = 10_000
+MAX_WATCHED: Final = 10_000
 TROUBLE_S: Final = 0.25
 TRIES: Final = 3
 """So many failures in a row, and polling has to find what is due."""
@@ -97,7 +97,7 @@ class Notifier:
         if xact is None:
             return
         with self._changed:
-            if len(self._watched) >= MOST_WATCHED:
+            if len(self._watched) >= MAX_WATCHED:
                 del self._watched[next(iter(self._watched))]
             now_s = time.monotonic()
             self._watched[_Watched(xact, topic)] = _Looks(now_s, now_s + FIRST_LOOK_S)

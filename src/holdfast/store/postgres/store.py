@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast
 from psycopg import errors as pg_errors
 
 from holdfast.core.job.decision import Decision
-from holdfast.core.job.job import MOST_URGENT, Job, PlanDigest, WorkerId
+from holdfast.core.job.job import MAX_URGENT, Job, PlanDigest, WorkerId
 from holdfast.core.job.lease import Lease
 from holdfast.core.job.plan import Plan, Route
 from holdfast.core.values.ids import JobId
@@ -20,6 +20,7 @@ from holdfast.core.values.instant import Instant, later
 from holdfast.errors import StoreUnavailable, UnknownJob
 from holdfast.store.contract import (
     Checkpoint,
+    ExistingJob,
     JobFilter,
     Leases,
     LedgerEntry,
@@ -29,7 +30,6 @@ from holdfast.store.contract import (
     Position,
     QueueCounts,
     Topic,
-    Twin,
     Violation,
     WorkerRow,
     counting,
@@ -153,7 +153,9 @@ class PostgresStore(Parts):
             self._notifier.watch("outbox", rows[0][1])
 
     @timed
-    def insert(self, jobs: Sequence[NewJob], *, connection: object = None) -> list[Twin | None]:
+    def insert(
+        self, jobs: Sequence[NewJob], *, connection: object = None
+    ) -> list[ExistingJob | None]:
         if not jobs:
             return []
         if connection is not None:
@@ -180,7 +182,7 @@ class PostgresStore(Parts):
             self._notifier.notify("due")
         return stored.twins
 
-    def insert_rerun(self, job: NewJob, *, connection: object = None) -> Twin | None:
+    def insert_rerun(self, job: NewJob, *, connection: object = None) -> ExistingJob | None:
         if connection is not None:
             stored = self._insert_rerun(borrowed(connection), job)
             self._notifier.watch("due", stored.due_in)
@@ -206,7 +208,7 @@ class PostgresStore(Parts):
 
     def twins(
         self, *, owner: str, pipeline: str, key: str, connection: object = None
-    ) -> list[Twin]:
+    ) -> list[ExistingJob]:
         if connection is not None:
             return _twins(borrowed(connection), owner=owner, pipeline=pipeline, key=key)
         return self._run(lambda own: _twins(own, owner=owner, pipeline=pipeline, key=key))
@@ -220,7 +222,7 @@ class PostgresStore(Parts):
         holder: WorkerId,
         lease_us: int,
         now: Instant,
-        first: int = MOST_URGENT,
+        first: int = MAX_URGENT,
     ) -> list[Job]:
         lease_until = later(now, lease_us)
         fixed = {"limit": limit, "holder": holder, "now": now, "lease_until": lease_until}
@@ -491,7 +493,9 @@ def _is_locked(error: StoreUnavailable) -> bool:
     return isinstance(error.__cause__, pg_errors.LockNotAvailable)
 
 
-def _twins(connection: Connection, *, owner: str, pipeline: str, key: str | None) -> list[Twin]:
+def _twins(
+    connection: Connection, *, owner: str, pipeline: str, key: str | None
+) -> list[ExistingJob]:
     rows = fetch(connection, "twins", {"owner": owner, "pipeline": pipeline, "key": key})
     return [twin_from_row(row) for row in rows]
 

@@ -65,7 +65,7 @@ def write_unlocked(connection: Connection, decisions: Sequence[Decision]) -> Wri
 
 
 def is_atomic(decisions: Sequence[Decision]) -> bool:
-    """Tell whether writing the decisions takes more than one statement."""
+    """Return whether writing the decisions takes more than one statement."""
     kinds = {decision.entry.kind for decision in decisions}
     if kinds <= _PLAIN:
         return any_publishes(decisions)

@@ -29,7 +29,7 @@ _OUT_OF_REACH: Final = frozenset(
 
 
 def is_passing(error: sqlite3.Error) -> bool:
-    """Tell whether the whole unit may simply be run again: another connection was in the way."""
+    """Return whether the whole unit may simply be run again: another connection was in the way."""
     return _primary(error) in _PASSING
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from holdfast.core.job.decision import Decision
-from holdfast.core.job.job import MOST_URGENT, Job, PlanDigest, WorkerId
+from holdfast.core.job.job import MAX_URGENT, Job, PlanDigest, WorkerId
 from holdfast.core.job.lease import Lease
 from holdfast.core.job.plan import Plan, Route
 from holdfast.core.values.ids import JobId
@@ -18,6 +18,7 @@ from holdfast.core.values.instant import Instant, later
 from holdfast.errors import ConstraintViolated, StatementRefused, StoreCorrupt
 from holdfast.store.contract import (
     Checkpoint,
+    ExistingJob,
     JobFilter,
     Leases,
     LedgerEntry,
@@ -27,7 +28,6 @@ from holdfast.store.contract import (
     Position,
     QueueCounts,
     Topic,
-    Twin,
     Violation,
     WorkerRow,
     counting,
@@ -148,7 +148,9 @@ class SqliteStore(Parts):
             self._database.wake()
 
     @timed
-    def insert(self, jobs: Sequence[NewJob], *, connection: object = None) -> list[Twin | None]:
+    def insert(
+        self, jobs: Sequence[NewJob], *, connection: object = None
+    ) -> list[ExistingJob | None]:
         """Store new jobs, all or none; per job None, or the twin that already holds its key."""
         if not jobs:
             return []
@@ -159,7 +161,7 @@ class SqliteStore(Parts):
         self._database.wake()
         return twins
 
-    def insert_rerun(self, job: NewJob, *, connection: object = None) -> Twin | None:
+    def insert_rerun(self, job: NewJob, *, connection: object = None) -> ExistingJob | None:
         """Store a rerun unless a job of its key has its version or a higher."""
         if connection is not None:
             with borrowed.inside(self._database, connection) as cursor:
@@ -170,7 +172,7 @@ class SqliteStore(Parts):
 
     def twins(
         self, *, owner: str, pipeline: str, key: str, connection: object = None
-    ) -> list[Twin]:
+    ) -> list[ExistingJob]:
         """Return every job of that key, the lowest version first."""
         values = {"owner": owner, "pipeline": pipeline, "key": key}
         if connection is None:
@@ -187,7 +189,7 @@ class SqliteStore(Parts):
         holder: WorkerId,
         lease_us: int,
         now: Instant,
-        first: int = MOST_URGENT,
+        first: int = MAX_URGENT,
     ) -> list[Job]:
         """Lease up to `limit` due jobs of `routes`, most urgent first, then longest due."""
         lease_until = later(now, lease_us)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from holdfast.core.job.decision import Decision, Kind
-from holdfast.core.job.job import MOST_URGENT, priorities_from
+from holdfast.core.job.job import MAX_URGENT, priorities_from
 from holdfast.core.job.plan import Route
 from holdfast.core.values.ids import JobId
 from holdfast.errors import UnknownJob
-from holdfast.store.contract import NewJob, Twin
+from holdfast.store.contract import ExistingJob, NewJob
 from holdfast.store.dead_letter_writes import (
     burials,
     closings,
@@ -38,7 +38,7 @@ _ANY_VERSION: Final = 0
 
 
 def lanes(
-    cursor: sqlite3.Cursor, routes: Sequence[Route], *, first: int = MOST_URGENT
+    cursor: sqlite3.Cursor, routes: Sequence[Route], *, first: int = MAX_URGENT
 ) -> list[dict[str, Any]]:
     """Return where to look for due jobs, in order: one index range each."""
     paused = {row[0] for row in cursor.execute(SQL["paused"])}
@@ -68,7 +68,7 @@ def claim(
     return rows
 
 
-def insert(cursor: sqlite3.Cursor, jobs: Sequence[NewJob]) -> list[Twin | None]:
+def insert(cursor: sqlite3.Cursor, jobs: Sequence[NewJob]) -> list[ExistingJob | None]:
     """Store what is new; per job None, or the twin that already holds its key."""
     cursor.executemany(SQL["insert_one"], [(*job, _ANY_VERSION) for job in jobs])
     if cursor.rowcount == len(jobs):
@@ -76,14 +76,14 @@ def insert(cursor: sqlite3.Cursor, jobs: Sequence[NewJob]) -> list[Twin | None]:
     return [_twin_of(cursor, job) for job in jobs]
 
 
-def _twin_of(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
+def _twin_of(cursor: sqlite3.Cursor, job: NewJob) -> ExistingJob | None:
     if cursor.execute(SQL["present"], (job.id,)).fetchone() is not None:
         return None
     row = cursor.execute(SQL["twin"], (job.owner, job.pipeline, job.key)).fetchone()
     return twin_from_row(row)
 
 
-def insert_rerun(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
+def insert_rerun(cursor: sqlite3.Cursor, job: NewJob) -> ExistingJob | None:
     """Store a rerun unless one with its version or a higher is there, or was."""
     if job.rerun_of is None:
         return _insert_anew(cursor, job)
@@ -98,7 +98,7 @@ def insert_rerun(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
     return insert(cursor, [job])[0]
 
 
-def _insert_anew(cursor: sqlite3.Cursor, job: NewJob) -> Twin | None:
+def _insert_anew(cursor: sqlite3.Cursor, job: NewJob) -> ExistingJob | None:
     """Store the first job of a key of which nothing but the key is left."""
     if cursor.execute(SQL["insert_one"], (*job, job.version)).rowcount == 1:
         return None

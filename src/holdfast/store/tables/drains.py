@@ -21,5 +21,5 @@ class DrainRows:
         return done_and_recorded(self._sql, "drain_ask", values, audit)
 
     def asked(self, worker_id: str) -> bool:
-        """Tell whether a worker was told to end."""
+        """Return whether a worker was told to end."""
         return bool(self._sql.rows("drain_asked", {"id": worker_id}))

@@ -48,6 +48,6 @@ class InboxRows:
         return noted == len(ids)
 
     def has(self, consumer: str, message_id: str) -> bool:
-        """Tell whether `consumer` has handled a message."""
+        """Return whether `consumer` has handled a message."""
         values = {"consumer": consumer, "message_id": message_id}
         return bool(self._sql.rows("inbox_has", values))

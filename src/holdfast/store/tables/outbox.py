@@ -76,7 +76,7 @@ def insertion(messages: Iterable[NewMessage], *, at: Instant) -> list[dict[str, 
 
 
 def any_publishes(decisions: Iterable[Decision]) -> bool:
-    """Tell whether any decision publishes something; most do not, and this is asked of all."""
+    """Return whether any decision publishes something; most do not, and this is asked of all."""
     return any(map(_messages, decisions))
 
 

@@ -41,7 +41,7 @@ def stored(store: Store, **changes: Any) -> Delivery:
 
 
 def written(store: Store, delivery: Delivery) -> Delivery:
-    """The delivery after a write that nobody disturbs."""
+    """Return the delivery after a write that nobody disturbs."""
     return store.deliveries.apply([delivery])[delivery.id]
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from holdfast.core.job.decision import Decision
 from holdfast.core.job.event import Event
-from holdfast.core.job.job import MOST_URGENT, Job, JobState, WorkerId
+from holdfast.core.job.job import MAX_URGENT, Job, JobState, WorkerId
 from holdfast.core.job.lifecycle import decide, evolve
 from holdfast.core.job.plan import Plan, Route, StagePlan
 from holdfast.core.values.failure import Category, Failure
 from holdfast.core.values.ids import IdSequence, JobId
 from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.core.values.retry import Retry
-from holdfast.store.contract import NewJob, Store, Twin
+from holdfast.store.contract import ExistingJob, NewJob, Store
 from holdfast.store.tables.audit import AuditEntry
 
 NOW = Instant(1_700_000_000 * SECOND_US)
@@ -38,7 +38,7 @@ _chances = itertools.count(os.getpid() << 32)  # processes that share a database
 
 
 def after(seconds: float) -> Instant:
-    """The instant that many seconds after `NOW`."""
+    """Return the instant that many seconds after `NOW`."""
     return Instant(NOW + int(seconds * SECOND_US))
 
 
@@ -71,7 +71,7 @@ def new_job(**changes: Any) -> NewJob:
 
 
 def submitted(store: Store, count: int = 1, **changes: Any) -> list[JobId]:
-    """The ids of that many new jobs, stored in this order."""
+    """Return the ids of that many new jobs, stored in this order."""
     jobs = [new_job(**changes) for _ in range(count)]
     assert store.insert(jobs) == [None] * count
     return [job.id for job in jobs]
@@ -85,7 +85,7 @@ def claim(
     holder: WorkerId = WORKER,
     routes: Sequence[Route] = ROUTES,
     lease_us: int = LEASE_US,
-    first: int = MOST_URGENT,
+    first: int = MAX_URGENT,
 ) -> list[Job]:
     """A claim of what is usual in these tests."""
     return store.claim(routes, limit=limit, holder=holder, lease_us=lease_us, now=now, first=first)
@@ -112,20 +112,20 @@ def a_twin(
     state: JobState,
     *,
     finished_at: Instant | None = None,
-) -> Twin:
+) -> ExistingJob:
     """What is told of a job of these samples that has the key of another."""
-    return Twin(JobId(job_id), version, fingerprint, state, NOW, finished_at)
+    return ExistingJob(JobId(job_id), version, fingerprint, state, NOW, finished_at)
 
 
 def after_event(store: Store, job: Job, event: Event, *, now: Instant = NOW) -> Job:
-    """The job once the store has applied what follows from the event."""
+    """Return the job once the store has applied what follows from the event."""
     decision = decided(job, event, now=now)
     assert store.apply([decision]) == {job.id}
     return evolve(job, decision)
 
 
 def read(store: Store, job_id: JobId) -> Job:
-    """The job as the store has it."""
+    """Return the job as the store has it."""
     return store.get([job_id])[job_id]
 
 

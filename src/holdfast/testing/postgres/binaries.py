@@ -30,7 +30,7 @@ _CLUSTER_SETTINGS = Path("/etc/postgresql-common/createcluster.conf")
 def find_binaries(
     sources: Sequence[Source] | None = None, *, environment: Mapping[str, str] = os.environ
 ) -> Path:
-    """The directory with `initdb` and `postgres`, from the first of `sources` that has them.
+    """Return the directory with `initdb` and `postgres`, from the first of `sources` that has them.
 
     Without `sources` they are those named in `HOLDFAST_TEST_POSTGRES_SOURCES`, separated by
     commas, else all of them.
@@ -48,7 +48,7 @@ def find_binaries(
 
 
 def major_version(binaries: Path) -> int:
-    """The major version of the server in `binaries`."""
+    """Return the major version of the server in `binaries`."""
     answer = subprocess.run(
         [binaries / "postgres", "--version"], check=True, capture_output=True, text=True
     ).stdout
@@ -59,7 +59,7 @@ def major_version(binaries: Path) -> int:
 
 
 def _look_in(source: Source, environment: Mapping[str, str]) -> Path | str:
-    """The programs from `source`, or the reason why it has none."""
+    """Return the programs from `source`, or the reason why it has none."""
     match source:
         case "installed":
             return _installed(environment) or f"no PostgreSQL {OLDEST_MAJOR} or newer is installed"

@@ -66,7 +66,7 @@ class PostgresCluster:
         return self._root / "log"
 
     def launch(self, *, port: int) -> subprocess.Popen[bytes]:
-        """The server's first process, just started on `port`."""
+        """Return the server's first process, just started on `port`."""
         with self.log.open("ab") as log:
             return subprocess.Popen(
                 [self._binaries / "postgres", "-D", self.data, "-p", str(port)],

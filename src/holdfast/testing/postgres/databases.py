@@ -36,7 +36,7 @@ def drop_database(server_url: str, name: str) -> None:
 
 
 def database_url(server_url: str, name: str) -> str:
-    """The URL of the database `name` on the server of `server_url`."""
+    """Return the URL of the database `name` on the server of `server_url`."""
     return urlunsplit(urlsplit(server_url)._replace(path="/" + quote(name, safe="")))
 
 
@@ -55,7 +55,7 @@ class DisposableDatabases:
         self._used_up: list[str] = []
 
     def fresh(self, *, template: str | None = None) -> str:
-        """The URL of a new database, a copy of `template` if one is given."""
+        """Return the URL of a new database, a copy of `template` if one is given."""
         return self._create(self._new_name(), template=template)
 
     def template(self, purpose: str, *, build: Callable[[str], None]) -> str:

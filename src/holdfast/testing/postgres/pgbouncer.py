@@ -101,7 +101,7 @@ class PrivatePgbouncer(PrivateServer):
         return self._port
 
     def url_of(self, url: str) -> str:
-        """The URL by which a database of the server is reached through the pooler."""
+        """Return the URL by which a database of the server is reached through the pooler."""
         credentials, _, _ = urlsplit(url).netloc.rpartition("@")
         return urlunsplit(urlsplit(url)._replace(netloc=f"{credentials}@{LOOPBACK}:{self._port}"))
 

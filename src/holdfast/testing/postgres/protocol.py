@@ -42,7 +42,7 @@ class MessageStream:
     _pending: bytearray = field(default_factory=bytearray)
 
     def feed(self, data: bytes) -> Iterator[Message]:
-        """The messages that `data` completes."""
+        """Return the messages that `data` completes."""
         self._pending += data
         while (message := self._next()) is not None:
             if self.starting and not message.asks_for_encryption:
@@ -50,7 +50,7 @@ class MessageStream:
             yield message
 
     def rest(self) -> bytes:
-        """The beginning of a message whose end has not come."""
+        """Return the beginning of a message whose end has not come."""
         return bytes(self._pending)
 
     def _next(self) -> Message | None:
@@ -132,12 +132,12 @@ class Conversation:
 
 
 def command_tag(message: Message) -> str:
-    """The tag of a finished command, such as `COMMIT` or `INSERT 0 1`."""
+    """Return the tag of a finished command, such as `COMMIT` or `INSERT 0 1`."""
     return _text(message.body)
 
 
 def first_word(sql: str) -> str:
-    """The keyword that a statement begins with, in capitals; comments do not count."""
+    """Return the keyword that a statement begins with, in capitals; comments do not count."""
     start = _LEADING_COMMENTS.match(sql)
     word = _WORD.match(sql, start.end() if start else 0)
     return word.group().upper() if word else ""

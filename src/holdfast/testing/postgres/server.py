@@ -233,7 +233,7 @@ def postgres_for_tests(
 
 
 def _says_ready(pid_file: Path, *, pid: int) -> bool:
-    """Whether the server's own status file says that it takes connections."""
+    """Return whether the server's own status file says that it takes connections."""
     try:
         lines = pid_file.read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:

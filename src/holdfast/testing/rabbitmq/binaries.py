@@ -17,7 +17,7 @@ _PLACES = (Path("/usr/lib/rabbitmq/bin"), Path("/opt/rabbitmq/sbin"), Path("/usr
 
 
 def find_binaries(*, environment: Mapping[str, str] = os.environ) -> Path:
-    """The directory with `rabbitmq-server` and `rabbitmqctl`."""
+    """Return the directory with `rabbitmq-server` and `rabbitmqctl`."""
     found = _installed()
     if found is not None:
         return found

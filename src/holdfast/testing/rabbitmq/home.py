@@ -16,7 +16,7 @@ _NEEDS = re.compile(r"\{\s*(?:included_)?applications\s*,\s*\[([^]]*)\]")
 def make_home(
     home: Path, *, binaries: Path, applications: tuple[str, ...], owner: Account
 ) -> dict[str, str]:
-    """The variables by which the programs see only `applications` and what those need.
+    """Return the variables by which the programs see only `applications` and what those need.
 
     `home` is made for that, for the owner to remove. There are none, and no home, where the
     programs were installed in another way than as folders side by side.

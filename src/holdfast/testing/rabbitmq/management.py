@@ -15,7 +15,7 @@ _OK = 200
 
 
 def comes_with(binaries: Path) -> bool:
-    """Whether the broker that the programs belong to was installed with the plugin."""
+    """Return whether the broker that the programs belong to was installed with the plugin."""
     plugins = (binaries / "rabbitmq-server").resolve().parent.parent / "plugins"
     return any(plugins.glob(f"{PLUGIN}-[0-9v]*"))
 

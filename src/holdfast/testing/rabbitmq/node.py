@@ -103,7 +103,7 @@ class RabbitmqNode:
             return None
 
     def launch(self) -> subprocess.Popen[bytes]:
-        """The process that runs the node, just started."""
+        """Return the process that runs the node, just started."""
         (self._root / "pid").unlink(missing_ok=True)
         with (self._root / "out").open("ab") as output:
             return subprocess.Popen(

@@ -208,7 +208,7 @@ class PrivateRabbitmq(PrivateServer):
 def wait_until_ready(
     url: str, *, given_up: Callable[[], bool] = lambda: False, limit_s: float = START_LIMIT_S
 ) -> None:
-    """Returns when the broker of `url` greets who connects."""
+    """Return when the broker of `url` greets who connects."""
     give_up_at = time.monotonic() + limit_s
     while not _greets(url):
         if given_up():
@@ -234,13 +234,13 @@ def rabbitmq_for_tests() -> Iterator[str]:
 
 
 def _complaint(log: str) -> str:
-    """The first errors in a log, which tell more than the many that follow from them."""
+    """Return the first errors in a log, which tell more than the many that follow from them."""
     start = log.find("[error]")
     return log[start : start + _SHOWN_OUTPUT_LENGTH] if start >= 0 else log[-_SHOWN_OUTPUT_LENGTH:]
 
 
 def _greets(url: str) -> bool:
-    """Whether the broker answers the first word of the protocol as one that works does."""
+    """Return whether the broker answers the first word of the protocol as one that works does."""
     parts = urlsplit(url)
     address = (parts.hostname or LOOPBACK, parts.port or _DEFAULT_PORT)
     try:

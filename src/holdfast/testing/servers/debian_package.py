@@ -18,7 +18,7 @@ _START_NOTHING = "#!/bin/sh\nexit 101\n"
 
 
 def why_not_install(environment: Mapping[str, str]) -> str | None:
-    """The reason why nothing may be installed here, or None."""
+    """Return the reason why nothing may be installed here, or None."""
     allowed = environment.get("CI") == "true" or environment.get("HOLDFAST_MAY_INSTALL") == "1"
     if not allowed:
         return "installing Debian's package was not allowed (HOLDFAST_MAY_INSTALL=1 allows it)"

@@ -65,13 +65,13 @@ class CommitTrap:
     losses: LostReplies
 
     def catches_statement(self, sql: str, *, talk: Conversation) -> bool:
-        """Whether `sql`, on its way to the server, is a commit that must not arrive."""
+        """Return whether `sql`, on its way to the server, is a commit that must not arrive."""
         if self.forward or self.losses.is_spent or self.containing not in sql:
             return False
         return any(does(sql, tag) and (tag == "COMMIT" or not talk.in_block) for tag in self.tags)
 
     def catches_reply(self, message: Message, *, talk: Conversation) -> bool:
-        """Whether `message` ends a command whose commit the client must not hear of."""
+        """Return whether `message` ends a command whose commit the client must not hear of."""
         if not self.forward or self.losses.is_spent or message.kind != b"C":
             return False
         return self.containing in talk.sql and command_tag(message).startswith(self.tags)

@@ -25,7 +25,7 @@ class Account:
 
     @classmethod
     def for_servers(cls, name: str = "postgres") -> "Account":
-        """The user of this process, or for root the user of that name, else nobody."""
+        """Return the user of this process, or for root the user of that name, else nobody."""
         if os.geteuid() != 0:
             return cls(name=str(os.geteuid()), user_id=os.geteuid(), group_id=os.getegid())
         for candidate in (name, "nobody"):

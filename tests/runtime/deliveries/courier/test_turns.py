@@ -24,7 +24,7 @@ from holdfast.core.delivery.event import Accepted, CourierLost
 from holdfast.core.delivery.lifecycle import decide_delivery
 from holdfast.core.job.event import Suspended
 from holdfast.core.values.instant import Instant
-from holdfast.runtime.deliveries.courier import MOST_STUCK
+from holdfast.runtime.deliveries.courier import MAX_STUCK
 from holdfast.runtime.lanes import child
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing import ManualClock
@@ -187,7 +187,7 @@ def test_calls_that_hang_beyond_their_lease_free_their_places_up_to_a_limit(open
         del desk.waiting[:]
         clock.advance(31)
 
-    assert hanging == MOST_STUCK * OPTIONS.concurrency
+    assert hanging == MAX_STUCK * OPTIONS.concurrency
     assert len(desk.courier) == hanging
 
 
@@ -234,7 +234,7 @@ def test_what_was_accepted_is_marked_although_others_have_taken_it_over(open_for
     assert isinstance(lost, Delivery)
     assert app.store.deliveries.apply([lost])
     bound = app.dispatch.providers.chosen(None)
-    assert desk.courier._errands.record(begun, Accepted("m-9"), bound)
+    assert desk.courier._sender.record(begun, Accepted("m-9"), bound)
 
     marked = read(app, made)
     assert (marked.state, marked.notification_id) == (DeliveryState.SENT, "m-9")
@@ -269,7 +269,7 @@ def test_a_mark_is_written_once_the_database_is_back(tmp_path: Path, clock: Manu
         desk.tick()
         store = SqliteStore(f"sqlite:///{path}", write_timeout_s=0.1)
         store._database._open().execute("pragma busy_timeout = 50")
-        desk.courier._errands._store = store
+        desk.courier._sender._store = store
         with closing(sqlite3.connect(path, isolation_level=None)) as writer:
             writer.execute("begin immediate")
             errand = threading.Thread(target=desk.run)

@@ -11,7 +11,7 @@ from holdfast.core.upstream.upstream import Gate, UpstreamState
 from holdfast.core.values.instant import SECOND_US
 from holdfast.pipeline.upstream import Upstream
 from holdfast.runtime.breakers.breakers import Breakers
-from holdfast.runtime.breakers.watch import MOST_RETRIES_SAVED
+from holdfast.runtime.breakers.watch import MAX_RETRIES_SAVED
 from holdfast.runtime.deliveries.courier import HOLD_US
 from tests.runtime.deliveries.courier.desk import OPTIONS, Clerk, Desk, deliver, read
 
@@ -145,7 +145,7 @@ def test_retries_beyond_the_budget_of_the_upstream_are_put_back_and_cost_nothing
     desk.tick()
 
     put_back = [read(app, each) for each in made if read(app, each).holder is None]
-    assert 20 - len(put_back) == len(desk.waiting) == int(MOST_RETRIES_SAVED) + 1
+    assert 20 - len(put_back) == len(desk.waiting) == int(MAX_RETRIES_SAVED) + 1
     assert {each.attempts for each in put_back} == {1}
     assert {each.run_at for each in put_back} == {clock.now() + HOLD_US}
     assert breakers.watches["smtp"].in_flight == len(desk.waiting)

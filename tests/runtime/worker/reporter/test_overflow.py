@@ -6,7 +6,7 @@ from holdfast.core.job.decision import Kind
 from holdfast.core.values.instant import FAR_FUTURE
 from holdfast.engine.submit.submission import Submit
 from holdfast.errors import StoreUnavailable
-from holdfast.runtime.worker.overflow import Relief
+from holdfast.runtime.worker.overflow import OverflowReporter
 from holdfast.runtime.worker.reporter import BATCH
 from holdfast.testing import Script
 from tests.runtime.crew import LEASE_US
@@ -16,7 +16,7 @@ from tests.runtime.crew import LEASE_US
 def relieved(make_crew):
     """A worker turned by hand, its relief, and a way to have so many attempts end."""
     app, crew = make_crew(Script(then=1), limit=2 * BATCH)
-    relief = Relief(
+    relief = OverflowReporter(
         crew.store,
         clock=crew.clock,
         chance=crew.chance,
@@ -25,7 +25,7 @@ def relieved(make_crew):
         lease_us=LEASE_US,
         crew=crew,
     )
-    crew.reporter.be_relieved_by(relief)
+    crew.reporter.overflow_to(relief)
 
     def end(count: int) -> None:
         app.submit_many("p", [Submit() for _ in range(count)])

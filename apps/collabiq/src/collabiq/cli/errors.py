@@ -24,7 +24,7 @@ from collabiq.cli.output import (
     table,
 )
 from collabiq.cli.times import Since, shown_time
-from collabiq.dlq import MOST_AT_ONCE
+from collabiq.dlq import MAX_AT_ONCE
 from collabiq.errors import MOST
 from collabiq.records.dlq_entry import OPERATION_TYPES, DLQStatus
 from collabiq.records.error_record import ErrorCategory, ErrorSeverity
@@ -149,8 +149,8 @@ def show(*, dlq_id: str, trace: bool, as_json: bool) -> None:
 @click.option(
     "--max",
     "max_count",
-    type=click.IntRange(1, MOST_AT_ONCE),
-    help=f"How many of them at most. [default: {_AT_ONCE}; with --all {MOST_AT_ONCE}]",
+    type=click.IntRange(1, MAX_AT_ONCE),
+    help=f"How many of them at most. [default: {_AT_ONCE}; with --all {MAX_AT_ONCE}]",
 )
 @json_option
 @reports_errors
@@ -182,7 +182,7 @@ def retry(
             done = _retry_one(system, dlq_id, by=by)
         else:
             operations = [operation] if operation is not None else list(OPERATION_TYPES)
-            most = max_count or (MOST_AT_ONCE if every else _AT_ONCE)
+            most = max_count or (MAX_AT_ONCE if every else _AT_ONCE)
             done = _retry_many(system, operations, most, by=by)
     if as_json:
         document(done)

@@ -19,7 +19,7 @@ _FIELDS: Final = (
     ("summary", None),
 )
 _MATCHED: Final = ("startup", "partner", "person")
-_MOST_ERRORS: Final = 10
+_MAX_ERRORS: Final = 10
 _WIDEST: Final = 70
 _SURE: Final = 0.85
 _LIKELY: Final = 0.6
@@ -103,7 +103,7 @@ def print_email(found: Mapping[str, Any], *, text: bool) -> None:
     if text and found["cleaned"]:
         line()
         line(found["cleaned"]["text"])
-    for record in found["errors"][:_MOST_ERRORS]:
+    for record in found["errors"][:_MAX_ERRORS]:
         line(f"{shown_time(record['timestamp'])}  {record['severity']}  {record['message']}")
 
 

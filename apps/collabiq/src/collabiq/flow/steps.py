@@ -10,7 +10,7 @@ from collabiq.flow.upstreams import NOTION
 from collabiq.records.circuit_breaker import CircuitState
 from holdfast import Holdfast, RetryLater
 
-MOST_STEPS: Final = 50
+MAX_STEPS: Final = 50
 _T = TypeVar("_T")
 
 
@@ -20,13 +20,13 @@ def in_steps(engine: Holdfast, step: Callable[[], _T]) -> _T:
     While the breaker is not closed an attempt is a trial, which the whole work is one of: a step
     that leaves the next to another attempt says neither that Notion is well nor that it is not.
     """
-    for left in range(MOST_STEPS, 0, -1):
+    for left in range(MAX_STEPS, 0, -1):
         try:
             return step()
         except RetryLater as postponed:
             if postponed.after > 0 or left == 1 or _is_closed(engine):
                 raise
-    raise AssertionError(MOST_STEPS)
+    raise AssertionError(MAX_STEPS)
 
 
 def _is_closed(engine: Holdfast) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from collabiq.dlq import MOST_AT_ONCE
+from collabiq.dlq import MAX_AT_ONCE
 from collabiq.extract.record import INTENSITIES, MAX_COMPANY, MAX_DETAILS, MAX_PERSON, MAX_SUMMARY
 
 Operation = Literal["gmail_fetch", "gemini_extract", "notion_write", "infisical_fetch"]
@@ -150,7 +150,7 @@ class ReplaySent(_Sent):
     """How many dead letters of which operation are replayed, the oldest first."""
 
     operation_type: Operation
-    max_count: int = Field(default=10, ge=1, le=MOST_AT_ONCE)
+    max_count: int = Field(default=10, ge=1, le=MAX_AT_ONCE)
 
 
 class ReplayedDocument(_Shown):

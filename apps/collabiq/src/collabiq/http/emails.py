@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from collabiq.collabiq import Collabiq
-from collabiq.emails import MAX_SEARCH, MOST_LISTED
+from collabiq.emails import MAX_LISTED, MAX_SEARCH
 from collabiq.http.documents import (
     CORRECTION_BODY,
     EmailDocument,
@@ -79,7 +79,7 @@ def _add_reading(routes: APIRouter, collabiq: Collabiq) -> None:
         status: Status | None = None,
         since: datetime | None = None,
         q: Annotated[str | None, Query(max_length=MAX_SEARCH)] = None,
-        limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 50,
+        limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 50,
         cursor: Annotated[str | None, Query(max_length=MAX_CURSOR_CHARACTERS)] = None,
     ) -> JSONResponse:
         """List mails, newest first; `q` is looked for in subject, sender, companies and id."""

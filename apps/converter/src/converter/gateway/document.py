@@ -31,12 +31,12 @@ class Font:
 
     @property
     def bold(self) -> bool:
-        """Tell whether the name says that it is bold."""
+        """Return whether the name says that it is bold."""
         return _BOLD.search(self.name) is not None
 
     @property
     def italic(self) -> bool:
-        """Tell whether the name says that it is italic."""
+        """Return whether the name says that it is italic."""
         return _ITALIC.search(self.name) is not None
 
 

@@ -72,7 +72,7 @@ def _line(fragments: list[Fragment]) -> Line:
 
 
 def _are_beside(one: Fragment, other: Fragment) -> bool:
-    """Tell whether they share their height and not their width."""
+    """Return whether they share their height and not their width."""
     high = _shared(one.top, one.height, other.top, other.height)
     wide = _shared(one.left, one.width, other.left, other.width)
     return high > _SHARED * min(one.height, other.height) and wide <= _SHARED * min(

@@ -17,7 +17,7 @@ _BEFORE_MARK: Final = b"\xef\xbb\xbf\x00\t\n\f\r "
 
 
 def begins_like_pdf(head: bytes) -> bool:
-    """Tell whether the mark of PDF is the first thing in these bytes, blanks aside.
+    """Return whether the mark of PDF is the first thing in these bytes, blanks aside.
 
     Readers take other bytes before it as well; then the same file may be a page of HTML.
     """

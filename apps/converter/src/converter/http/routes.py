@@ -24,13 +24,13 @@ from converter.sending import PRIORITIES, HighPriority
 from holdfast import Holdfast, JobFilter, JobView
 from holdfast.api.access import (
     OwnerOrOperator,
-    ReaderOrWalkIn,
+    ReaderOrAnonymous,
     SubmitterOrWalkIn,
     guarded_router,
     shown_to,
 )
 
-MOST_LISTED: Final = 100
+MAX_LISTED: Final = 100
 XML: Final = "application/xml"
 OPERATOR: Final = "operator"
 _SENT: Final = {
@@ -72,7 +72,7 @@ class Served(NamedTuple):
     high_priority: HighPriority = HighPriority.TOKENS
 
     def documents(
-        self, views: Sequence[JobView], request: Request, who: ReaderOrWalkIn
+        self, views: Sequence[JobView], request: Request, who: ReaderOrAnonymous
     ) -> list[Conversion]:
         """Return conversions as this principal may see them."""
         root = str(request.scope.get("root_path", ""))
@@ -148,8 +148,8 @@ def _listing(served: Served) -> APIRouter:
     @routes.get("")
     def list_conversions(
         request: Request,
-        who: ReaderOrWalkIn,
-        limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = MOST_LISTED,
+        who: ReaderOrAnonymous,
+        limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = MAX_LISTED,
     ) -> ConversionList:
         """List conversions, newest first, and tell whether the gateway is called."""
         found = served.app.jobs(JobFilter(pipeline=PIPELINE, owner=who.owner), limit=limit)
@@ -167,7 +167,7 @@ def _fetching(served: Served) -> APIRouter:
     routes = guarded_router("jobs")
 
     @routes.get("/{job_id}/download", response_class=StreamingResponse, responses={200: _XML})
-    def download_result(job_id: str, who: ReaderOrWalkIn) -> StreamingResponse:
+    def download_result(job_id: str, who: ReaderOrAnonymous) -> StreamingResponse:
         """Fetch the XML of a conversion."""
         with ExitStack() as opened, told_as_problems():
             view = served.conversions.asked_for(job_id, owner=who.owner)
@@ -197,7 +197,7 @@ def _fetching(served: Served) -> APIRouter:
 
 
 def _is_paused(app: Holdfast) -> bool:
-    """Tell whether the gateway is not called, by its breaker or because it asked for a rest."""
+    """Return whether the gateway is not called, by its breaker or because it asked for a rest."""
     for view in app.upstreams.list():
         if view.name == GATEWAY:
             return view.paused_until is not None or view.gate.value == "open"

@@ -15,9 +15,9 @@ from converter.sending import PRIORITIES
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
-MOST_PARTS: Final = 8
-MOST_FIELD_BYTES: Final = 1_000
-MOST_HEAD_BYTES: Final = 4_096
+MAX_PARTS: Final = 8
+MAX_FIELD_BYTES: Final = 1_000
+MAX_HEAD_BYTES: Final = 4_096
 _FORM: Final = b"multipart/form-data"
 
 
@@ -45,7 +45,7 @@ class UploadForm:
         self._body = body
         self._events = _Events()
         self._parser = MultipartParser(
-            boundary, self._events.callbacks(), max_header_size=MOST_HEAD_BYTES
+            boundary, self._events.callbacks(), max_header_size=MAX_HEAD_BYTES
         )
         self._is_over = False
 
@@ -134,8 +134,8 @@ class _Events:
 
     def _begin_part(self) -> None:
         self._parts += 1
-        if self._parts > MOST_PARTS:
-            raise BadForm(f"the form has more than {MOST_PARTS} parts")
+        if self._parts > MAX_PARTS:
+            raise BadForm(f"the form has more than {MAX_PARTS} parts")
         self._disposition = b""
         self._in_file = False
 
@@ -167,8 +167,8 @@ class _Events:
             self.chunks.append(data[start:end])
             return
         value = self.fields[self._name] + data[start:end]
-        if len(value) > MOST_FIELD_BYTES:
-            raise BadForm(f"a field has more than {MOST_FIELD_BYTES} bytes")
+        if len(value) > MAX_FIELD_BYTES:
+            raise BadForm(f"a field has more than {MAX_FIELD_BYTES} bytes")
         self.fields[self._name] = value
 
     def _end(self) -> None:

@@ -143,7 +143,7 @@ class Storage(ABC):
         return size
 
     def exists(self, name: str) -> bool:
-        """Tell whether anything is kept under the name."""
+        """Return whether anything is kept under the name."""
         return self.size_if_there(name) is not None
 
     def those_there(self, names: Collection[str]) -> set[str]:
@@ -199,5 +199,5 @@ class Storage(ABC):
 
 
 def missing(label: str) -> StorageMissing:
-    """The error for a name that nothing is kept under."""
+    """Return the error for a name that nothing is kept under."""
     return StorageMissing(label, "the file is gone, or was never written")

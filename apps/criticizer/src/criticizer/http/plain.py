@@ -19,8 +19,8 @@ from holdfast.api.access import FormToken, Reader, Submitter, guarded_router, sh
 from holdfast.errors import UnknownJob
 
 NOUN: Final = "review-pages"
-MOST_LISTED: Final = 20
-MOST_LINES: Final = 5_000
+MAX_LISTED: Final = 20
+MAX_LINES: Final = 5_000
 _SEE_OTHER: Final = 303
 _UNPROCESSABLE: Final = 422
 _PAGES: Final = Environment(
@@ -52,13 +52,13 @@ def plain_pages(reviews: Reviews) -> APIRouter:
         wrong: dict[str, str] | None = None,
         status: int = 200,
     ) -> Response:
-        found = reviews.latest(owner=who.owner, before=before, limit=MOST_LISTED)
+        found = reviews.latest(owner=who.owner, before=before, limit=MAX_LISTED)
         return _page(
             request,
             "plain_list.html",
             status,
             items=documents_of(found, reviews, shown_to(who, reviews.app)),
-            next=found[-1].id if len(found) == MOST_LISTED else None,
+            next=found[-1].id if len(found) == MAX_LISTED else None,
             token=token,
             given=given or {"review_version": 1},
             wrong=wrong or {},
@@ -126,7 +126,7 @@ def plain_pages(reviews: Reviews) -> APIRouter:
         if view is None:
             raise UnknownJob(job_id)
         (document,) = documents_of([view], reviews, shown_to(who, reviews.app))
-        lines = reviews.diff_lines(view, most=MOST_LINES)
+        lines = reviews.diff_lines(view, most=MAX_LINES)
         return _page(request, "plain_review.html", 200, review=document, lines=lines)
 
     return routes

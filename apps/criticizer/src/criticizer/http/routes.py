@@ -25,7 +25,7 @@ from criticizer.reviews import Reviews
 from holdfast.api.access import Reader, Submitter, guarded_router, shown_to
 from holdfast.api.problems import Flaw, Kind, Problem
 
-MOST_LISTED: Final = 100
+MAX_LISTED: Final = 100
 NOT_FOUND: Final = "review_not_found"
 VERSION_CONFLICT: Final = "version_conflict"
 CHANGE_REFUSED: Final = "change_refused"
@@ -83,7 +83,7 @@ def _asking(reviews: Reviews) -> APIRouter:
     def list_reviews(
         who: Reader,
         before: Annotated[str | None, Query(max_length=36)] = None,
-        limit: Annotated[int, Query(ge=1, le=MOST_LISTED)] = 20,
+        limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 20,
     ) -> ReviewList:
         """List reviews, newest first."""
         found = reviews.latest(owner=who.owner, before=before, limit=limit)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from criticizer.critique import Critique, Finding
 from criticizer.payload import Review
 
-MOST_SHOWN: Final = 100
+MAX_SHOWN: Final = 100
 """Findings in one mail; the rest is counted, and is where the review is."""
 _MARKS: Final = {"error": "✖", "warning": "▲", "info": "•"}
 _COLOURS: Final = {"error": "#b3261e", "warning": "#8a5a00", "info": "#3b5bdb"}
@@ -41,7 +41,7 @@ def _text(review: Review, critique: Critique, *, about: str, url: str | None, re
     if url:
         lines.append(url)
     lines += ["", critique.summary, ""]
-    for finding in critique.findings[:MOST_SHOWN]:
+    for finding in critique.findings[:MAX_SHOWN]:
         lines.append(f"{_MARKS[finding.severity]} {_place(finding)}: {finding.message}")
         if finding.suggestion:
             lines += [f"    {line}" for line in finding.suggestion.splitlines()]
@@ -52,7 +52,7 @@ def _text(review: Review, critique: Critique, *, about: str, url: str | None, re
 def _html(review: Review, critique: Critique, *, about: str, url: str | None, reviewer: str) -> str:
     name = escape(about)
     heading = name if url is None else _linked(url, name)
-    items = "".join(_item(finding) for finding in critique.findings[:MOST_SHOWN])
+    items = "".join(_item(finding) for finding in critique.findings[:MAX_SHOWN])
     listed = f'<ul style="padding-left:0;list-style:none">{items}</ul>' if items else ""
     rest = "".join(f"<p>{escape(line)}</p>" for line in _rest(critique))
     facts = "<br>".join(escape(line) for line in _facts(review))
@@ -102,7 +102,7 @@ def _counted(critique: Critique) -> str:
 
 
 def _rest(critique: Critique) -> list[str]:
-    more = len(critique.findings) - MOST_SHOWN
+    more = len(critique.findings) - MAX_SHOWN
     return [f"… and {more} more."] if more > 0 else []
 
 

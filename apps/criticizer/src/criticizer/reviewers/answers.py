@@ -84,7 +84,7 @@ def _refused(_constant: str) -> NoReturn:
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object, unless it says one thing twice: then nobody knows which one is meant."""
+    """Return the object, unless it says one thing twice: then nobody knows which one is meant."""
     made = dict(pairs)
     if len(made) != len(pairs):
         raise ValueError
@@ -92,7 +92,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _cleaned(critique: Critique) -> Critique:
-    """The critique without what terminals obey and databases refuse."""
+    """Return the critique without what terminals obey and databases refuse."""
     return Critique(
         summary=_text(critique.summary),
         findings=[

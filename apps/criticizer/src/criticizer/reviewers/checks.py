@@ -168,7 +168,7 @@ _CHECKS: Final[tuple[Callable[[FileDiff], Iterator[Finding]], ...]] = (
 
 
 def is_test(path: str) -> bool:
-    """Whether a file holds tests, by its name."""
+    """Return whether a file holds tests, by its name."""
     found = PurePosixPath(path)
     return _TEST_NAME.fullmatch(found.name) is not None
 

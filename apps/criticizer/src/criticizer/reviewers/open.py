@@ -83,7 +83,7 @@ def open_reviewer(config: ReviewerConfig) -> Reviewer:
 
 
 def _model(config: ReviewerConfig) -> Model:
-    """The model. Importing an SDK takes longer than many a review, so that only one is."""
+    """Return the model. Importing an SDK takes longer than many a review, so that only one is."""
     name = config.model or _DEFAULT_MODELS[config.provider]
     if config.provider == "anthropic":
         from criticizer.reviewers import anthropic  # noqa: PLC0415 - as above

@@ -30,7 +30,7 @@ def without_words(error: Any, *, whose: str) -> None:  # noqa: ANN401 - of eithe
 
 
 def _word(value: object) -> str | None:
-    """The value if it is a word such as APIs classify by; None otherwise."""
+    """Return the value if it is a word such as APIs classify by; None otherwise."""
     if not isinstance(value, str) or len(value) > _MAX_TOLD_LENGTH:
         return None
     return value if value.replace("_", "a").isalnum() and value.isascii() else None

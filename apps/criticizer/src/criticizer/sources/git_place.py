@@ -40,7 +40,7 @@ class Remote:
 
 
 def is_remote(location: str) -> bool:
-    """Whether the repository is somewhere else."""
+    """Return whether the repository is somewhere else."""
     if "://" in location:
         return not location.startswith("file://")
     return _SHORT_SSH.fullmatch(location) is not None

@@ -22,7 +22,7 @@ from holdfast.variables import Variables
 SourceKind = Literal["git", "github", "gitlab", "url"]
 KINDS: Final[tuple[SourceKind, ...]] = ("git", "github", "gitlab", "url")
 DEFAULT_MAX_BYTES: Final = 4 * MEBIBYTE
-_MOST_BYTES: Final = 64 * MEBIBYTE
+_MAX_BYTES: Final = 64 * MEBIBYTE
 _DEFAULT_LOCATIONS: Final = {"git": ".", "github": GITHUB_URL, "gitlab": GITLAB_URL, "url": ""}
 _LIMITS: Final = {
     "git": "a path, or like https://host/team/project.git or git@host:team/project.git",
@@ -63,9 +63,7 @@ class SourceConfig:
             kind=kind,
             location=location,
             token=given.maybe("CHANGES_TOKEN"),
-            max_bytes=given.whole(
-                "CHANGES_MAX_BYTES", DEFAULT_MAX_BYTES, least=1, most=_MOST_BYTES
-            ),
+            max_bytes=given.whole("CHANGES_MAX_BYTES", DEFAULT_MAX_BYTES, least=1, most=_MAX_BYTES),
             cache_dir=None if cache is None else Path(cache),
         )
 

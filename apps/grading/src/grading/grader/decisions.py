@@ -29,7 +29,7 @@ _ENDS: Final = {"failed", "refused", "cancelled", "expired"}
 
 
 class Decisions:
-    """Returns the messages of a decision about a request."""
+    """Return the messages of a decision about a request."""
 
     def __init__(self, app: Callable[[], Holdfast], *, cooldown_s: float, redact_dlq: bool) -> None:
         self._app = app

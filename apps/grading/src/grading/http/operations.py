@@ -19,7 +19,7 @@ from grading.http.serving import Served
 from grading.main.callbacks import Standing
 from grading.messages.contract import CALLBACK, GradingCallback
 from holdfast import GiveUp, Received
-from holdfast.api.access import Principal, ReaderOfAll, ReaderOrWalkIn, request_credential
+from holdfast.api.access import Principal, ReaderOfAll, ReaderOrAnonymous, request_credential
 from holdfast.api.problems import Problem
 from holdfast.errors import TokenRefused
 
@@ -48,7 +48,7 @@ def operation_routes(served: Served) -> APIRouter:
         return JSONResponse(served.submissions.operations().document())
 
     @routes.get("/service", response_model=ServiceDocument)
-    def get_service(_who: ReaderOrWalkIn) -> JSONResponse:
+    def get_service(_who: ReaderOrAnonymous) -> JSONResponse:
         """Read whether grading is paused, and how large and long a recording may be."""
         return JSONResponse(
             {

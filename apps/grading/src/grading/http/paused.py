@@ -14,7 +14,7 @@ OPEN: Final = "open"
 
 
 class Paused:
-    """Returns whether a breaker is open, from a reading that is a few seconds old at most."""
+    """Return whether a breaker is open, from a reading that is a few seconds old at most."""
 
     def __init__(self, read: Callable[[], Operations], *, now: Callable[[], datetime]) -> None:
         self._read = read

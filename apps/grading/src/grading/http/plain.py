@@ -19,7 +19,7 @@ from grading.main.view import SubmissionView
 from grading.questions import Question
 from grading.refusals import Refused, ValidationRefused
 from grading.states import Skill
-from holdfast.api.access import FormToken, ReaderOrWalkIn, SubmitterOrWalkIn
+from holdfast.api.access import FormToken, ReaderOrAnonymous, SubmitterOrWalkIn
 
 NOUN: Final = "submission-pages"
 MAX_LISTED: Final = 20
@@ -41,7 +41,7 @@ def plain_pages(served: Served) -> APIRouter:
 
     def listed(
         request: Request,
-        who: ReaderOrWalkIn,
+        who: ReaderOrAnonymous,
         *,
         token: str | None,
         question: Question,
@@ -69,7 +69,7 @@ def plain_pages(served: Served) -> APIRouter:
     @routes.get("", response_class=HTMLResponse, include_in_schema=False)
     def list_plain_submissions(
         request: Request,
-        who: ReaderOrWalkIn,
+        who: ReaderOrAnonymous,
         token: FormToken,
         question: Annotated[str | None, Query(max_length=64)] = None,
         cursor: Annotated[str | None, Query(max_length=512)] = None,
@@ -111,7 +111,7 @@ def plain_pages(served: Served) -> APIRouter:
         return RedirectResponse(place, _SEE_OTHER)
 
     @routes.get("/{job_id}", response_class=HTMLResponse, include_in_schema=False)
-    def show_plain_submission(request: Request, who: ReaderOrWalkIn, job_id: str) -> Response:
+    def show_plain_submission(request: Request, who: ReaderOrAnonymous, job_id: str) -> Response:
         """Show one submission: how far it is, its result, and what happened."""
         view = served.submissions.get(job_id, owner=who.owner)
         history = served.submissions.history(job_id, owner=who.owner)

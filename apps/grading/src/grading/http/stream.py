@@ -13,7 +13,7 @@ from grading.http.events import event_of
 from grading.http.routing import Responses, grading_router
 from grading.http.serving import Served, root_of
 from grading.main.view import SubmissionView
-from holdfast.api.access import ReaderOrWalkIn
+from holdfast.api.access import ReaderOrAnonymous
 from holdfast.api.streams import END, Rendered, StreamEvent, stream_of
 
 POLL_S: Final = 5.0
@@ -67,7 +67,7 @@ def stream_routes(served: Served) -> APIRouter:
 
     @routes.get("/{job_id}", response_class=StreamingResponse, responses=_ANSWERS)
     def stream_submission(
-        job_id: str, request: Request, who: ReaderOrWalkIn, last_event_id: LastEventId = None
+        job_id: str, request: Request, who: ReaderOrAnonymous, last_event_id: LastEventId = None
     ) -> Response:
         """Follow a submission: its present state, then every change until it has ended."""
         view = served.submissions.get(job_id, owner=who.owner)

@@ -19,7 +19,7 @@ from grading.http.routing import Responses, grading_router
 from grading.http.serving import Served, root_of
 from grading.main.view import SubmissionView
 from grading.states import Skill, Status
-from holdfast.api.access import Operator, OwnerOrOperator, ReaderOrWalkIn, SubmitterOrWalkIn
+from holdfast.api.access import Operator, OwnerOrOperator, ReaderOrAnonymous, SubmitterOrWalkIn
 
 REPLAYED: Final = "Idempotency-Replayed"
 MAX_LISTED: Final = 100
@@ -91,7 +91,7 @@ def _add_handing_in(routes: APIRouter, served: Served) -> None:
 def _add_reading(routes: APIRouter, served: Served) -> None:
     @routes.get("", response_model=SubmissionPage)
     def list_submissions(
-        who: ReaderOrWalkIn,
+        who: ReaderOrAnonymous,
         skill: Skill | None = None,
         status: Status | None = None,
         limit: Annotated[int, Query(ge=1, le=MAX_LISTED)] = 50,
@@ -104,17 +104,17 @@ def _add_reading(routes: APIRouter, served: Served) -> None:
         return JSONResponse(page.document())
 
     @routes.get("/{job_id}", response_model=SubmissionDocument, responses=_MISSING)
-    def get_submission(job_id: str, who: ReaderOrWalkIn) -> JSONResponse:
+    def get_submission(job_id: str, who: ReaderOrAnonymous) -> JSONResponse:
         """Read a submission with its answer, and its result or why it failed."""
         return JSONResponse(shown(served.submissions.get(job_id, owner=who.owner), who))
 
     @routes.get("/{job_id}/status", response_model=StatusDocument, responses=_MISSING)
-    def get_submission_status(job_id: str, who: ReaderOrWalkIn) -> JSONResponse:
+    def get_submission_status(job_id: str, who: ReaderOrAnonymous) -> JSONResponse:
         """Read how far a submission is; for programs that poll."""
         return JSONResponse(served.submissions.get(job_id, owner=who.owner).status_document())
 
     @routes.get("/{job_id}/events", response_model=EventList, responses=_MISSING)
-    def list_submission_events(job_id: str, who: ReaderOrWalkIn) -> JSONResponse:
+    def list_submission_events(job_id: str, who: ReaderOrAnonymous) -> JSONResponse:
         """List what happened to a submission, oldest first."""
         found = served.submissions.history(job_id, owner=who.owner)
         return JSONResponse({"items": [each.document() for each in found], "nextCursor": None})
@@ -140,7 +140,7 @@ def _add_acting(routes: APIRouter, served: Served) -> None:
         return JSONResponse(shown(ended, who))
 
 
-def shown(view: SubmissionView, who: ReaderOrWalkIn) -> dict[str, object]:
+def shown(view: SubmissionView, who: ReaderOrAnonymous) -> dict[str, object]:
     """Return a submission as somebody may see it."""
     return view.document(for_teacher=who.owner is None)
 

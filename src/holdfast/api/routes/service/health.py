@@ -53,7 +53,7 @@ async def livez() -> Alive:
 @ROUTER.head("/readyz", include_in_schema=False, response_model=None)
 @ROUTER.head("/healthz", include_in_schema=False, response_model=None)
 async def readyz(request: Request, verbose: Verbose = None) -> Response:
-    """Tell whether to send requests here: the store answers, its schema fits, nothing drains."""
+    """Return whether to send requests here: the store answers, its schema fits, nothing drains."""
     checks = await _checks(serving_of(request))
     ready = all(found == "ok" for found in checks.values())
     document: dict[str, object] = {"status": "ok" if ready else "not ready"}

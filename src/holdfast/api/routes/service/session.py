@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from holdfast.api.access import (
     Reader,
-    ReaderOrWalkIn,
+    ReaderOrAnonymous,
     csrf_token_of,
     guarded_router,
     is_local,
@@ -51,7 +51,7 @@ class SessionDocument(BaseModel):
 
 
 @ROUTER.get("")
-async def get_session(request: Request, _who: ReaderOrWalkIn) -> SessionDocument:
+async def get_session(request: Request, _who: ReaderOrAnonymous) -> SessionDocument:
     """Tell who you are, also somebody who came without credentials."""
     visitor = await visitor_of(request)
     console = not visitor.principal.walks_in or await is_local(request)

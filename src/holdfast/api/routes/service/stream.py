@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from holdfast.api.access import Reader, ReaderOrWalkIn, guarded_router, is_still_welcome
+from holdfast.api.access import Reader, ReaderOrAnonymous, guarded_router, is_still_welcome
 from holdfast.api.auth.principal import Principal
 from holdfast.api.events import sse
 from holdfast.api.events.hub import Hub, hub_of
@@ -20,7 +20,7 @@ from holdfast.api.server.threads import in_thread
 from holdfast.runtime.events.tail_cursor import LONGEST
 
 ROUTER: Final = guarded_router("stream")
-MOST_NAMES: Final = 32
+MAX_NAMES: Final = 32
 
 LastEventId = Annotated[
     str | None,
@@ -40,7 +40,7 @@ class StreamQuery(BaseModel):
     job: Plain | None = Field(default=None, description="Of this job only.")
     pipeline: Plain | None = Field(default=None, description="Of jobs of this pipeline only.")
     event: list[Plain] = Field(
-        default=[], max_length=MOST_NAMES, description="Events of these names only."
+        default=[], max_length=MAX_NAMES, description="Events of these names only."
     )
     since: str | None = Field(
         default=None,
@@ -78,7 +78,7 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
 @ROUTER.get("", status_code=200, response_class=EventStream, responses=_ANSWERS)
 async def stream_events(
     query: Annotated[StreamQuery, Query()],
-    who: ReaderOrWalkIn,
+    who: ReaderOrAnonymous,
     request: Request,
     last_event_id: LastEventId = None,
 ) -> EventStream:

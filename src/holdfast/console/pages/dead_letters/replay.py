@@ -23,9 +23,9 @@ from holdfast.views.dead_letter import LetterView
 from holdfast.views.replay import ReplayView
 
 MOST: Final = 50
-MOST_FAILURES: Final = 20
+MAX_FAILURES: Final = 20
 PAGE: Final = 100
-MOST_RESOLVED: Final = 1_000
+MAX_RESOLVED: Final = 1_000
 """At most so many letters are closed by one answer; the rest takes another."""
 _SENT: Final = frozenset({ItemState.SENT, ItemState.SUCCEEDED})
 _HEADLINES: Final = {
@@ -219,7 +219,7 @@ def _failures(console: Console, visit: Visit, view: ReplayView) -> list[Failure]
         return []
     engine, seen = console.engine, console.shown_to(visit)
     found = []
-    for item in engine.replays.failed_again(view.id, limit=MOST_FAILURES, owner=visit.owner):
+    for item in engine.replays.failed_again(view.id, limit=MAX_FAILURES, owner=visit.owner):
         try:
             letter = engine.dead.get(item.letter_id, owner=visit.owner)
         except UnknownLetter:
@@ -276,7 +276,7 @@ def _verified(console: Console, view: ReplayView) -> Iterator[str]:
         if letter.standing is Standing.VERIFIED:
             yield item.letter_id
             found += 1
-            if found == MOST_RESOLVED:
+            if found == MAX_RESOLVED:
                 return
 
 

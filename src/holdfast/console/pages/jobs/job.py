@@ -23,7 +23,7 @@ from holdfast.views.durations import span
 from holdfast.views.job import HistoryLine, JobView
 
 _FACTS: Final = ("category", "http_status", "exception_type", "retryable")
-_MOST_LINES: Final = 200
+_MAX_LINES: Final = 200
 
 
 class Stage(NamedTuple):
@@ -79,8 +79,8 @@ def job_page(console: Console, visit: Visit) -> Response:
         upstream=None if stage is None else stage.upstream,
         situation=words.situation(view, history=history, plan=plan, waiting=waiting),
         stages=_stages(job, plan, results),
-        history=[_line(line, hide) for line in history[-_MOST_LINES:]],
-        attempts=disclosed.attempts(engine.attempts(job.id, owner=visit.owner))[-_MOST_LINES:],
+        history=[_line(line, hide) for line in history[-_MAX_LINES:]],
+        attempts=disclosed.attempts(engine.attempts(job.id, owner=visit.owner))[-_MAX_LINES:],
         error=_error(view, disclosed.public_error(found), hide),
         keeps=keeps,
         payload=shown(view.payload, keeps=keeps, without=names),

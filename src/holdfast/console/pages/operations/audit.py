@@ -17,9 +17,9 @@ from holdfast.store.tables.audit import AuditEntry
 
 PAGE: Final = 100
 CHUNK: Final = 500
-MOST_READ: Final = 5_000
+MAX_READ: Final = 5_000
 """So many entries are read for one page at most."""
-MOST_UNFOLDED: Final = 200
+MAX_UNFOLDED: Final = 200
 GAP_US: Final = 60 * SECOND_US
 """What is done later than this after the one before is another action."""
 _MANY: Final = {"delivery": "deliveries"}
@@ -70,7 +70,7 @@ def _folds(
 ) -> tuple[list[list[AuditEntry]], int | None]:
     """Return rows as the entries that each stands for, and where the next page goes on."""
     folding = Folding()
-    while folding.read < MOST_READ:
+    while folding.read < MAX_READ:
         found = engine.audit(
             subject_kind=visit.asked("kind"),
             subject=visit.asked("subject"),
@@ -117,10 +117,10 @@ def _row(fold: list[AuditEntry]) -> dict[str, Any]:
         **first._asdict(),
         "href": _href(first),
         "count": words.plural(len(fold), words.spoken(first.subject_kind), many),
-        "others": [{**entry._asdict(), "href": _href(entry)} for entry in fold[:MOST_UNFOLDED]]
+        "others": [{**entry._asdict(), "href": _href(entry)} for entry in fold[:MAX_UNFOLDED]]
         if len(fold) > 1
         else [],
-        "left": max(len(fold) - MOST_UNFOLDED, 0),
+        "left": max(len(fold) - MAX_UNFOLDED, 0),
     }
 
 

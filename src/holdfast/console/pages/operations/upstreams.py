@@ -106,7 +106,7 @@ def held_by_upstream(console: Console) -> dict[str, int]:
 
 
 def can_probe(view: UpstreamView) -> bool:
-    """Tell whether there is a wait that an operator can cut short."""
+    """Return whether there is a wait that an operator can cut short."""
     waits = view.state.forced is None and view.state.gate is Gate.OPEN
     return waits or view.paused_until is not None
 

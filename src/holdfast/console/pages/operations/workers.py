@@ -16,7 +16,7 @@ from holdfast.errors import UnknownWorker
 from holdfast.store.contract import JobFilter, Leases, WorkerRow
 from holdfast.views.worker import queues_of, standing
 
-MOST_LEASES: Final = 200
+MAX_LEASES: Final = 200
 _TONES: Final = {"running": words.GOOD, "stopped": words.OVER}
 _PROCESSING: Final = JobFilter(states=(JobState.PROCESSING,))
 
@@ -50,7 +50,7 @@ def workers(console: Console, visit: Visit) -> Response:
         "workers.html",
         screen="workers",
         workers=[_line(row, held.get(row.id, Leases(0)), now) for row in engine.workers()],
-        leases=engine.jobs(_PROCESSING, limit=MOST_LEASES),
+        leases=engine.jobs(_PROCESSING, limit=MAX_LEASES),
     )
 
 

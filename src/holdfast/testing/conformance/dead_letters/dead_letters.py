@@ -64,7 +64,7 @@ def buried(store: Store, **changes: Any) -> Job:
 
 
 def letter_of(store: Store, job: Job) -> DeadLetter:
-    """The letter of a job that has one."""
+    """Return the letter of a job that has one."""
     letter = store.letters.get(job.id)
     assert letter is not None
     return letter
@@ -76,7 +76,7 @@ def noted(letter: DeadLetter, by: str = "ada") -> AuditEntry:
 
 
 def triaged(letter: DeadLetter) -> DeadLetter:
-    """The letter once somebody has looked at it."""
+    """Return the letter once somebody has looked at it."""
     return letter._replace(
         state=LetterState.TRIAGED, cause=Cause.DATA, note="no amount", updated_at=after(9)
     )

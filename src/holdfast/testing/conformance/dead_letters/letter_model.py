@@ -13,7 +13,7 @@ from holdfast.store.contract import LedgerEntry
 def letter_after(
     previous: DeadLetter | None, job: Job, decision: Decision, history: Sequence[LedgerEntry]
 ) -> DeadLetter | None:
-    """The letter of `job` once `decision` is applied: what every store has to make of it.
+    """Return the letter of `job` once `decision` is applied: what every store has to make of it.
 
     `history` are the ledger's entries, the one of the decision included.
     """

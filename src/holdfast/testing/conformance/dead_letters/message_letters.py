@@ -12,7 +12,7 @@ from holdfast.testing.conformance.samples import NOW, after, next_id
 
 
 def letter(**changes: Any) -> DeadLetter:
-    """The letter of a message, as a consumer makes it."""
+    """Return the letter of a message, as a consumer makes it."""
     made = DeadLetter(
         id=next_id(),
         kind=MESSAGE,

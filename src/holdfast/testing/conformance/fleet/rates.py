@@ -28,7 +28,7 @@ FULL = Bucket(
 
 
 def kept(store: Store, bucket: Bucket) -> Bucket:
-    """The bucket as it was written; nobody else writes it in these tests."""
+    """Return the bucket as it was written; nobody else writes it in these tests."""
     found = store.upstreams.save_bucket(bucket, now=NOW)
     assert found is not None
     return found

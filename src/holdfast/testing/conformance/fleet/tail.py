@@ -27,7 +27,7 @@ def mark(store: Store, now: Instant = NOW) -> Mark:
 
 
 def new_jobs(store: Store, since: Mark, until: Mark) -> list[JobId]:
-    """The ids of the jobs stored between the marks."""
+    """Return the ids of the jobs stored between the marks."""
     return [job.job_id for job in store.tail.jobs(since, until, after=None, limit=100)]
 
 

@@ -50,14 +50,14 @@ def entry(action: str, subject: str = "gateway", *, at: Instant = NOW) -> AuditE
 
 
 def saved(store: Store, upstream: UpstreamState, *audit: AuditEntry) -> UpstreamState:
-    """The upstream as it was written; nobody else writes it in these tests."""
+    """Return the upstream as it was written; nobody else writes it in these tests."""
     found = store.upstreams.save(upstream, now=NOW, audit=audit)
     assert found is not None
     return found
 
 
 def asked_for_a_permit(store: Store, worker: str, now: Instant) -> bool:
-    """Tell whether a worker got the right to a trial, however often others were faster."""
+    """Return whether a worker got the right to a trial, however often others were faster."""
     while True:
         before = store.upstreams.get("gateway")
         decided = decide_breaker(before, PermitsAsked(worker, 1), POLICY, now)

@@ -41,7 +41,7 @@ def take(
 
 
 def told(store: Store, *, limit: int = 10, now: Instant = NOW) -> list[JobId]:
-    """The ids of the jobs that may be told of."""
+    """Return the ids of the jobs that may be told of."""
     return [job.id for job in store.due.waiting(ROUTES, limit=limit, now=now)]
 
 

@@ -12,7 +12,7 @@ from holdfast.core.job.job import Job, JobState
 from holdfast.core.job.plan import Plan
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.retention import Retention
-from holdfast.store.contract import NewJob, Store, Twin
+from holdfast.store.contract import ExistingJob, NewJob, Store
 from holdfast.testing.conformance.jobs.races import at_once
 from holdfast.testing.conformance.retention.samples import (
     KEEP_S,
@@ -52,7 +52,7 @@ def wanted(**changes: Any) -> NewJob:
     return new_job(id=id_made_now(), **{"key": "k", "fingerprint": "f", **changes})
 
 
-def kept(job: Job, **changes: Any) -> Twin:
+def kept(job: Job, **changes: Any) -> ExistingJob:
     """What is left of a job that was complete."""
     twin = a_twin(job.id, job.version, "f", JobState.COMPLETE, finished_at=NOW)
     return twin._replace(**{"removed_at": _LATER, **changes})
@@ -178,7 +178,7 @@ class KeyConformance:
             again = [wanted(key=first.key)]
             if not alone:
                 again.append(new_job(id=id_made_now()))
-            twins: list[Twin | None] = []
+            twins: list[ExistingJob | None] = []
             both: list[Callable[[], object]] = [
                 partial(purged, store, now=_LATER),
                 partial(_insert, other_store, again, twins),
@@ -210,5 +210,5 @@ def _cancel(store: Store) -> None:
     after_event(store, job, CancelRequested("ada"))
 
 
-def _insert(store: Store, jobs: list[NewJob], twins: list[Twin | None]) -> None:
+def _insert(store: Store, jobs: list[NewJob], twins: list[ExistingJob | None]) -> None:
     twins += store.insert(jobs)

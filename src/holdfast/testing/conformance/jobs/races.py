@@ -9,7 +9,7 @@ from holdfast.core.job.event import CancelRequested, Done, LeaseExpired
 from holdfast.core.job.job import JobState, WorkerId
 from holdfast.core.job.lease import Lease, lease_of
 from holdfast.core.values.ids import JobId
-from holdfast.store.contract import Store, Twin
+from holdfast.store.contract import ExistingJob, Store
 from holdfast.testing.conformance.samples import (
     DRAFT,
     LEASE_US,
@@ -151,7 +151,7 @@ class RaceConformance:
     def test_one_of_many_submissions_wins_a_key(self, store: Store, other_store: Store) -> None:
         jobs = [new_job(key="k", fingerprint=str(number)) for number in range(_THREADS)]
 
-        def submitter(number: int) -> Callable[[], Twin | None]:
+        def submitter(number: int) -> Callable[[], ExistingJob | None]:
             own = (store, other_store)[number % 2]
             return lambda: own.insert([jobs[number]])[0]
 

@@ -40,7 +40,7 @@ def message(aggregate_id: str = "a", **changes: Any) -> NewMessage:
 
 
 def added(store: Store, *aggregates: str, now: Instant = NOW) -> list[str]:
-    """The ids of messages of these aggregates, stored in this order."""
+    """Return the ids of messages of these aggregates, stored in this order."""
     messages = [message(aggregate_id) for aggregate_id in aggregates]
     store.outbox.add(messages, now=now)
     return [made.id for made in messages]
