@@ -2,8 +2,9 @@
 
 Whether a test needs PostgreSQL, RabbitMQ, PgBouncer or a browser follows from the fixtures that it
 uses, and from the database that it was parametrized with. A server that a test needs all the same
-is not started: the test fails. Files whose tests start programs or servers of ours, or fill a
-database, are not even read: that takes longer than running what is left.
+is not started: the test fails. Of a store's test on SQLite in memory and in a file, the one in
+memory runs. Files whose tests start programs or servers of ours, or fill a database, are not even
+read: that takes longer than running what is left.
 """
 
 from pathlib import Path
@@ -22,8 +23,8 @@ SERVERS = frozenset(
     )
 )
 """Fixtures that stand for a server; what is built on one of them needs it too."""
-DATABASE_ON_A_SERVER = "postgres"
-"""What a parameter is where a fixture takes `postgres_url` by its name."""
+LEFT_OUT = frozenset(("postgres", "sqlite-file"))
+"""What a parameter is where a fixture takes `postgres_url` by its name, or a twin runs."""
 TAKES_LONGER = (
     *("tests/api", "tests/bench", "tests/bridges", "tests/cli", "tests/console", "tests/crash"),
     *("tests/deployed", "tests/examples", "tests/lab", "tests/testing", "tests/warm"),
@@ -40,7 +41,9 @@ TAKES_LONGER = (
     *("tests/store/sqlite/test_trouble.py", "tests/redaction/test_redaction_time.py"),
     *("tests/runtime/kernel/test_failpoint.py", "tests/runtime/kernel/test_process_tuning.py"),
     *("tests/runtime/lanes/test_process_lane.py", "tests/classify/test_libraries.py"),
-    *("tests/classify/test_sdks.py", "tests/plugins", *LOADS_SDKS),
+    *("tests/classify/test_sdks.py", "tests/classify/test_smtp.py"),
+    *("tests/classify/test_http_clients.py", "tests/classify/test_http_client_ways.py"),
+    *("tests/plugins", *LOADS_SDKS),
     "apps",
 )
 ROOT = Path(__file__).parents[2]
@@ -77,10 +80,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def needs_a_server(item: pytest.Item) -> bool:
-    """Return whether a test uses a server, by its fixtures and parameters."""
+    """Return whether a test uses a server or has a twin that runs, by fixtures and parameters."""
     if SERVERS.intersection(getattr(item, "fixturenames", ())):
         return True
     parameters = getattr(item, "callspec", None)
     given = () if parameters is None else parameters.params.values()
     # Only texts are compared: the parameters of some tests are objects that do not bear it.
-    return any(type(each) is str and each == DATABASE_ON_A_SERVER for each in given)
+    return any(type(each) is str and each in LEFT_OUT for each in given)

@@ -69,7 +69,7 @@ _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
 _FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 Carried = Callable[[Request], Awaitable[str | None]]
-"""Returns the name of whoever a request lets in by what it carries, such as a signature in its
+"""Return the name of whoever a request lets in by what it carries, such as a signature in its
 query; None when it carries nothing of that kind. Raises a problem when that is not good."""
 
 

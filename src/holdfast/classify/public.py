@@ -26,7 +26,7 @@ Match: TypeAlias = Callable[[Failure], bool]
 
 
 Line: TypeAlias = Callable[[Failure, "PublicCode"], str | None]
-"""Returns what users read about a failure instead of its code's line, or None for that line."""
+"""Return what users read about a failure instead of its code's line, or None for that line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

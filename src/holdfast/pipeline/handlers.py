@@ -131,7 +131,7 @@ class PayloadCheck:
     ) -> None:
         self._adapter = _adapter(payload_type, f"payload of {pipeline}")
         self.encode: Final[Callable[[object], str]] = partial(encode, what=PAYLOAD, limits=limits)
-        """Returns the JSON text of a checked payload, within the limits."""
+        """Return the JSON text of a checked payload, within the limits."""
         self._wholes: list[TypeAdapter[Any]] = []
         self._fields: dict[str, list[Parameter]] = {}
         for parameter in parameters:

@@ -88,9 +88,9 @@ class Parts:
     secrets: Secrets | SecretProvider | None = None
     """What its handlers ask by `job.secret`; the variables of the environment unless given."""
     figures: Callable[[Holdfast], Iterable[Figure]] | None = None
-    """Returns figures of the system for `/metrics`; called at most every few seconds."""
+    """Return figures of the system for `/metrics`; called at most every few seconds."""
     needs: Callable[[Holdfast], Iterable[Need]] | None = None
-    """Returns what needs a person in the system, for the one list of that; it has to be quick."""
+    """Return what needs a person in the system, for the one list of that; it has to be quick."""
     tables: str | None = None
     """The package whose files `0001_name.sql` and so on make the system's tables."""
     services: Mapping[str, Callable[[Holdfast], Service]] = field(default_factory=dict)

@@ -49,7 +49,7 @@ _REPLAYABLE: Final = (DLQStatus.PENDING, DLQStatus.FAILED)
 _UNDER_WAY: Final = frozenset({JobState.QUEUED, JobState.PROCESSING, JobState.WAITING})
 
 DatabaseId = Callable[[], str | None]
-"""Returns the id of the database of rows: nothing is written to another."""
+"""Return the id of the database of rows: nothing is written to another."""
 
 
 class LetterPayloads:

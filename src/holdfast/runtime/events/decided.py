@@ -123,7 +123,7 @@ class Decided:
 
 
 OnDecision: TypeAlias = Callable[[Decided], Iterable[Message] | None]
-"""Returns the messages that are written in the commit of a decision."""
+"""Return the messages that are written in the commit of a decision."""
 
 
 def _failure(failure: Failure | None) -> DecidedFailure | None:

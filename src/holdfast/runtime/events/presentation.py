@@ -63,7 +63,7 @@ PLAIN: Final = Presentation()
 """Of a pipeline that says nothing about its jobs, or that this process does not know."""
 
 PresentationOf: TypeAlias = Callable[[str], Presentation]
-"""Returns how the jobs of a pipeline appear, by its name."""
+"""Return how the jobs of a pipeline appear, by its name."""
 
 
 def plain(_: str) -> Presentation:

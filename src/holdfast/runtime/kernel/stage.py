@@ -34,7 +34,7 @@ class UpstreamTerms:
     name: str
     breaker: Breaker | None = None
     probe: Callable[[], Any] | None = None
-    """Tells whether the upstream is well by returning, and that it is not by raising."""
+    """Return whether the upstream is well by returning, and that it is not by raising."""
     retry_share: float | None = None
     """Retries may be at most this share of first attempts, apart from one a second."""
     concurrency: int | None = None

@@ -15,7 +15,7 @@ _BELOW: Final = "*."
 _HTTPS_PORT: Final = 443
 
 Resolve = Callable[[str, int], Sequence[str]]
-"""Returns the addresses of a host, or raises an `OSError`."""
+"""Return the addresses of a host, or raises an `OSError`."""
 
 
 def fetch(

@@ -77,7 +77,7 @@ class SpeechTools:
     fetch: Callable[[str, str, Path], None]
     """Fetches from a URL the bytes of a SHA-256 into a file."""
     stored: Callable[[str], Path | None]
-    """Returns the file of a SHA-256 where this machine has it already; raises where it changed."""
+    """Return the file of a SHA-256 where this machine has it already; raises where it changed."""
     decode: Callable[[Path, Path], Decoded]
     """Decodes a file into a folder."""
     facts: Callable[[Decoded, Transcript], SpeechFacts]

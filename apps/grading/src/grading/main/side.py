@@ -28,7 +28,7 @@ class MainSide:
             late_grace_s=config.late_grace_s,
         )
         self.broker_connected: Callable[[], bool | None] = lambda: None
-        """Returns whether the broker takes messages; None where nobody knows yet."""
+        """Return whether the broker takes messages; None where nobody knows yet."""
         self._app: Holdfast | None = None
         self._added: AddedQuestions | None = None
         self.questions: Questions = packaged()
