@@ -39,7 +39,7 @@ def test_the_overview_of_an_empty_database_says_what_to_do_first(site: Site):
 
     assert "What to do first" in page
     assert '<a href="/lab">Watch upstreams fail</a>' in page
-    assert '<a href="/convert/">Open the converter</a>' in page
+    assert '<a href="/convert/">Open Converter</a>' in page
     assert "PDF in, XML out." in page
     assert "holdfast submit p" in page
     assert "docs/tutorial.md" in page
@@ -66,6 +66,7 @@ def test_beside_the_lab_whose_systems_submit_by_themselves_it_says_so_for_half_a
     pages.append(client.get("/").text)
 
     assert ["What to do first" in page for page in pages] == [True, True, False]
+    assert "Nothing has been submitted" not in pages[0]
     api.state.replays.stop()
 
 

@@ -43,7 +43,7 @@ def first_steps(engine: Holdfast, more: Sequence[Screen]) -> list[Step]:
             Step("Watch upstreams fail", "Send postcards, then shut the printer.", each.path)
             for each in lab
         ),
-        *(Step(f"Open the {each.title.lower()}", each.summary, each.path) for each in others),
+        *(Step(f"Open {each.title}", each.summary, each.path) for each in others),
         *_submitting(engine),
         Step(
             "Follow the tutorial",
