@@ -27,7 +27,6 @@ def test_a_test_that_fails_is_not_run_again(pytester: pytest.Pytester) -> None:
     outcome_of(pytester, FAILS_ONCE.format(marker="")).assert_outcomes(failed=1)
 
 
-@pytest.mark.slow
 def test_one_that_says_why_is_run_again_and_listed(pytester: pytest.Pytester) -> None:
     result = outcome_of(
         pytester, FAILS_ONCE.format(marker="@pytest.mark.rerun(reason='a real radio')")

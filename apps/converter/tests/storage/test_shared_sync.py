@@ -127,3 +127,5 @@ def test_it_serves_several_loops_and_survives_one_that_ends(syncs, disk):
     with ThreadPoolExecutor(3) as loops:
         for each in [loops.submit(asyncio.run, some()) for _ in range(3)]:
             each.result(PATIENCE_S)
+
+    assert set(disk.begun) == set(range(1, 12))

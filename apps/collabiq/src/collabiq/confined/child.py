@@ -46,7 +46,7 @@ def _answer(raw: bytes, own_addresses: Any) -> bytes:  # noqa: ANN401 - JSON
         return b"size"
     except NotAMail:
         return b"none"
-    except (Exception, MemoryError) as error:  # noqa: BLE001 - whatever a mail has set off is told
+    except (Exception, MemoryError) as error:  # noqa: BLE001 - any failure of the parser is reported
         return b"fail" + type(error).__name__.encode()
 
 

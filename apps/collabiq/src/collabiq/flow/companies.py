@@ -25,8 +25,8 @@ from collabiq.rows import Listed, get_listed, next_numbers, set_listed
 from collabiq.tables.times import from_us
 from holdfast import Holdfast, RetryLater, Transaction
 
-# How far the company of a name has come: looked for in vain, a request is making it, a request has
-# ended without an answer, or it is there.
+# States of a company, by name: not found at Notion, being created by a request, created or not by a
+# request without an answer, and there.
 ABSENT: Final = "absent"
 WRITING: Final = "writing"
 UNKNOWN: Final = "unknown"
@@ -41,7 +41,7 @@ class KnownCompany(NamedTuple):
 
     id: str
     made: bool
-    """Whether it was made here; else somebody has added it since."""
+    """Whether it was created here, and not added to Notion by a person since."""
 
 
 class _Wanted(NamedTuple):
@@ -146,7 +146,7 @@ class Companies:
             self._directory.learn(tx, row, self._config)
 
     def _move(self, wanted: _Wanted, before: Listed | None, state: str) -> Listed:
-        """Keep how far it has come, unless somebody else has since `before` was read."""
+        """Store the next state, unless another worker did since `before` was read."""
         document: dict[str, Any] = {"state": state, "title": wanted.title}
         with self._engine.transaction() as tx:
             _lock(tx)

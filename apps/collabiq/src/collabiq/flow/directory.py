@@ -146,7 +146,7 @@ class Directory:
         refused = lasting or error.get("error_class") == "CIRCUIT_OPEN"
         if refused and view.finished_at is not None and now - view.finished_at < _PATIENCE:
             return _unavailable(error)
-        with suppress(ConflictError):  # somebody else has
+        with suppress(ConflictError):  # another process retried it
             self._engine.retry(view.id, by="collabiq", reason="the lists of Notion are needed")
         return None
 

@@ -1,7 +1,7 @@
 """The service that looks after the mailbox: one poll at a time, whatever the processes.
 
-Most looks find nothing, and leave nothing but the time. What is new, and what fails, is a job's
-to see to: it is tried again, told of and kept like any other.
+Most polls find nothing, and store only their time. A poll that finds mails or fails becomes a job,
+with the retries and records of any other job.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class Poller:
         return page.history_id
 
     def _look_at_credentials(self, refused: str) -> None:
-        """Poll again once somebody has signed in."""
+        """Poll again once the credentials have changed."""
         try:
             found = self._tools().credentials().fingerprint()
         except InvalidCredentials:

@@ -31,7 +31,7 @@ class InboxPayload(TypedDict):
 
 
 class AddressDocument(TypedDict):
-    """Somebody's address."""
+    """A name and an e-mail address."""
 
     name: str
     address: str
