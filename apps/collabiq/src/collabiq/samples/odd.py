@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from collabiq.samples.sample import (
     ADDRESS,
     DATE,
@@ -164,8 +166,9 @@ SAMPLES = (
 )
 
 
+@cache
 def with_a_big_attachment() -> Sample:
-    """Return a mail of 14 MB; made when it is asked for."""
+    """Return a mail of 14 MB; made when it is first asked for."""
     return Sample(
         "odd-big-attachment",
         message(
