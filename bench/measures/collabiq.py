@@ -13,12 +13,12 @@ from bench.figure import Count, Delay, tail_of
 from bench.measure import Conditions, Measure, Measured
 from bench.process import Failed
 from bench.server import up
-from collabiq.config import REQUIRED_SECRETS
 from collabiq.mail import clean, parse_mail
 from collabiq.match import company_index
 from collabiq.samples import Sample
 from collabiq.samples.sample import Expected
 from collabiq.secrets import InfisicalSettings, InfisicalSource, SecretProvider
+from collabiq.settings.config import REQUIRED_SECRETS
 from collabiq.stand_ins.infisical import CLIENT_ID, CLIENT_SECRET
 from collabiq.stand_ins.world import PROJECT_ID, ServedWorld, StandInWorld
 

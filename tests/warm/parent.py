@@ -37,7 +37,7 @@ IMPORTED = (
     "criticizer.pages.pages",
     "criticizer.reviewers.openai",
     "criticizer.system",
-    "collabiq.cli.status",
+    "collabiq.cli.commands.status",
     "collabiq.http.routes",
     "collabiq.pages.pages",
     "collabiq.system",

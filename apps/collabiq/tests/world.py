@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from collabiq.collabiq import Collabiq
-from collabiq.flow.poller import Poller
+from collabiq.inbox.poller import Poller
 from collabiq.rows import EmailRow, count_by_status, get_email, list_emails
 from collabiq.samples import ADDRESS
 from collabiq.stand_ins.serving import Serving

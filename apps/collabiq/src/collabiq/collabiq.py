@@ -6,18 +6,18 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from collabiq.circuits import Circuits
-from collabiq.config import Config
-from collabiq.dlq import DatabaseId, DeadLetterQueue
-from collabiq.emails import Emails
-from collabiq.errors import ErrorRecords
+from collabiq.emails.emails import Emails
+from collabiq.failures.circuits import Circuits
+from collabiq.failures.dlq import DatabaseId, DeadLetterQueue
+from collabiq.failures.errors import ErrorRecords
 from collabiq.flow.flow import Flow
-from collabiq.flow.tools import ROWS_DATABASE
-from collabiq.flow.upstreams import fallback_cooldown_s
-from collabiq.inbox import Inbox
-from collabiq.mapping_rules import rules_document
-from collabiq.setting_sources import config_document
-from collabiq.status import status_document
+from collabiq.inbox.inbox import Inbox
+from collabiq.services.tools import ROWS_DATABASE
+from collabiq.services.upstreams import fallback_cooldown_s
+from collabiq.settings.config import Config
+from collabiq.settings.sources import config_document
+from collabiq.status.rules import rules_document
+from collabiq.status.status import status_document
 from holdfast import Holdfast
 from holdfast.secrets import Secrets
 

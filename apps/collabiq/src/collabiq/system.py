@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 from collabiq.collabiq import Collabiq
-from collabiq.config import SYSTEM_NAME, Config
+from collabiq.emails.forgetting import Forgetting
 from collabiq.flow.flow import Flow
-from collabiq.forgetting import Forgetting
+from collabiq.inbox.watching import Watching
 from collabiq.mail.parse import MAX_MAIL_BYTES
-from collabiq.observing import Observing
+from collabiq.settings.config import SYSTEM_NAME, Config
+from collabiq.settings.system_secrets import SystemSecrets
 from collabiq.stand_ins.lab import lab_environment, services, stand_ins, switches
-from collabiq.starting import Starting, SystemSecrets
-from collabiq.watching import Watching
+from collabiq.starting import Starting
+from collabiq.status.observing import Observing
 from holdfast import Holdfast, Owned, Retention
 from holdfast.systems import Asgi, Parts, Service, System
 

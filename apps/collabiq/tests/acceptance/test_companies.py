@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from apps.collabiq.tests.world import World, status
-from collabiq.flow.companies import WRITING, _Wanted
-from collabiq.flow.directory import read_company_schema
 from collabiq.notion.errors import NotionFailure
 from collabiq.rows import get_listed
 from collabiq.samples import COMPANIES
+from collabiq.services.companies import WRITING, _Wanted
+from collabiq.services.directory import read_company_schema
 from holdfast import RetryLater
 from holdfast.systems import Answer, Call
 

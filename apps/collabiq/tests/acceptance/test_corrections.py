@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from apps.collabiq.tests.world import World, mail
-from collabiq.flow.submitting import correct, receive
+from collabiq.emails.submitting import correct, receive
 from collabiq.refusals import WrongState
 
 TEXT = "Lumenkit and Orchard Retail agreed on a pilot on 2026-11-03."

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from apps.collabiq.tests.world import World, status
-from collabiq.flow.feeding import AT_ONCE
-from collabiq.flow.poller import Poller
+from collabiq.inbox.feeding import AT_ONCE
+from collabiq.inbox.poller import Poller
 from collabiq.rows import GMAIL, count_under_way, notice_emails
 from collabiq.samples import ADDRESS, ALERT_SENDER, mailbox
 from collabiq.stand_ins.world import GEMINI_KEY

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from apps.collabiq.tests.world import World, mail, status
-from collabiq.flow.feeding import AT_ONCE
+from collabiq.inbox.feeding import AT_ONCE
 from collabiq.records.circuit_breaker import CircuitState
 from collabiq.stand_ins.world import GEMINI_KEY, NOTION_KEY
 from holdfast.testing import run_inline

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 
 from apps.collabiq.tests.world import World, mail, status
+from collabiq.emails.submitting import process_again
 from collabiq.flow.stages import to_write
-from collabiq.flow.submitting import process_again
 from collabiq.flow.writing import ToWrite
 from collabiq.refusals import AlreadyProcessed
 from holdfast import RetryLater

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from collabiq.cli import main
-from collabiq.config import Config
+from collabiq.settings.config import Config
 from holdfast.variables import Variables
 
 COLLABIQ = Path(__file__).parents[2]

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from apps.collabiq.tests.files.conftest import World, email_pipeline
-from collabiq.config import Config
-from collabiq.errors import ErrorRecords
+from apps.collabiq.tests.failures.conftest import World, email_pipeline
+from collabiq.failures.errors import ErrorRecords
+from collabiq.settings.config import Config
 from holdfast import Holdfast
 from holdfast.testing import ManualClock
 

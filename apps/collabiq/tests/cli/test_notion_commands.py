@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from collabiq.cli.notion import TEST_ID
+from collabiq.cli.commands.notion import TEST_ID
 from collabiq.samples import COMPANIES, PEOPLE
 from collabiq.stand_ins.world import NOTION_KEY
 

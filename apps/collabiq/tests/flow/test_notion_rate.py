@@ -2,8 +2,8 @@
 
 import pytest
 
-from collabiq.config import Config
-from collabiq.flow.upstreams import Upstreams
+from collabiq.services.upstreams import Upstreams
+from collabiq.settings.config import Config
 
 MINUTE_S = 60.0
 

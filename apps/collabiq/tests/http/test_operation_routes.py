@@ -6,7 +6,7 @@ import pytest
 
 from apps.collabiq.tests.http.test_email_routes import code, pointers
 from apps.collabiq.tests.running import MAILBOX, PUSH_SECRET
-from collabiq.notifications import MAX_PER_MINUTE
+from collabiq.inbox.notifications import MAX_PER_MINUTE
 from collabiq.rows import get_mailbox, open_mailbox, refuse_grant
 from collabiq.stand_ins.world import GEMINI_KEY, NOTION_KEY
 from holdfast.testing import drain

@@ -6,8 +6,8 @@ import urllib.request
 
 import pytest
 
-from collabiq.config import Config
 from collabiq.samples import mailbox
+from collabiq.settings.config import Config
 from collabiq.stand_ins.arrivals import BURST, Arrivals
 from collabiq.stand_ins.lab import VARIABLES, Lab, is_lab, lab_environment
 from collabiq.stand_ins.world import NOTION_KEY

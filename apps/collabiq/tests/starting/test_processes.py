@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from collabiq.config import REQUIRED_SECRETS
+from collabiq.settings.config import REQUIRED_SECRETS
 from collabiq.stand_ins.infisical import InfisicalStandIn
 from collabiq.stand_ins.serving import Serving
 from tests.warm.process import run

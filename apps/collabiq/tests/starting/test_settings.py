@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from collabiq.config import REQUIRED_SECRETS, Config
+from collabiq.settings.config import REQUIRED_SECRETS, Config
 from holdfast.errors import InvalidSetting
 
 MAILBOX = {"EMAIL_ADDRESS": "collab@example.com"}

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from collabiq.config import REQUIRED_SECRETS, Config, InfisicalConfig
-from collabiq.dlq import DeadLetterQueue
-from collabiq.errors import ErrorRecords
+from collabiq.failures.dlq import DeadLetterQueue
+from collabiq.failures.errors import ErrorRecords
 from collabiq.secrets import GuardedSource, InfisicalSettings, InfisicalSource
+from collabiq.settings.config import REQUIRED_SECRETS, Config, InfisicalConfig
+from collabiq.settings.system_secrets import SystemSecrets
 from collabiq.stand_ins.infisical import CLIENT_ID, CLIENT_SECRET, InfisicalStandIn
 from collabiq.stand_ins.serving import Serving
-from collabiq.starting import MissingAtStart, Starting, SystemSecrets
+from collabiq.starting import MissingAtStart, Starting
 from holdfast import Holdfast, UsageError
 from holdfast.secrets import SecretUnavailable
 from holdfast.testing import ManualClock

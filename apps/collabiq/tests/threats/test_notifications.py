@@ -13,15 +13,15 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from google.auth import crypt, jwt
 
-from collabiq.config import Config
 from collabiq.gmail.google_keys import GoogleKeys
 from collabiq.gmail.push_tokens import PushTokens
-from collabiq.notifications import (
+from collabiq.inbox.notifications import (
     NotificationRefused,
     Notifications,
     NotificationUnverified,
     TooManyNotifications,
 )
+from collabiq.settings.config import Config
 from collabiq.stand_ins.serving import Serving
 from collabiq.stand_ins.wire import Answering
 from holdfast.errors import InvalidSetting

@@ -11,16 +11,16 @@ _EPILOG: Final = (
     "Exit codes: 0 done, 1 failed, 2 configuration, 3 an API failed, 4 the input is no good."
 )
 _COMMANDS: Final = {
-    "run": ("collabiq.cli.run", "run"),
-    "email": ("collabiq.cli.email", "email"),
-    "status": ("collabiq.cli.status", "status"),
-    "report": ("collabiq.cli.report", "report"),
-    "notion": ("collabiq.cli.notion", "notion"),
-    "errors": ("collabiq.cli.errors", "errors"),
-    "config": ("collabiq.cli.config", "config"),
-    "gmail": ("collabiq.cli.gmail", "gmail"),
-    "llm": ("collabiq.cli.llm", "llm"),
-    "stand-ins": ("collabiq.cli.stand_ins", "stand_ins"),
+    "run": ("collabiq.cli.commands.run", "run"),
+    "email": ("collabiq.cli.commands.email", "email"),
+    "status": ("collabiq.cli.commands.status", "status"),
+    "report": ("collabiq.cli.commands.report", "report"),
+    "notion": ("collabiq.cli.commands.notion", "notion"),
+    "errors": ("collabiq.cli.commands.errors", "errors"),
+    "config": ("collabiq.cli.commands.config", "config"),
+    "gmail": ("collabiq.cli.commands.gmail", "gmail"),
+    "llm": ("collabiq.cli.commands.llm", "llm"),
+    "stand-ins": ("collabiq.cli.commands.stand_ins", "stand_ins"),
 }
 """In the order of the help: the module of each, and its name there."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from collabiq.config import Config
 from collabiq.extract import ExtractTask, extract_by_rules
 from collabiq.mail import Mail, clean, parse_mail
 from collabiq.notion.properties import RowValues, row_properties
 from collabiq.notion.schema import COMPANY_FIELDS, KINDS, Column, Source
+from collabiq.settings.config import Config
 
 _UNKNOWN: Final = "?"
 

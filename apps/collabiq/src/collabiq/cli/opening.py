@@ -11,7 +11,7 @@ from typing import Final
 
 from collabiq.cli.together import Together
 from collabiq.collabiq import Collabiq
-from collabiq.config import SYSTEM_NAME, Config
+from collabiq.settings.config import SYSTEM_NAME, Config
 from collabiq.starting import Starting
 from collabiq.system import TABLES, Built
 from holdfast import Holdfast

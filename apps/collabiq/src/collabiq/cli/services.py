@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from collabiq.config import Config
 from collabiq.gmail.credentials import GmailCredentials
 from collabiq.gmail.token_file import TokenFile
 from collabiq.notion.client import NotionApi
 from collabiq.notion.errors import NotionRateLimited
 from collabiq.secrets import Found, InfisicalFailure, MissingSecrets, env_file_values
-from collabiq.starting import SystemSecrets
+from collabiq.settings.config import Config
+from collabiq.settings.system_secrets import SystemSecrets
 from holdfast.variables import Variables
 
 if TYPE_CHECKING:

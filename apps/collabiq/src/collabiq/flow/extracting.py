@@ -7,20 +7,20 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from collabiq.config import Config
 from collabiq.extract.record import Company, Extraction, ExtractTask
 from collabiq.extract.rules import extract_by_rules
-from collabiq.flow.directory import Directory, Lists, ListsUnavailable
-from collabiq.flow.fallback import keep_circuit
-from collabiq.flow.shapes import ExtractionResult
-from collabiq.flow.tools import GEMINI_KEY, Tools
-from collabiq.flow.upstreams import OFFLINE
+from collabiq.failures.fallback import keep_circuit
 from collabiq.rows import set_extraction
+from collabiq.services.directory import Directory, Lists, ListsUnavailable
+from collabiq.services.tools import GEMINI_KEY, Tools
+from collabiq.services.upstreams import OFFLINE
+from collabiq.settings.config import Config
+from collabiq.shapes import ExtractionResult
 from collabiq.tables.times import from_us
 from holdfast import CircuitOpen, Holdfast, RetryLater
 
 if TYPE_CHECKING:
-    from collabiq.errors import ErrorRecords
+    from collabiq.failures.errors import ErrorRecords
 
 _UNAUTHORIZED: Final = frozenset({401, 403})
 

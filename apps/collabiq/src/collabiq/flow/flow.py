@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from collabiq.config import Config
-from collabiq.errors import ErrorRecords
-from collabiq.flow.directory import Directory
-from collabiq.flow.feeding import Feeder
-from collabiq.flow.poller import Poller
+from collabiq.failures.errors import ErrorRecords
 from collabiq.flow.stages import Bound, make_pipelines
-from collabiq.flow.standing import Standing
-from collabiq.flow.tools import Tools
-from collabiq.flow.upstreams import Upstreams
 from collabiq.flow.writing import Writer
+from collabiq.inbox.feeding import Feeder
+from collabiq.inbox.poller import Poller
+from collabiq.inbox.standing import Standing
+from collabiq.services.directory import Directory
+from collabiq.services.tools import Tools
+from collabiq.services.upstreams import Upstreams
+from collabiq.settings.config import Config
 from collabiq.tables.times import from_us
 from holdfast import Holdfast, Pipeline
 from holdfast.presets import FIVE_IN_A_ROW
 
 if TYPE_CHECKING:
-    from collabiq.starting import SystemSecrets
+    from collabiq.settings.system_secrets import SystemSecrets
 
 _T = TypeVar("_T")
 

@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
-from collabiq.config import Config
-from collabiq.flow.directory import Directory, ListedCompany, Lists
-from collabiq.flow.shapes import (
+from collabiq.match.names import Candidate, Match
+from collabiq.notion.properties import RowValues, collaboration_type, row_properties
+from collabiq.rows import EmailRow, get_email, others_of_pair, want_page
+from collabiq.services.directory import Directory, ListedCompany, Lists
+from collabiq.settings.config import Config
+from collabiq.shapes import (
     CandidateDocument,
     ExtractionResult,
     FetchResult,
     MatchedDocument,
     MatchResult,
 )
-from collabiq.match.names import Candidate, Match
-from collabiq.notion.properties import RowValues, collaboration_type, row_properties
-from collabiq.rows import EmailRow, get_email, others_of_pair, want_page
 from holdfast import Holdfast, Reading
 
 SIMILAR_WITHIN: Final = timedelta(days=7)

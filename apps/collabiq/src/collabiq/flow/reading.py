@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from collabiq.config import Config
 from collabiq.confined.children import MailUnreadable, parse_confined
-from collabiq.flow.shapes import AddressDocument, CleanResult, FetchResult
-from collabiq.flow.tools import Tools
 from collabiq.gmail.errors import GmailNotFound, GrantRevoked, InvalidCredentials
 from collabiq.mail.clean import clean
 from collabiq.mail.headers import Address
@@ -25,6 +22,9 @@ from collabiq.rows import (
     set_status,
     want_poll,
 )
+from collabiq.services.tools import Tools
+from collabiq.settings.config import Config
+from collabiq.shapes import AddressDocument, CleanResult, FetchResult
 from holdfast import GiveUp, Holdfast, RetryLater
 
 GONE: Final = "gone"

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
-from collabiq.flow.directory import read_step
-from collabiq.flow.extracting import extract
-from collabiq.flow.matching import match_mail
-from collabiq.flow.payloads import (
+from collabiq.failures.payloads import (
     CORRECTION,
     DIRECTORY,
     EMAIL,
@@ -16,21 +13,24 @@ from collabiq.flow.payloads import (
     UPLOAD,
     mail_text,
 )
-from collabiq.flow.polling import poll
+from collabiq.flow.extracting import extract
+from collabiq.flow.matching import match_mail
 from collabiq.flow.reading import clean_mail, fetch_mail, read_upload
 from collabiq.flow.steps import in_steps
-from collabiq.flow.upstreams import OFFLINE
 from collabiq.flow.writing import ToWrite, skip_mail
+from collabiq.inbox.polling import poll
 from collabiq.rows import forget_replacement, get_email, get_replacement
+from collabiq.services.directory import read_step
+from collabiq.services.upstreams import OFFLINE
 from holdfast import JobContext, Pipeline, Retry
 
 if TYPE_CHECKING:
-    from collabiq.config import Config
-    from collabiq.errors import ErrorRecords
-    from collabiq.flow.directory import Directory
-    from collabiq.flow.tools import Tools
-    from collabiq.flow.upstreams import Upstreams
+    from collabiq.failures.errors import ErrorRecords
     from collabiq.flow.writing import Writer
+    from collabiq.services.directory import Directory
+    from collabiq.services.tools import Tools
+    from collabiq.services.upstreams import Upstreams
+    from collabiq.settings.config import Config
     from holdfast import Holdfast
 
 _LOCAL: Final = Retry(attempts=5, base=0.5, cap=10.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from collabiq.circuits import Circuits
-from collabiq.flow.upstreams import NOTION
+from collabiq.failures.circuits import Circuits
 from collabiq.records.circuit_breaker import CircuitState
+from collabiq.services.upstreams import NOTION
 from holdfast import Holdfast, RetryLater
 
 MAX_STEPS: Final = 50

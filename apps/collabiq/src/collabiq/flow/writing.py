@@ -13,14 +13,9 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from collabiq.config import Config
-from collabiq.errors import ErrorRecords
-from collabiq.flow.companies import Companies
-from collabiq.flow.directory import Directory, read_schema
+from collabiq.failures.errors import ErrorRecords
 from collabiq.flow.matching import nothing_fits
-from collabiq.flow.shapes import WriteResult
 from collabiq.flow.steps import in_steps
-from collabiq.flow.tools import NOTION_KEY, Tools
 from collabiq.notion.client import MAX_LOOKUPS, NotionApi, Row
 from collabiq.notion.errors import (
     NotionFailure,
@@ -47,6 +42,11 @@ from collabiq.rows import (
     set_status,
     wanted_pages,
 )
+from collabiq.services.companies import Companies
+from collabiq.services.directory import Directory, read_schema
+from collabiq.services.tools import NOTION_KEY, Tools
+from collabiq.settings.config import Config
+from collabiq.shapes import WriteResult
 from collabiq.tables.times import from_us
 from holdfast import GiveUp, Holdfast, RetryLater
 

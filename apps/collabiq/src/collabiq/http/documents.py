@@ -7,8 +7,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from collabiq.dlq import MAX_AT_ONCE
 from collabiq.extract.record import INTENSITIES, MAX_COMPANY, MAX_DETAILS, MAX_PERSON, MAX_SUMMARY
+from collabiq.failures.dlq import MAX_AT_ONCE
 
 Operation = Literal["gmail_fetch", "gemini_extract", "notion_write", "infisical_fetch"]
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from collabiq.collabiq import Collabiq
-from collabiq.emails import MAX_LISTED, MAX_SEARCH
+from collabiq.emails.emails import MAX_LISTED, MAX_SEARCH
 from collabiq.http.documents import (
     CORRECTION_BODY,
     EmailDocument,

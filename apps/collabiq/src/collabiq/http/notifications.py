@@ -10,12 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from collabiq.collabiq import Collabiq
-from collabiq.config import Config
 from collabiq.gmail.google_keys import CERTS_URL, GoogleKeys
 from collabiq.gmail.push_tokens import PushTokens
 from collabiq.http.routing import Responses, collabiq_router
-from collabiq.notifications import SECRET, Notifications
-from collabiq.setting_sources import found_secret
+from collabiq.inbox.notifications import SECRET, Notifications
+from collabiq.settings.config import Config
+from collabiq.settings.sources import found_secret
 from holdfast.api.access import Principal, request_credential
 
 _ANSWERS: Final[Responses] = {

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import JSONResponse
 
 from collabiq.collabiq import Collabiq
-from collabiq.errors import MOST
+from collabiq.failures.errors import MOST
 from collabiq.http.documents import (
     CircuitList,
     ConfigDocument,

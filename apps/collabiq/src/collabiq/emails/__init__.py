@@ -1,0 +1,1 @@
+"""Mails as people and programs see them, and what is done to them."""

@@ -1,0 +1,1 @@
+"""What failed: records of errors, dead letters, breakers."""

@@ -1,0 +1,1 @@
+"""The mailbox: which mails are new, and when they are taken."""

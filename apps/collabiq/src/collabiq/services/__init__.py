@@ -1,0 +1,1 @@
+"""The services that stages call, and what was read of Notion for all mails."""

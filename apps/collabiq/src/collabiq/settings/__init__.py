@@ -1,0 +1,1 @@
+"""What an operator sets, where it comes from, and the secrets."""

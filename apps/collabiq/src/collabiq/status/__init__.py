@@ -1,0 +1,1 @@
+"""How the system is, for people and for Prometheus."""
