@@ -14,7 +14,7 @@ from holdfast.core.values.retry import Jitter, Retry
 from holdfast.engine.app import Holdfast
 from holdfast.engine.erasure import Erasure, Owned
 from holdfast.engine.jobs.answers import AnswerReceipt, AnswerStanding, GivenAnswer
-from holdfast.engine.jobs.handle import JobHandle
+from holdfast.engine.submit.handle import JobHandle
 from holdfast.engine.submit.submission import Submit, Submitted
 from holdfast.engine.transactions import Reading, Transaction
 from holdfast.errors import (

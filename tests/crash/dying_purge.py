@@ -9,7 +9,7 @@ import signal
 import sys
 
 from holdfast.core.values.retention import Retention
-from holdfast.engine.app import open_store
+from holdfast.engine.opening import store_of
 from holdfast.store.tables.retention import Place, RetentionRows
 
 
@@ -41,7 +41,7 @@ class Dying:
 
 def main() -> None:
     url, (name, _, number) = sys.argv[1], sys.argv[2].partition(":")
-    store = open_store(url)
+    store = store_of(url)
     rows = RetentionRows(Dying(store.retention._sql, name, [int(number)]))
     cutoffs = Retention(complete=0, cancelled=0, failed=0).cutoffs(store.read_clock())
     place = Place()

@@ -2,65 +2,57 @@
 
 from __future__ import annotations
 
-import atexit
 import logging
 import os
-import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from holdfast.core.job.job import Job
+from holdfast.core.values.instant import SECOND_US
 from holdfast.core.values.retention import Retention
-from holdfast.engine.attention import Attention, Need, Needs
+from holdfast.engine.attention import Need, Needs
 from holdfast.engine.dead_letters.dead_letters import DeadLetters
 from holdfast.engine.dead_letters.replays import Replays
+from holdfast.engine.delegate import Delegate
 from holdfast.engine.deliveries import Deliveries
-from holdfast.engine.erasure import Eraser, ErasureVerbs
+from holdfast.engine.erasure import Eraser, Erasures
 from holdfast.engine.figures import Figure
 from holdfast.engine.jobs.access import JobAccess
+from holdfast.engine.jobs.answers import Answers
+from holdfast.engine.jobs.changes import JobChanges
+from holdfast.engine.jobs.jobs import Jobs
 from holdfast.engine.jobs.waits import Waits
 from holdfast.engine.messaging import Messaging
-from holdfast.engine.operations import Upkeep
+from holdfast.engine.opening import OpenedStore, store_of
+from holdfast.engine.operations import Operations
 from holdfast.engine.outbox import Outbox
-from holdfast.engine.submit.submitter import Submitter
+from holdfast.engine.own_figures import OwnFigures
+from holdfast.engine.submit.submissions import Submissions
 from holdfast.engine.tokens import Tokens
-from holdfast.engine.transactions import TransactionVerbs
-from holdfast.engine.upstreams import Upstreams
+from holdfast.engine.transactions import Transactions
+from holdfast.engine.upstreams import Upstreams, declared_upstreams
+from holdfast.engine.workers import WorkerFactory, dispatch_of
 from holdfast.error_log import ErrorLog
-from holdfast.errors import InvalidValue, UsageError
+from holdfast.errors import UsageError
 from holdfast.pipeline.declaration import Pipeline
-from holdfast.pipeline.names import checked_name
 from holdfast.redaction import secrets_in_environment, secrets_in_url
-from holdfast.runtime import tracing
-from holdfast.runtime.attempts.spans import traced
-from holdfast.runtime.deliveries.dispatch import Dispatch
 from holdfast.runtime.deliveries.options import CourierOptions
-from holdfast.runtime.deliveries.provider import BoundProvider, Provider, Providers
-from holdfast.runtime.dispatcher.dispatcher import Carrier
-from holdfast.runtime.dispatcher.dispatcher_process import DispatcherProcess
-from holdfast.runtime.dispatcher.embedded_worker import EmbeddedWorker
-from holdfast.runtime.events.announce import Announcer, Applied, Subscriber
+from holdfast.runtime.deliveries.provider import Provider
+from holdfast.runtime.events.announce import Announcer, Applied
 from holdfast.runtime.events.decision_messages import DecisionMessages
-from holdfast.runtime.events.presentation import PLAIN, Presentation
 from holdfast.runtime.events.settle import Settler
 from holdfast.runtime.kernel.background import BackgroundQueue
-from holdfast.runtime.kernel.clock import Chance, Clock
+from holdfast.runtime.kernel.clock import Chance, Clock, StoreClock
 from holdfast.runtime.kernel.plans import PlanCache
-from holdfast.runtime.kernel.stage import BoundStage, UpstreamTerms
 from holdfast.runtime.maintenance.janitor import Chore
-from holdfast.runtime.maintenance.tally import Counter
 from holdfast.runtime.outbox.callbacks import CallbackTokens
 from holdfast.runtime.worker.options import WorkerOptions
-from holdfast.runtime.worker.worker import Worker
 from holdfast.secrecy import keep_secret
 from holdfast.secrets import SecretProvider, Secrets
 from holdfast.secrets.secrets import SecretsOfPipelines, asked_and_listed
-from holdfast.store.contract import NewJob, Store
+from holdfast.store.contract import Store
 from holdfast.store.schema.system_tables import load_tables
-from holdfast.store.sqlite.store import SqliteStore
 from holdfast.views.disclosure import Disclosure
 
 if TYPE_CHECKING:
@@ -69,40 +61,10 @@ if TYPE_CHECKING:
     from holdfast.bridges.celery import CeleryBridge
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
+LEARN_EVERY_US: Final = 60 * SECOND_US
 
 
-_POSTGRES: Final = ("postgresql", "postgres")
-
-
-def open_store(url: str, *, direct_url: str | None = None) -> Store:
-    """Return the store of a URL; nothing is connected yet."""
-    scheme = url.partition(":")[0]
-    direct = None if direct_url is None else direct_url.partition(":")[0]
-    if direct is not None and (direct not in _POSTGRES or scheme not in _POSTGRES):
-        raise InvalidValue(
-            "Holdfast",
-            field="direct_url",
-            value=f"{direct}:…",
-            limit="like postgresql://host/database, and left out where url is of another kind",
-        )
-    if scheme == "sqlite":
-        return SqliteStore(url)
-    if scheme in _POSTGRES:
-        # The driver takes a good part of the time in which a program on SQLite starts.
-        from holdfast.store.postgres.store import PostgresStore  # noqa: PLC0415
-
-        # What urllib cannot take apart is refused like a URL of another kind.
-        with suppress(ValueError):
-            return PostgresStore(url, direct_url=direct_url)
-    raise InvalidValue(
-        "Holdfast",
-        field="url",
-        value=f"{scheme}:…",
-        limit="like sqlite:///holdfast.db or postgresql://host/database",
-    )
-
-
-class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
+class Holdfast:
     """Pipelines on a store: submit jobs, look after them, and run workers.
 
     `direct_url` leads to the same database past a pooler such as PgBouncer, for listening and for
@@ -116,7 +78,75 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
     every worker calls about once a minute, each in parts that do not take long. `erasers` remove
     what is kept elsewhere of an owner who is erased. `tables` names for each system the package
     whose SQL files make its tables.
+
+    What it does is done by its parts, such as `jobs` and `deliveries`; the verbs that programs use
+    most are its own as well.
     """
+
+    submit = Delegate("submissions", Submissions.submit)
+    submit_many = Delegate("submissions", Submissions.submit_many)
+    refuse = Delegate("submissions", Submissions.refuse)
+    limit_queues = Delegate("submissions", Submissions.limit_queues)
+    deliver = Delegate("deliveries", Deliveries.make)
+    publish = Delegate("outbox", Outbox.publish)
+    publish_many = Delegate("outbox", Outbox.publish_many)
+
+    job = Delegate("jobs", Jobs.get)
+    read_jobs = Delegate("jobs", Jobs.read_many)
+    held_jobs = Delegate("jobs", Jobs.held)
+    was_made_for = Delegate("jobs", Jobs.was_made_for)
+    of_key = Delegate("jobs", Jobs.of_key)
+    count = Delegate("jobs", Jobs.count)
+    history = Delegate("jobs", Jobs.history)
+    attempts = Delegate("jobs", Jobs.attempts)
+    results = Delegate("jobs", Jobs.results)
+    results_of = Delegate("jobs", Jobs.results_of)
+    waiting = Delegate("waits", Waits.of)
+    labelled = Delegate("waits", Waits.labelled)
+
+    cancel = Delegate("changes", JobChanges.cancel)
+    cancel_many = Delegate("changes", JobChanges.cancel_many)
+    retry = Delegate("changes", JobChanges.retry)
+    retry_many = Delegate("changes", JobChanges.retry_many)
+    retry_obstacle = Delegate("changes", JobChanges.retry_obstacle)
+    correct_payload = Delegate("changes", JobChanges.correct_payload)
+    note_result_removed = Delegate("changes", JobChanges.note_result_removed)
+
+    answer = Delegate("answers", Answers.give)
+    resume = Delegate("answers", Answers.resume)
+    receive_answer = Delegate("answers", Answers.receive)
+    receive_answers = Delegate("answers", Answers.receive_many)
+    check_callback_token = Delegate("answers", Answers.check_token)
+
+    relay = Delegate("messaging", Messaging.relay)
+    consumer = Delegate("messaging", Messaging.consumer)
+    dead_letter_consumer = Delegate("messaging", Messaging.dead_letter_consumer)
+    handle_once = Delegate("messaging", Messaging.handle_once)
+    handle_dead_letters = Delegate("messaging", Messaging.handle_dead_letters)
+    handle_replies = Delegate("messaging", Messaging.handle_replies)
+
+    pause_queue = Delegate("operations", Operations.pause_queue)
+    resume_queue = Delegate("operations", Operations.resume_queue)
+    queues = Delegate("operations", Operations.queues)
+    knows_queue = Delegate("operations", Operations.knows_queue)
+    workers = Delegate("operations", Operations.workers)
+    drain_worker = Delegate("operations", Operations.drain_worker)
+    activity = Delegate("operations", Operations.activity)
+    counted_since = Delegate("operations", Operations.counted_since)
+    audit = Delegate("operations", Operations.audit)
+    tail = Delegate("operations", Operations.tail)
+    verify = Delegate("operations", Operations.verify)
+    purge = Delegate("operations", Operations.purge)
+    attention = Delegate("needs", Needs.read)
+    erase = Delegate("erasures", Erasures.erase)
+
+    worker = Delegate("worker_factory", WorkerFactory.worker)
+    embedded_worker = Delegate("worker_factory", WorkerFactory.embedded_worker)
+    herald = Delegate("worker_factory", WorkerFactory.dispatcher)
+
+    transaction = Delegate("transactions", Transactions.open)
+    reading = Delegate("transactions", Transactions.reading)
+    subscribe = Delegate("announcer", Announcer.subscribe)
 
     def __init__(
         self,
@@ -143,83 +173,139 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
         self.secrets, values = asked_and_listed(secrets)
         self.add_secrets(values, names=secret_names)
         self.job_secrets = SecretsOfPipelines(self.secrets)
-        store = open_store(url, direct_url=direct_url)
+        store = store_of(url, direct_url=direct_url)
         store.tables = load_tables(tables or {})
-        super().__init__(store, auto_migrate=auto_migrate, clock=clock)
+        self.clock: Clock = clock or StoreClock(store.read_clock, learn_every_us=LEARN_EVERY_US)
+        self.chance = chance or Chance()
         self.retention = retention or Retention()
         self.chores = tuple(chores)
         self.erasers = tuple(erasers)
+        self.dispatch = dispatch_of(providers, courier or CourierOptions())
         self._pipelines: dict[str, Pipeline] = {}
         for pipeline in pipelines:
             self.add(pipeline)
-        self.dispatch = _dispatch(providers, courier or CourierOptions())
-        self.chance = chance or Chance()
-        self._shown_as = self._presentation_of
-        self.announcer = Announcer(self._closed_store.letters.escalated, self._shown_as)
-        self._counter = Counter()
-        # A program that ends without closing has its last figures added as well.
-        flush = weakref.WeakMethod(self._flush_figures)
-        self._at_exit = partial(_flush_figures, flush, os.getpid())
-        atexit.register(self._at_exit)
-        self.announcer.subscribe(self._counter)
-        self._figures = BackgroundQueue[bool](
-            lambda _: self._counter.flush(self.store), name="figures"
-        )
-        self.callback_tokens = CallbackTokens(
-            self._closed_store, clock=self.clock, chance=self.chance
-        )
-        self._plans = PlanCache(self._closed_store)
-        self._submitter = Submitter(
-            self._closed_store,
-            plans=self._plans,
-            clock=self.clock,
-            chance=self.chance,
-            created=self._on_created,
-            decisions=DecisionMessages(self._pipelines.get),
-        )
-        self.limit_queues(max_queued)
-        self.access = JobAccess(lambda: self.store, self._pipelines)
-        self._settler = Settler(
-            self._closed_store,
-            plans=self._plans,
-            chance=self.chance,
+        self._opened = OpenedStore(store, auto_migrate=auto_migrate)
+        self._error_logs: list[BackgroundQueue[Applied]] = []
+        self._compose(max_queued)
+        if error_log is not None:
+            self.log_errors(error_log)
+
+    def _compose(self, max_queued: int | None) -> None:
+        """Make the parts, those first that others are made of."""
+        store, opened = self._opened.unopened, self._opened.open
+        clock, chance, pipelines = self.clock, self.chance, self._pipelines
+        self._plans = plans = PlanCache(store)
+        self.access = JobAccess(opened, pipelines)
+        shown_as = self.access.presentation_of
+        self.announcer = Announcer(store.letters.escalated, shown_as)
+        self._own_figures = OwnFigures(self._opened)
+        self.announcer.subscribe(self._own_figures.counter)
+        self.callback_tokens = CallbackTokens(store, clock=clock, chance=chance)
+        settler = Settler(
+            store,
+            plans=plans,
+            chance=chance,
             announcer=self.announcer,
             decisions=DecisionMessages(self.access.find_pipeline),
         )
-        self._error_logs: list[BackgroundQueue[Applied]] = []
-        if error_log is not None:
-            self.log_errors(error_log)
+        self.upstreams = Upstreams(
+            opened, clock=clock, declared=partial(declared_upstreams, pipelines, self.dispatch)
+        )
+        self.waits = Waits(opened, plans=plans, upstreams=self.upstreams, clock=clock)
+        self.jobs = Jobs(opened, clock=clock, waits=self.waits, shown_as=shown_as)
+        self.changes = JobChanges(
+            opened, clock=clock, jobs=self.jobs, access=self.access, settler=settler
+        )
+        self.submissions = Submissions(
+            self._opened,
+            pipelines,
+            plans=plans,
+            clock=clock,
+            chance=chance,
+            announcer=self.announcer,
+            created=self._own_figures.created,
+            read=self.jobs.get,
+            max_queued=max_queued,
+        )
+        self.answers = Answers(
+            opened,
+            clock=clock,
+            jobs=self.jobs,
+            changes=self.changes,
+            settler=settler,
+            tokens=self.callback_tokens,
+            pipelines=pipelines,
+        )
         self.dead = DeadLetters(
-            lambda: self.store,
-            clock=self.clock,
-            settle=self._settle_replay,
+            opened,
+            clock=clock,
+            settle=self.changes.settle_replay,
             providers=self.dispatch.providers,
-            shown_as=self._shown_as,
+            shown_as=shown_as,
         )
         self.replays = Replays(
-            lambda: self.store,
-            clock=self.clock,
-            chance=self.chance,
-            settle=self._settle_replay,
+            opened,
+            clock=clock,
+            chance=chance,
+            settle=self.changes.settle_replay,
             dead=self.dead,
         )
         self.deliveries = Deliveries(
-            lambda: self.store,
-            providers=self.dispatch.providers,
-            clock=self.clock,
-            chance=self.chance,
+            opened, providers=self.dispatch.providers, clock=clock, chance=chance
         )
-        self.outbox = Outbox(lambda: self.store, clock=self.clock, chance=self.chance)
-        self.upstreams = Upstreams(
-            lambda: self.store, clock=self.clock, declared=self._declared_upstreams
+        self.outbox = Outbox(opened, clock=clock, chance=chance)
+        self.messaging = Messaging(
+            opened,
+            clock=clock,
+            chance=chance,
+            access=self.access,
+            submissions=self.submissions,
+            answers=self.answers,
         )
-        self.waits = Waits(
-            lambda: self.store, plans=self._plans, upstreams=self.upstreams, clock=self.clock
-        )
-        self.needs = Needs(lambda: self.store, waits=self.waits, clock=self.clock)
+        self.tokens = Tokens(opened, clock=clock, chance=chance)
+        self.needs = Needs(opened, waits=self.waits, clock=clock)
         self.figure_sources: tuple[Callable[[], Iterable[Figure]], ...] = ()
         """What is asked for figures besides the engine's own."""
-        self.tokens = Tokens(lambda: self.store, clock=self.clock, chance=self.chance)
+        self.operations = Operations(
+            opened,
+            clock=clock,
+            retention=lambda: self.retention,
+            pipelines=pipelines,
+            shown_as=shown_as,
+            figures=self._own_figures,
+        )
+        self.erasures = Erasures(
+            opened,
+            clock=clock,
+            jobs=self.jobs,
+            changes=self.changes,
+            erasers=lambda: self.erasers,
+        )
+        self.transactions = Transactions(opened, clock=clock)
+        self.worker_factory = WorkerFactory(
+            opened,
+            pipelines=pipelines,
+            plans=plans,
+            clock=clock,
+            chance=chance,
+            announcer=self.announcer,
+            counter=self._own_figures.counter,
+            callback_key=self.callback_tokens.key,
+            secrets=self.job_secrets,
+            dispatch=self.dispatch,
+            retention=lambda: self.retention,
+            chores=lambda: self.chores,
+        )
+
+    @property
+    def store(self) -> Store:
+        """The store, its schema brought up to date or checked on first use."""
+        return self._opened.open()
+
+    @property
+    def unopened_store(self) -> Store:
+        """The store as it is, for commands that look at its schema."""
+        return self._opened.unopened
 
     @property
     def pipelines(self) -> dict[str, Pipeline]:
@@ -241,11 +327,6 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
         plan = self._plans.of(job)
         return () if plan is None else plan.secret_names
 
-    def _presentation_of(self, pipeline: str) -> Presentation:
-        """Return how the jobs of a pipeline appear; plainly where it is not known here."""
-        found = self.access.find_pipeline(pipeline)
-        return PLAIN if found is None else found.presentation
-
     def disclosure(self, *, end_user: bool) -> Disclosure:
         """Return what jobs, events and dead letters look like to an end user, or to operators.
 
@@ -257,30 +338,14 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
     def close(self) -> None:
         """Write what the error log and the figures have yet to get, and close the connections."""
         self.flush_error_logs()
-        self._figures.close()
-        atexit.unregister(self._at_exit)
-        self._flush_figures()
-        self._closed_store.close()
-
-    def _flush_figures(self) -> None:
-        """Add what this process has counted to the store's figures."""
-        if self._opened:
-            self._counter.flush_last(self._closed_store)
+        self._own_figures.close()
+        self._opened.unopened.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _on_created(self, job: NewJob, count: int) -> None:
-        """Count new jobs; a program that only submits has no worker that adds the figures up."""
-        if self._counter.created(job, count):
-            self._figures(True)  # noqa: FBT003 - that it is time is all there is to say
-
-    def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
-        """Call `subscriber` after each decision this process applies; returns the undoing."""
-        return self.announcer.subscribe(subscriber)
 
     def log_errors(self, error_log: ErrorLog) -> None:
         """Have a record of every attempt that fails from now on written to `error_log`.
@@ -321,37 +386,7 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
 
         It is called whenever the list is made, in any thread, and has to be quick.
         """
-
-        def entries() -> list[Attention]:
-            return [need.entry() for need in read(self)]
-
-        self.needs.add(entries)
-
-    def worker(
-        self, *, queues: Sequence[str] | None = None, options: WorkerOptions | None = None
-    ) -> Worker:
-        """Return a worker for this application's pipelines.
-
-        It serves `queues`, or the queues that the pipelines name.
-        """
-        return Worker(self.store, **self._crew(queues, options))
-
-    def embedded_worker(self, options: WorkerOptions) -> EmbeddedWorker:
-        """Return a worker that is told which jobs to run, for a process of somebody else's."""
-        return EmbeddedWorker(self.store, **self._crew(None, options))
-
-    def herald(
-        self,
-        carrier: Carrier,
-        *,
-        queues: Sequence[str] | None = None,
-        options: WorkerOptions | None = None,
-    ) -> DispatcherProcess:
-        """Return a herald that tells a fleet, by way of `carrier`, which jobs are due.
-
-        It tells of the jobs of `queues`, or of the queues that the pipelines name.
-        """
-        return DispatcherProcess(self.store, carrier=carrier, **self._crew(queues, options))
+        self.needs.add(lambda: read(self))
 
     def celery(
         self,
@@ -371,64 +406,6 @@ class Holdfast(Messaging, Upkeep, ErasureVerbs, TransactionVerbs):
         given: dict[str, Any] = {"options": options, "hold": hold}
         chosen = {name: value for name, value in given.items() if value is not None}
         return bridge(celery, engine=self, exchange=exchange, **chosen)
-
-    def _crew(self, queues: Sequence[str] | None, options: WorkerOptions | None) -> dict[str, Any]:
-        """Return what every kind of worker is made with; what it runs is stored with it."""
-        if not self._pipelines and not len(self.dispatch.providers):
-            raise UsageError("a worker needs pipelines; pass them to Holdfast(pipelines=[…])")
-        self._open()
-        now = self.clock.now()
-        stages: list[BoundStage] = []
-        for pipeline in self._pipelines.values():
-            bound = pipeline.bound()
-            self._plans.save(bound.plan, now=now)
-            stages.extend(map(traced, bound.stages) if tracing.enabled() else bound.stages)
-        served = queues or sorted({pipeline.queue for pipeline in self._pipelines.values()})
-        return {
-            "stages": stages,
-            "queues": [checked_name(queue, what="queue") for queue in served],
-            "clock": self.clock,
-            "chance": self.chance,
-            "announcer": self.announcer,
-            "counter": self._counter,
-            "options": options or WorkerOptions(),
-            "retention": self.retention,
-            "callback_key": self.callback_tokens.key,
-            "secrets": self.job_secrets,
-            "dispatch": self.dispatch,
-            "decisions": DecisionMessages(self._pipelines.get),
-            "chores": self.chores,
-        }
-
-    def _declared_upstreams(self) -> dict[str, UpstreamTerms]:
-        return {
-            terms.name: terms
-            for pipeline in self._pipelines.values()
-            for terms in pipeline.upstreams
-        } | {
-            bound.upstream.name: bound.upstream
-            for bound in self.dispatch.providers
-            if bound.upstream is not None
-        }
-
-
-def _flush_figures(flush: weakref.WeakMethod[Callable[[], None]], pid: int) -> None:
-    flush_of_app = flush()
-    # A fork has inherited the counts, but they are its parent's to add.
-    if flush_of_app is not None and os.getpid() == pid:
-        flush_of_app()
-
-
-def _dispatch(providers: Iterable[Provider], options: CourierOptions) -> Dispatch:
-    bound: list[BoundProvider] = []
-    for provider in providers:
-        checked_name(provider.name, what="provider")
-        upstream = getattr(provider, "upstream", None)
-        terms = None if upstream is None else upstream.terms()
-        own = getattr(provider, "retry", None)
-        used = options if own is None else replace(options, retry=own)
-        bound.append(BoundProvider(provider, used.terms(provider.promise), terms))
-    return Dispatch(Providers(bound), options)
 
 
 def _celery_bridge() -> type[CeleryBridge]:

@@ -67,7 +67,12 @@ class Deliveries:
         provider: str | None = None,
         connection: object = None,
     ) -> list[DeliveryView]:
-        """Have recipients told once each; see `Holdfast.deliver`."""
+        """Have recipients told, each once per subject and version, and return how that stands.
+
+        A delivery that a recipient has for that subject and version stays as it is. `message` is
+        what the provider needs, but for the recipient. With `connection` the deliveries are part
+        of the caller's own transaction on the same database.
+        """
         asked = asked_of(
             subject=subject,
             version=version,

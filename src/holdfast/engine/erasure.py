@@ -14,10 +14,11 @@ from holdfast.core.job.job import ACTIVE, Job, JobState
 from holdfast.core.values.ids import JobId, is_marked
 from holdfast.core.values.instant import Instant, to_rfc3339
 from holdfast.engine.arguments import asked
-from holdfast.engine.jobs.verbs import JobVerbs
+from holdfast.engine.jobs.changes import JobChanges
+from holdfast.engine.jobs.jobs import MAX_COUNTED, Jobs
 from holdfast.engine.submit.submission import checked_text
 from holdfast.errors import ConflictError, UnavailableError
-from holdfast.runtime.kernel.clock import sleep_s
+from holdfast.runtime.kernel.clock import Clock, sleep_s
 from holdfast.store.contract import JobFilter, Store
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.erasure import BATCH, Erased
@@ -89,10 +90,23 @@ class Erasure:
         return {**document, "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
 
-class ErasureVerbs(JobVerbs):
-    """Erase an owner: the part of `Holdfast` for those who ask to be forgotten."""
+class Erasures:
+    """Erases owners who ask to be forgotten."""
 
-    erasers: tuple[Eraser, ...]
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        *,
+        clock: Clock,
+        jobs: Jobs,
+        changes: JobChanges,
+        erasers: Callable[[], Sequence[Eraser]],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._jobs = jobs
+        self._changes = changes
+        self._erasers = erasers
 
     def erase(
         self,
@@ -113,8 +127,9 @@ class ErasureVerbs(JobVerbs):
         """
         who, why = asked("erase", by, reason)
         checked_text("erase", field="owner", text=owner)
-        work = _Work(self.store, owner, erasers=self.erasers, views=self._views)
-        receipt = _Receipts(self, owner, who, began_at=self.clock.now())
+        store = self._store()
+        work = _Work(store, owner, erasers=self._erasers(), views=self._jobs.views)
+        receipt = _Receipts(store, owner, who, clock=self._clock)
         preview = receipt.of(work.count(), dry_run=True)
         if dry_run:
             return preview
@@ -132,9 +147,9 @@ class ErasureVerbs(JobVerbs):
 
     def _cancel_what_is_left(self, owner: str, by: str) -> None:
         """Cancel what has not ended; what is submitted meanwhile is left for another time."""
-        chunk = self.cancel_many(JobFilter(owner=owner), by=by)
+        chunk = self._changes.cancel_many(JobFilter(owner=owner), by=by)
         while chunk.before is not None:
-            chunk = self.cancel_many(JobFilter(owner=owner), by=by, before=chunk.before)
+            chunk = self._changes.cancel_many(JobFilter(owner=owner), by=by, before=chunk.before)
 
 
 class _Sum:
@@ -218,12 +233,13 @@ class _Work:
 class _Receipts:
     """Makes receipts of one erasure, and enters them into the audit record."""
 
-    def __init__(self, app: ErasureVerbs, owner: str, by: str, *, began_at: Instant) -> None:
-        self._app = app
+    def __init__(self, store: Store, owner: str, by: str, *, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
         self._owner = owner
         self._hash = hashlib.sha256(owner.encode("utf-8", "replace")).hexdigest()
         self._by = by
-        self._began_at = began_at
+        self._began_at = clock.now()
 
     def of(self, found: _Sum, *, dry_run: bool) -> Erasure:
         """Return the receipt of what was found, or removed."""
@@ -233,18 +249,18 @@ class _Receipts:
             owner_sha256=self._hash,
             by=self._by,
             began_at=self._began_at,
-            ended_at=self._app.clock.now(),
+            ended_at=self._clock.now(),
             rows={name: count for name, count in rows.items() if count},
             files=dict(+found.files),
             unended=found.unended,
             unsent=unsent,
-            left=self._app.count(JobFilter(owner=self._owner)),
+            left=self._store.count(JobFilter(owner=self._owner), at_most=MAX_COUNTED),
             dry_run=dry_run,
         )
 
     def record(self, action: str, receipt: Erasure, reason: str | None) -> None:
         """Enter a receipt into the record."""
         detail = receipt.to_document()
-        now = self._app.clock.now()
+        now = self._clock.now()
         entry = AuditEntry(now, self._by, action, SUBJECT, self._hash, reason, detail)
-        self._app.store.audit.add(entry)
+        self._store.audit.add(entry)

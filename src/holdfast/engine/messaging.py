@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from holdfast.bridges.messages.inbound import buried, once, replied, submitted
 from holdfast.core.values.outbox import checked_name
-from holdfast.engine.intake import Intake
 from holdfast.engine.jobs.access import JobAccess
+from holdfast.engine.jobs.answers import Answers
 from holdfast.engine.submit.submission import checked_text
+from holdfast.engine.submit.submissions import Submissions
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.pipeline.declaration import Pipeline
-from holdfast.runtime.kernel.clock import Chance
+from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.runtime.outbox.received import Handle, HandleMany, Received
 from holdfast.runtime.outbox.relay import RelayOptions
 from holdfast.runtime.outbox.relay_process import Relay
 from holdfast.runtime.outbox.transport import Transport
+from holdfast.store.contract import Store
 from holdfast.store.tables.outbox import TypeFilter
 
 if TYPE_CHECKING:
@@ -24,11 +27,25 @@ if TYPE_CHECKING:
     from holdfast.bridges.rabbitmq.topology import ExchangeType, Queue
 
 
-class Messaging(Intake):
-    """Relays, consumers and handles: the part of `Holdfast` that carries messages."""
+class Messaging:
+    """Makes what carries messages: relays, consumers and handles."""
 
-    access: JobAccess
-    chance: Chance
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        *,
+        clock: Clock,
+        chance: Chance,
+        access: JobAccess,
+        submissions: Submissions,
+        answers: Answers,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._chance = chance
+        self._access = access
+        self._submissions = submissions
+        self._answers = answers
 
     def relay(
         self,
@@ -45,12 +62,11 @@ class Messaging(Intake):
         types: those of others neither wait for them nor hold them up.
         """
         wanted = _type_filter(types, without_types)
-        self._open()
         return Relay(
-            self.store,
+            self._store(),
             transport,
-            clock=self.clock,
-            chance=self.chance,
+            clock=self._clock,
+            chance=self._chance,
             options=options or RelayOptions(),
             types=wanted,
         )
@@ -95,16 +111,16 @@ class Messaging(Intake):
         elif replies:
             handle = self.handle_replies()
         elif pipeline is not None:
-            found = self.access.open_pipeline(self._pipeline(pipeline).name)
-            handle = submitted(lambda payload, **how: self.submit(found, payload, **how))
-        self._open()
+            found = self._access.open_pipeline(self._submissions.pipeline(pipeline).name)
+            handle = submitted(partial(self._submissions.submit, found))
+        self._store()
         return kind(
             broker_url,
             queue=queue,
             handle=handle,
             handle_many=handle_many,
-            clock=self.clock,
-            chance=self.chance,
+            clock=self._clock,
+            chance=self._chance,
             exchange=exchange,
             exchange_type=exchange_type,
             declare=declare,
@@ -128,13 +144,13 @@ class Messaging(Intake):
         With `handle` they are given to that instead.
         """
         kind = _rabbitmq_consumer()
-        self._open()
+        self._store()
         return kind(
             broker_url,
             queue=queue,
             handle=handle or self.handle_dead_letters(queue=queue.name),
-            clock=self.clock,
-            chance=self.chance,
+            clock=self._clock,
+            chance=self._chance,
             exchange=exchange,
             exchange_type=exchange_type,
             declare=declare,
@@ -148,16 +164,15 @@ class Messaging(Intake):
         left out.
         """
         who = checked_text("consumer", field="name", text=name)
-        return once(lambda: self.store, consumer=who, clock=self.clock, handler=handler)
+        return once(self._store, consumer=who, clock=self._clock, handler=handler)
 
     def handle_dead_letters(self, *, queue: str) -> Handle:
         """Return a handle that keeps a message as a dead letter of the store, from `queue`."""
-        self._open()
-        return buried(self.store, clock=self.clock, queue=queue)
+        return buried(self._store(), clock=self._clock, queue=queue)
 
     def handle_replies(self) -> Handle:
         """Return a handle by which a message answers the stage whose callback token it carries."""
-        return replied(self.receive_answer, clock=self.clock)
+        return replied(self._answers.receive, clock=self._clock)
 
 
 def _type_filter(types: Sequence[str] | None, without: Sequence[str]) -> TypeFilter:

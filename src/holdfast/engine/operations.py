@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.retention import Retention
 from holdfast.engine.arguments import PAGE, asked, checked_limit, instant_since
-from holdfast.engine.attention import Attention, Needs
-from holdfast.engine.store_access import StoreAccess
+from holdfast.engine.own_figures import OwnFigures
 from holdfast.engine.submit.submission import checked_text
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
 from holdfast.pipeline.declaration import Pipeline
@@ -18,9 +17,9 @@ from holdfast.pipeline.names import checked_name
 from holdfast.runtime.events.presentation import PresentationOf
 from holdfast.runtime.events.tail import Tail
 from holdfast.runtime.events.tail_cursor import Cursor
+from holdfast.runtime.kernel.clock import Clock
 from holdfast.runtime.maintenance.janitor import Walk, purge
-from holdfast.runtime.maintenance.tally import Counter
-from holdfast.store.contract import QueueCounts, Violation, WorkerRow
+from holdfast.store.contract import QueueCounts, Store, Violation, WorkerRow
 from holdfast.store.tables.activity import MINUTE_US
 from holdfast.store.tables.audit import ENGINE, AuditEntry
 from holdfast.store.tables.retention import Batch
@@ -36,34 +35,45 @@ LAST_ID: Final = 2**63 - 1
 _LIVE: Final = ("running", "draining")
 
 
-class Upkeep(StoreAccess):
-    """Pause queues, look after workers, verify and purge: the part of `Holdfast` for operators."""
+class Operations:
+    """Pauses queues, looks after workers, verifies and purges."""
 
-    needs: Needs
-    retention: Retention
-    _pipelines: dict[str, Pipeline]
-    _shown_as: PresentationOf
-    _counter: Counter
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        *,
+        clock: Clock,
+        retention: Callable[[], Retention],
+        pipelines: Mapping[str, Pipeline],
+        shown_as: PresentationOf,
+        figures: OwnFigures,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._retention = retention
+        self._pipelines = pipelines
+        self._shown_as = shown_as
+        self._figures = figures
 
     def pause_queue(self, queue: str, *, by: str, reason: str | None = None) -> bool:
         """Stop workers from taking jobs of a queue; False when it was paused already."""
         checked_name(queue, what="queue")
         who, why = asked("pause", by, reason)
-        now = self.clock.now()
+        now = self._clock.now()
         entry = AuditEntry(now, who, "paused", QUEUE, queue, why)
-        return self.store.pause_queue(queue, by=who, now=now, reason=why, audit=entry)
+        return self._store().pause_queue(queue, by=who, now=now, reason=why, audit=entry)
 
     def resume_queue(self, queue: str, *, by: str = ENGINE, reason: str | None = None) -> bool:
         """Let workers take jobs of a queue again; False when it was not paused."""
         checked_name(queue, what="queue")
         who, why = asked("resume", by, reason)
-        entry = AuditEntry(self.clock.now(), who, "resumed", QUEUE, queue, why)
-        return self.store.resume_queue(queue, audit=entry)
+        entry = AuditEntry(self._clock.now(), who, "resumed", QUEUE, queue, why)
+        return self._store().resume_queue(queue, audit=entry)
 
     def queues(self) -> list[QueueCounts]:
         """Return how every queue stands: with active jobs, paused, declared, or served."""
-        now = self.clock.now()
-        counted = {counts.queue: counts for counts in self.store.queues(now=now)}
+        now = self._clock.now()
+        counted = {counts.queue: counts for counts in self._store().queues(now=now)}
         return [
             counted.get(name) or QueueCounts(name, None, None, 0, 0, 0, 0, None)
             for name in sorted({*counted, *self._declared_queues(now)})
@@ -71,24 +81,22 @@ class Upkeep(StoreAccess):
 
     def knows_queue(self, queue: str) -> bool:
         """Return whether a queue has jobs, is declared by a pipeline, or is served by a worker."""
-        now = self.clock.now()
+        now = self._clock.now()
         if queue in self._declared_queues(now):
             return True
-        return any(counts.queue == queue and counts.active for counts in self.store.queues(now=now))
+        return any(
+            counts.queue == queue and counts.active for counts in self._store().queues(now=now)
+        )
 
     def _declared_queues(self, now: Instant) -> set[str]:
         """Return the queues that pipelines of this process name, or that live workers serve."""
-        live = (row for row in self.store.workers() if standing(row, now) in _LIVE)
+        live = (row for row in self._store().workers() if standing(row, now) in _LIVE)
         served = {queue for worker in live for queue in queues_of(worker)}
         return served | {pipeline.queue for pipeline in self._pipelines.values()}
 
-    def attention(self) -> list[Attention]:
-        """Return everything that needs a person, the most urgent first; empty when all is well."""
-        return self.needs.read()
-
     def workers(self) -> list[WorkerRow]:
         """Return the workers on record."""
-        return self.store.workers()
+        return self._store().workers()
 
     def drain_worker(self, worker_id: str, *, by: str, reason: str | None = None) -> WorkerRow:
         """Have a worker take no more jobs, finish those it runs, and end.
@@ -98,15 +106,15 @@ class Upkeep(StoreAccess):
         """
         who, why = asked("drain", by, reason)
         found = self._worker(worker_id)
-        entry = AuditEntry(self.clock.now(), who, "drained", WORKER, found.id, why)
-        changed = self.store.drains.ask(found.id, audit=entry)
+        entry = AuditEntry(self._clock.now(), who, "drained", WORKER, found.id, why)
+        changed = self._store().drains.ask(found.id, audit=entry)
         found = self._worker(worker_id)
         if not changed and found.drain_asked_at is None:
             raise ConflictError(f"worker {found.id} has stopped; nothing is left to drain")
         return found
 
     def _worker(self, worker_id: str) -> WorkerRow:
-        found = next((row for row in self.store.workers() if row.id == worker_id), None)
+        found = next((row for row in self._store().workers() if row.id == worker_id), None)
         if found is None:
             raise UnknownWorker(worker_id)
         return found
@@ -116,16 +124,16 @@ class Upkeep(StoreAccess):
 
         Workers add what they did every two seconds, so the figures of the last few may be missing.
         """
-        store = self.store
+        store = self._store()
         # What this process did outside a worker, such as cancels, is added here.
-        self._counter.flush(store)
-        first = instant_since(since, now=self.clock.now())
+        self._figures.flush()
+        first = instant_since(since, now=self._clock.now())
         rows = store.tallies.since(Instant(first - first % MINUTE_US), limit=MAX_ACTIVITY)
         return [activity_row(row) for row in rows]
 
     def counted_since(self) -> Instant | None:
         """Return the first minute of which there are figures, None where there are none."""
-        return self.store.tallies.first_minute()
+        return self._store().tallies.first_minute()
 
     def audit(
         self,
@@ -141,7 +149,7 @@ class Upkeep(StoreAccess):
                 checked_text("audit", field=field, text=text)
         if before is not None and not 0 <= before <= LAST_ID:
             raise InvalidValue("audit", field="before", value=before, limit="an id of an entry")
-        return self.store.audit.latest(
+        return self._store().audit.latest(
             subject_kind=subject_kind,
             subject=subject,
             before=before,
@@ -153,11 +161,11 @@ class Upkeep(StoreAccess):
 
         Raises `InvalidValue` for a cursor that was not made for a tail.
         """
-        return Tail(self.store, clock=self.clock, since=since, shown_as=self._shown_as)
+        return Tail(self._store(), clock=self._clock, since=since, shown_as=self._shown_as)
 
     def verify(self) -> list[Violation]:
         """Check the store's invariants; an empty list means that all hold."""
-        return self.store.verify(now=self.clock.now())
+        return self._store().verify(now=self._clock.now())
 
     def purge(
         self, *, dry_run: bool = False, told: Callable[[Batch], object] | None = None
@@ -166,5 +174,5 @@ class Upkeep(StoreAccess):
 
         With `dry_run` they are only counted. `told` hears of every batch.
         """
-        cutoffs = self.retention.cutoffs(self.clock.now())
-        return purge(Walk(self.store, cutoffs, dry_run=dry_run), told=told)
+        cutoffs = self._retention().cutoffs(self._clock.now())
+        return purge(Walk(self._store(), cutoffs, dry_run=dry_run), told=told)

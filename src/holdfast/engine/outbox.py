@@ -12,6 +12,7 @@ from holdfast.core.values.instant import SECOND_US, Instant, to_rfc3339
 from holdfast.core.values.outbox import OutboxMessage, OutboxStatus, checked_id, new_message
 from holdfast.engine.arguments import PAGE, asked, checked_limit
 from holdfast.errors import ConflictError, InvalidDocument, UnknownMessage
+from holdfast.runtime import tracing
 from holdfast.runtime.events.decided import Message
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.store.contract import Store
@@ -33,21 +34,33 @@ class Outbox:
     def publish(
         self,
         message_type: str,
-        payload: object,
+        payload: object = None,
         *,
-        aggregate_id: str | None,
-        trace: str | None,
-        connection: object,
+        aggregate_id: str | None = None,
         message_id: str | None = None,
+        trace: str | None = None,
+        connection: object = None,
     ) -> str:
-        """Store a message and return its id; see `Holdfast.publish`."""
+        """Have a message published by a relay, and return its id.
+
+        `message_id` is a UUID of the caller's own: a message of that id which is stored already
+        stays as it is, so that publishing it again changes nothing.
+        With `connection` it is part of the caller's own transaction on the same database: it is
+        published if and only if that transaction commits. Messages of one aggregate are published
+        one after the other; without an aggregate a message waits for no other.
+        """
         message = Message(message_type, payload, aggregate_id, message_id)
         return self.publish_many([message], trace=trace, connection=connection)[0]
 
     def publish_many(
-        self, messages: Iterable[Message], *, trace: str | None, connection: object
+        self,
+        messages: Iterable[Message],
+        *,
+        trace: str | None = None,
+        connection: object = None,
     ) -> list[str]:
-        """Store messages in their order and return their ids; see `Holdfast.publish_many`."""
+        """Have messages published as `publish` does, all or none of them; return their ids."""
+        within = tracing.current() if trace is None else trace
         now = self._clock.now()
         new = [
             new_message(
@@ -55,7 +68,7 @@ class Outbox:
                 message_type=message.type,
                 payload=message.payload,
                 aggregate_id=message.aggregate_id,
-                trace=trace,
+                trace=within,
             )
             for message in messages
         ]

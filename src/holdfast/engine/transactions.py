@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from holdfast.core.values.instant import to_datetime
-from holdfast.engine.store_access import StoreAccess
 from holdfast.errors import HoldfastError, UsageError
+from holdfast.runtime.kernel.clock import Clock
 from holdfast.store.contract import Store
 from holdfast.store.schema.system_sql import Ran, Value, writes
 
@@ -102,11 +102,15 @@ class _OneStatement(Transaction):
         return super()._run(sql, values)
 
 
-class TransactionVerbs(StoreAccess):
-    """The part of `Holdfast` that opens transactions."""
+class Transactions:
+    """Opens transactions on a store."""
+
+    def __init__(self, store: Callable[[], Store], *, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
 
     @contextmanager
-    def transaction(
+    def open(
         self, *, connection: object = None, one_statement: bool = False
     ) -> Iterator[Transaction]:
         """Open a transaction, committed at the end of the block and rolled back by an exception.
@@ -117,8 +121,8 @@ class TransactionVerbs(StoreAccess):
         three. Raises `UnavailableError` where the database cannot be reached: the block may be run
         again.
         """
-        store = self.store
-        now = to_datetime(self.clock.now())
+        store = self._store()
+        now = to_datetime(self._clock.now())
         if connection is not None:
             yield from self._block(Transaction(store, connection, now=now))
             return
@@ -130,10 +134,10 @@ class TransactionVerbs(StoreAccess):
     def reading(self) -> Iterator[Reading]:
         """Read rows without a transaction: nobody who writes is waited for or made to wait.
 
-        Every statement sees what is committed when it begins. Raises as `transaction` does.
+        Every statement sees what is committed when it begins. Raises as `open` does.
         """
-        store = self.store
-        now = to_datetime(self.clock.now())
+        store = self._store()
+        now = to_datetime(self._clock.now())
         with store.reading() as connection:
             yield Reading(store, connection, now=now)
 

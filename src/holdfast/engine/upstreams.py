@@ -17,6 +17,8 @@ from holdfast.core.upstream.upstream import Gate, UpstreamState
 from holdfast.core.values.instant import Instant
 from holdfast.engine.arguments import asked
 from holdfast.errors import ConflictError, UnknownUpstream
+from holdfast.pipeline.declaration import Pipeline
+from holdfast.runtime.deliveries.dispatch import Dispatch
 from holdfast.runtime.events import signals
 from holdfast.runtime.kernel.clock import Clock
 from holdfast.runtime.kernel.stage import UpstreamTerms
@@ -164,3 +166,16 @@ def _view(
     breaker = None if terms is None else terms.breaker
     shown = None if rate is None else RateView(rate, bucket, now)
     return UpstreamView(state, breaker, now, rate=shown)
+
+
+def declared_upstreams(
+    pipelines: Mapping[str, Pipeline], dispatch: Dispatch
+) -> dict[str, UpstreamTerms]:
+    """Return the upstreams that pipelines and providers call, by name."""
+    return {
+        terms.name: terms for pipeline in pipelines.values() for terms in pipeline.upstreams
+    } | {
+        bound.upstream.name: bound.upstream
+        for bound in dispatch.providers
+        if bound.upstream is not None
+    }

@@ -10,7 +10,7 @@ from holdfast.cli.shell.options import Filter
 from holdfast.cli.shell.output import Output
 from holdfast.core.job.job import WorkerId
 from holdfast.core.job.plan import Route
-from holdfast.engine.jobs.bulk import Chunk
+from holdfast.engine.jobs.changes import Chunk
 from holdfast.runtime.kernel.clock import Chance
 from tests.cli.conftest import Command, error_of, lines
 from tests.cli.terminal import environment, on_terminal

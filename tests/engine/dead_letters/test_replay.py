@@ -182,7 +182,7 @@ def test_a_replay_on_the_word_of_an_earlier_death_is_refused(app, dead, script):
     def slowly(job_id, make):
         app.retry(dead, by="bob")
         run_inline(app)
-        return app._settle(job_id, make)
+        return app.changes.settle(job_id, make)
 
     somebody = DeadLetters(lambda: app.store, clock=app.clock, settle=slowly)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast import Submit, Submitted
-from holdfast.engine.submit.submitter import BULK
+from holdfast.engine.submit.submissions import BULK
 from holdfast.errors import InvalidDocument, InvalidValue, KeyConflict, VersionConflict
 from holdfast.testing import run_inline
 

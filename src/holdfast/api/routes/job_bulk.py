@@ -14,8 +14,8 @@ from holdfast.api.serving import Engine
 from holdfast.core.job.access import RetryBy
 from holdfast.core.job.job import ACTIVE, JobState
 from holdfast.engine.app import Holdfast
-from holdfast.engine.jobs.bulk import Chunk
-from holdfast.engine.jobs.verbs import MAX_COUNTED
+from holdfast.engine.jobs.changes import Chunk
+from holdfast.engine.jobs.jobs import MAX_COUNTED
 from holdfast.errors import UnknownJob
 from holdfast.store.contract import JobFilter
 

@@ -20,7 +20,7 @@ from holdfast.core.job.access import RetryBy
 from holdfast.core.job.job import ACTIVE, Job, JobState
 from holdfast.engine.app import Holdfast
 from holdfast.engine.jobs.access import Obstacle
-from holdfast.engine.jobs.bulk import Chunk
+from holdfast.engine.jobs.changes import Chunk
 from holdfast.errors import ConflictError, HoldfastError, UnavailableError, UsageError
 from holdfast.store.contract import JobFilter
 from holdfast.views.job import JobView

@@ -11,6 +11,7 @@ from holdfast.core.dead_letter.replay import ItemState, Replay, ReplayState, obs
 from holdfast.core.values.instant import Instant
 from holdfast.engine.attention.entry import Attention, Kind, Urgency
 from holdfast.engine.attention.leftovers import deliveries, letters, outbox, replays
+from holdfast.engine.attention.need import Need
 from holdfast.engine.attention.read import DueRoute, Read
 from holdfast.engine.attention.work import breakers, due_jobs, pauses, workers
 from holdfast.engine.jobs.waits import Waits
@@ -60,9 +61,9 @@ class Needs:
         self._store = store
         self._waits = waits
         self._clock = clock
-        self._more: tuple[Callable[[], Iterable[Attention]], ...] = ()
+        self._more: tuple[Callable[[], Iterable[Need]], ...] = ()
 
-    def add(self, read: Callable[[], Iterable[Attention]]) -> None:
+    def add(self, read: Callable[[], Iterable[Need]]) -> None:
         """List what `read` returns as well from now on."""
         self._more = (*self._more, read)
 
@@ -91,7 +92,7 @@ class Needs:
         found: list[Attention] = []
         for read in self._more:
             try:
-                found.extend(read())
+                found.extend([need.entry() for need in read()])
             except Exception:
                 LOGGER.exception(
                     "what needs a person in a system cannot be read",

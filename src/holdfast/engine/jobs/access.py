@@ -16,6 +16,7 @@ from holdfast.core.job.job import Job
 from holdfast.core.values.document import decode
 from holdfast.errors import PipelineClosed, RetryNotAllowed, RetryRefused, UnknownPipeline
 from holdfast.pipeline.declaration import Pipeline
+from holdfast.runtime.events.presentation import PLAIN, Presentation
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
@@ -70,6 +71,11 @@ class JobAccess:
     def find_pipeline(self, name: str) -> Pipeline | None:
         """Return the pipeline of this process, or one that is found elsewhere; None without."""
         return self._pipelines.get(name) or self.elsewhere(name).pipeline
+
+    def presentation_of(self, pipeline: str) -> Presentation:
+        """Return how the jobs of a pipeline appear; plainly where it is not known here."""
+        found = self.find_pipeline(pipeline)
+        return PLAIN if found is None else found.presentation
 
     def open_pipeline(self, name: str) -> Pipeline:
         """Return the pipeline, for what submits to every pipeline alike.

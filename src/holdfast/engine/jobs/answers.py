@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from enum import StrEnum
@@ -18,7 +18,8 @@ from holdfast.core.values.callback import Claim
 from holdfast.core.values.document import DEFAULT_LIMITS, encode
 from holdfast.core.values.ids import JobId
 from holdfast.core.values.instant import Instant, from_datetime
-from holdfast.engine.jobs.verbs import JobVerbs
+from holdfast.engine.jobs.changes import JobChanges
+from holdfast.engine.jobs.jobs import Jobs
 from holdfast.engine.submit.submission import checked_text
 from holdfast.errors import (
     HoldfastError,
@@ -29,7 +30,8 @@ from holdfast.errors import (
     WrongState,
 )
 from holdfast.pipeline.declaration import Pipeline
-from holdfast.runtime.events.settle import Settled
+from holdfast.runtime.events.settle import Settled, Settler
+from holdfast.runtime.kernel.clock import Clock
 from holdfast.runtime.outbox.answer import LONGEST_NOTE, Progress
 from holdfast.runtime.outbox.callbacks import (
     CallbackTokens,
@@ -39,6 +41,7 @@ from holdfast.runtime.outbox.callbacks import (
     write_together,
 )
 from holdfast.secrecy import keeping_personal_data, safe_text
+from holdfast.store.contract import Store
 from holdfast.views.job import JobView
 
 _SEVERAL: Final = 2
@@ -89,13 +92,29 @@ class _Awaited(NamedTuple):
     received: Instant
 
 
-class AnswerVerbs(JobVerbs):
-    """Answer stages that wait: the part of `Holdfast` for people, webhooks and other programs."""
+class Answers:
+    """Answers stages that wait, for people, webhooks and other programs."""
 
-    callback_tokens: CallbackTokens
-    _pipelines: dict[str, Pipeline]
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        *,
+        clock: Clock,
+        jobs: Jobs,
+        changes: JobChanges,
+        settler: Settler,
+        tokens: CallbackTokens,
+        pipelines: Mapping[str, Pipeline],
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._jobs = jobs
+        self._changes = changes
+        self._settler = settler
+        self._tokens = tokens
+        self._pipelines = pipelines
 
-    def answer(
+    def give(
         self,
         job_id: str,
         result: Any,  # noqa: ANN401 - whatever JSON the answer is, or what stands for none
@@ -112,9 +131,9 @@ class AnswerVerbs(JobVerbs):
         """
         received = self._received(received_at)
         make = self._event_maker(result, stage, received)
-        settled = self._settle(job_id, make)
+        settled = self._changes.settle(job_id, make)
         self._follow_up(job_id, settled, stage=stage)
-        return self._view(settled.job)
+        return self._jobs.view(settled.job)
 
     def resume(
         self,
@@ -131,10 +150,10 @@ class AnswerVerbs(JobVerbs):
         Raises `TokenRefused` for a token that is forged, has expired, or belongs to a run of the
         job that is over.
         """
-        receipt = self.receive_answer(token, result, message_id=message_id, received_at=received_at)
+        receipt = self.receive(token, result, message_id=message_id, received_at=received_at)
         return receipt.job
 
-    def receive_answer(
+    def receive(
         self,
         token: str,
         result: Any,  # noqa: ANN401 - as of `answer`
@@ -154,33 +173,33 @@ class AnswerVerbs(JobVerbs):
         if message_id is not None:
             checked_text("answer", field="message_id", text=message_id)
         received = self._received(received_at)
-        known = self._get(claim.job_id, None) if job is None else job.job
+        known = self._jobs.read(claim.job_id) if job is None else job.job
         if known.id != claim.job_id:
             raise UsageError(f"the token is of job {claim.job_id}, and the job given is {known.id}")
         note = message_id or (fingerprint and _note_of(known, fingerprint, result))
         has_expired = claim.expires_at is not None and received > claim.expires_at
         waits = not has_expired and _waits_for(known, claim)
         # While the stage waits for it, the write finds out whether it was handled before.
-        if note and not waits and was_handled(self.store, note):
-            known = self._get(claim.job_id, None) if job is not None else known
+        if note and not waits and was_handled(self._store(), note):
+            known = self._jobs.read(claim.job_id) if job is not None else known
             return self._receipt(AnswerStanding.REPEATED, known, claim, received)
         if has_expired:
             raise TokenRefused(reason="it has expired")
         make = self._of_run(claim, self._event_maker(result, claim.stage, received))
         write: Callable[[Decision], bool] | None = None
         if note:
-            write = partial(write_once, message_id=note, store=self.store, clock=self.clock)
+            write = partial(write_once, message_id=note, store=self._store(), clock=self._clock)
         try:
-            settled = self._settle(claim.job_id, make, write=write, known=known if waits else None)
+            settled = self._changes.settle(
+                claim.job_id, make, write=write, known=known if waits else None
+            )
         except HandledBefore:
-            after = self._get(claim.job_id, None)
+            after = self._jobs.read(claim.job_id)
             return self._receipt(AnswerStanding.REPEATED, after, claim, received)
         self._follow_up(claim.job_id, settled, stage=claim.stage)
         return self._receipt(_standing_of(settled), settled.job, claim, received)
 
-    def receive_answers(
-        self, answers: Sequence[GivenAnswer]
-    ) -> list[AnswerReceipt | HoldfastError]:
+    def receive_many(self, answers: Sequence[GivenAnswer]) -> list[AnswerReceipt | HoldfastError]:
         """Receive answers as `receive_answer` does each; return what became of it, or its error.
 
         Those that jobs wait for are read and written together, one for each job; the others, and
@@ -201,14 +220,16 @@ class AnswerVerbs(JobVerbs):
         write = partial(
             write_together,
             message_ids=[each.message_id for each in awaited.values() if each.message_id],
-            store=self.store,
-            clock=self.clock,
+            store=self._store(),
+            clock=self._clock,
         )
         pairs = [(each.job, each.event) for each in awaited.values()]
-        settled = self._settler.settle_together(pairs, now=self.clock.now(), write=write)
+        settled = self._settler.settle_together(pairs, now=self._clock.now(), write=write)
         if any(each.job.state is JobState.QUEUED for each in settled.values()):
-            self.store.announce_due()
-        views = {view.id: view for view in self._views([each.job for each in settled.values()])}
+            self._store().announce_due()
+        views = {
+            view.id: view for view in self._jobs.views([each.job for each in settled.values()])
+        }
         return {
             place: AnswerReceipt(
                 _standing_of(settled[each.job.id]),
@@ -222,16 +243,13 @@ class AnswerVerbs(JobVerbs):
 
     def _awaited(self, answers: Sequence[GivenAnswer]) -> dict[int, _Awaited]:
         """Return by place the answers that jobs wait for, the first one for each job."""
-        self._open()
-        claims = {
-            place: self.callback_tokens.read(each.token) for place, each in enumerate(answers)
-        }
+        claims = {place: self._tokens.read(each.token) for place, each in enumerate(answers)}
         unread = {
             JobId(claim.job_id)
             for place, claim in claims.items()
             if claim is not None and answers[place].job is None
         }
-        known = self.store.get(unread) if unread else {}
+        known = self._store().get(unread) if unread else {}
         known |= {JobId(each.job.id): each.job.job for each in answers if each.job is not None}
         awaited: dict[JobId, tuple[int, _Awaited]] = {}
         for place, claim in claims.items():
@@ -256,7 +274,7 @@ class AnswerVerbs(JobVerbs):
     ) -> AnswerReceipt | HoldfastError:
         job = None if answer.job is None or answer.job.id in settled else answer.job
         try:
-            return self.receive_answer(
+            return self.receive(
                 answer.token,
                 answer.result,
                 message_id=answer.message_id,
@@ -268,7 +286,7 @@ class AnswerVerbs(JobVerbs):
         except HoldfastError as error:
             return error
 
-    def check_callback_token(self, token: str) -> None:
+    def check_token(self, token: str) -> None:
         """Raise `TokenRefused` unless a callback token was issued for this database.
 
         Whether it still serves is found out when it is used.
@@ -276,14 +294,13 @@ class AnswerVerbs(JobVerbs):
         self._claim(token)
 
     def _claim(self, token: str) -> Claim:
-        self._open()
-        claim = self.callback_tokens.read(token)
+        claim = self._tokens.read(token)
         if claim is None:
             raise TokenRefused(reason="it was not issued for this database")
         return claim
 
     def _received(self, received_at: datetime | None) -> Instant:
-        now = self.clock.now()
+        now = self._clock.now()
         if received_at is None:
             return now
         if received_at.tzinfo is None:
@@ -313,7 +330,7 @@ class AnswerVerbs(JobVerbs):
             )
         alike: int | None = None
         if failure.attempts is not None:
-            past = [item.entry for item in self.store.ledger(job.id)]
+            past = [item.entry for item in self._store().ledger(job.id)]
             alike = failed_alike(failure, past)
         return AnsweredFailure(stage, failure, alike, received)
 
@@ -334,14 +351,14 @@ class AnswerVerbs(JobVerbs):
         """Wake workers for what has become due; raise where the stage has yet to ask."""
         if settled.ignored is None:
             if settled.job.state is JobState.QUEUED:
-                self.store.announce_due()
+                self._store().announce_due()
         elif settled.job.state is JobState.QUEUED and stage in (None, settled.job.stage):
             raise WrongState(job_id, state=settled.job.state, action="answer", allowed=("waiting",))
 
     def _receipt(
         self, standing: AnswerStanding, job: Job, claim: Claim, received: Instant
     ) -> AnswerReceipt:
-        return AnswerReceipt(standing, self._view(job), claim.stage, received)
+        return AnswerReceipt(standing, self._jobs.view(job), claim.stage, received)
 
 
 def _standing_of(settled: Settled) -> AnswerStanding:

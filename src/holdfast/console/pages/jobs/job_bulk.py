@@ -16,7 +16,7 @@ from holdfast.console.requests.visit import Visit, whole_number
 from holdfast.console.words import plural
 from holdfast.core.job.job import ACTIVE, JobState
 from holdfast.core.values.instant import Instant
-from holdfast.engine.jobs.bulk import Chunk
+from holdfast.engine.jobs.changes import Chunk
 from holdfast.errors import ConflictError, UsageError
 from holdfast.store.contract import JobFilter
 

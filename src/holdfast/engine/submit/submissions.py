@@ -1,71 +1,207 @@
-"""Stores submissions: one, or many in few statements, with what each has become."""
+"""Submits jobs: one, or many in few statements, with what each has become."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Final, Self
+from datetime import datetime
+from typing import Any, Final, Self
 
+from holdfast.classify import classify
 from holdfast.core.job.decision import Ignored
 from holdfast.core.job.event import Refused
+from holdfast.core.job.job import DEFAULT_OWNER, DEFAULT_PRIORITY
 from holdfast.core.job.lifecycle import decide
 from holdfast.core.values.failure import Failure
+from holdfast.engine.opening import OpenedStore
 from holdfast.engine.submit.admission import Admission
-from holdfast.engine.submit.submission import Named, RowMaker, Submit, Submitted, resolve
+from holdfast.engine.submit.handle import JobHandle
+from holdfast.engine.submit.submission import (
+    Named,
+    RowMaker,
+    Submit,
+    Submitted,
+    as_submits,
+    resolve,
+)
 from holdfast.errors import (
     ConflictError,
+    GiveUp,
     QueueFull,
     StoreUnavailable,
     UnknownJob,
+    UnknownPipeline,
     UsageError,
     VersionConflict,
 )
 from holdfast.pipeline.declaration import Pipeline
-from holdfast.runtime.events.announce import Applied
-from holdfast.runtime.events.decision_messages import NONE_KNOWN, DecisionMessages
+from holdfast.pipeline.names import Span
+from holdfast.runtime import tracing
+from holdfast.runtime.events.announce import Announcer, Applied
+from holdfast.runtime.events.decision_messages import DecisionMessages
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.runtime.kernel.plans import PlanCache
-from holdfast.store.contract import ExistingJob, NewJob, Store
+from holdfast.secrecy import keeping_personal_data
+from holdfast.store.contract import ExistingJob, NewJob
 from holdfast.store.rows import as_stored
+from holdfast.views.job import JobView, removed_job
 
 BULK: Final = 500
 TRIES: Final = 3
 
 
-class Submitter:
-    """Puts submissions into a store; what a taken key means is `resolve`'s to say."""
+class Submissions:
+    """Makes jobs of what programs submit; what a taken key means is `resolve`'s to say."""
 
     def __init__(
         self,
-        store: Store,
+        opened: OpenedStore,
+        pipelines: Mapping[str, Pipeline],
         *,
         plans: PlanCache,
         clock: Clock,
         chance: Chance,
-        admission: Admission | None = None,
-        created: Callable[[NewJob, int], None] = lambda _job, _count: None,
-        decisions: DecisionMessages = NONE_KNOWN,
+        announcer: Announcer,
+        created: Callable[[NewJob, int], None],
+        read: Callable[[str], JobView],
+        max_queued: int | None = None,
     ) -> None:
-        self.admission = admission
-        self._store = store
+        self._opened = opened
+        self._store = opened.unopened
+        self._pipelines = pipelines
         self._plans = plans
         self._clock = clock
         self._chance = chance
+        self._announcer = announcer
         self._rows = RowMaker(chance)
         self._created = created
-        self._decisions = decisions
+        self._read = read
+        self._decisions = DecisionMessages(pipelines.get)
+        self.limit_queues(max_queued)
 
-    def one(self, pipeline: Pipeline, submit: Submit, *, connection: object) -> Named:
+    def submit(
+        self,
+        pipeline: Pipeline | str,
+        payload: Any = None,  # noqa: ANN401 - checked against the pipeline
+        *,
+        key: str | None = None,
+        key_alone: bool = False,
+        owner: str = DEFAULT_OWNER,
+        version: int = 1,
+        rerun: bool = False,
+        queue: str | None = None,
+        priority: int = DEFAULT_PRIORITY,
+        delay: Span | None = None,
+        run_at: datetime | None = None,
+        deadline: Span | datetime | None = None,
+        trace: str | None = None,
+        connection: object = None,
+    ) -> JobHandle:
+        """Make a job, or find the one that the key already names; see `Submit`.
+
+        A job that was removed since is found as well, as far as it is known: its id, state, version
+        and times, with `removed_at`.
+        With `connection` the job is part of the caller's own transaction on the same database:
+        it exists if and only if that transaction commits.
+        """
+        found = self.pipeline(pipeline)
+        self._opened.open()
+        with tracing.submitting(found.name, trace) as context:
+            # By position, in the order of its fields: keywords cost as much again.
+            submit = Submit(
+                payload,
+                key,
+                key_alone,
+                owner,
+                version,
+                rerun,
+                queue,
+                priority,
+                delay,
+                run_at,
+                deadline,
+                context,
+            )
+            named = self._one(found, submit, connection=connection)
+        return self._handle(named, found, submit)
+
+    def refuse(
+        self,
+        pipeline: Pipeline | str,
+        payload: Any,  # noqa: ANN401 - as above
+        because: GiveUp,
+        *,
+        key: str | None = None,
+        key_alone: bool = False,
+        owner: str = DEFAULT_OWNER,
+        version: int = 1,
+        rerun: bool = False,
+        trace: str | None = None,
+    ) -> JobHandle:
+        """Keep a job that is turned away: it has failed as it comes, and none of it is run.
+
+        Its history says why, it is counted and told of as failed, and there is no dead letter:
+        nobody could do anything about it. A key means what it means to `submit`, so that a job
+        which the key already names stays as it is.
+        """
+        found = self.pipeline(pipeline)
+        self._opened.open()
+        with keeping_personal_data(found.keeps_personal_data):
+            failure = classify(because, (), now=self._clock.now())
+        with tracing.submitting(found.name, trace) as context:
+            submit = Submit(
+                payload=payload,
+                key=key,
+                key_alone=key_alone,
+                owner=owner,
+                version=version,
+                rerun=rerun,
+                trace=context,
+            )
+            named, applied = self._refused(found, submit, failure)
+        if applied is not None:
+            self._announcer.announce([applied])
+        return self._handle(named, found, submit)
+
+    def submit_many(
+        self,
+        pipeline: Pipeline | str,
+        submits: Iterable[Any],
+        *,
+        connection: object = None,
+    ) -> list[Submitted]:
+        """Make many jobs in few statements, in order; one that is refused spares the others.
+
+        Each is a payload, or a `Submit` where more than the payload is to be said.
+        """
+        found = self.pipeline(pipeline)
+        given = as_submits(submits)
+        self._opened.open()
+        with tracing.submitting(found.name, None) as context:
+            if context is not None:
+                given = [
+                    submit if submit.trace is not None else submit._replace(trace=context)
+                    for submit in given
+                ]
+            return self._many(found, given, connection=connection)
+
+    def limit_queues(self, max_queued: int | None) -> None:
+        """From now on refuse jobs with `QueueFull` while so many are queued in their queue."""
+        self._admission = (
+            None if max_queued is None else Admission(self._store, max_queued=max_queued)
+        )
+
+    def _one(self, pipeline: Pipeline, submit: Submit, *, connection: object) -> Named:
         """Return the job of a submission."""
         now = self._clock.now()
         row = self._rows.row(pipeline, submit, now=now)
-        if self.admission is not None and not self.admission.admits(row.queue):
+        if self._admission is not None and not self._admission.admits(row.queue):
             return self._known_or_refused(row, submit, connection)
         self._plans.save(pipeline.bound().plan, now=now, connection=connection)
         return self._insert_one(row, submit, connection)
 
-    def refused(
+    def _refused(
         self, pipeline: Pipeline, submit: Submit, failure: Failure
     ) -> tuple[Named, Applied | None]:
         """Return the job of a submission that is turned away, and what was decided of a new one.
@@ -88,7 +224,7 @@ class Submitter:
                 self._store.apply([decision], connection=connection)
         return named, Applied(job, decision) if named.created else None
 
-    def many(
+    def _many(
         self, pipeline: Pipeline, given: Sequence[Submit], *, connection: object
     ) -> list[Submitted]:
         """Make many jobs, in order; one that is refused spares the others."""
@@ -105,7 +241,7 @@ class Submitter:
                 except UsageError as error:
                     results[position] = Submitted(None, created=False, error=error)
                     continue
-                if self.admission is not None and not self.admission.admits(row.queue):
+                if self._admission is not None and not self._admission.admits(row.queue):
                     results[position] = _result(self._known_or_refused, row, submit, connection)
                     continue
                 if submit.rerun or len(rows) == BULK:
@@ -142,7 +278,7 @@ class Submitter:
             twins = self._twins(row, connection)
             if twins:
                 return Named.known(resolve(row, submit, twins))
-        limit = 0 if self.admission is None else self.admission.max_queued
+        limit = 0 if self._admission is None else self._admission.max_queued
         raise QueueFull(row.queue, limit=limit)
 
     def _insert_rerun(self, row: NewJob, twins: Sequence[ExistingJob], connection: object) -> bool:
@@ -182,6 +318,27 @@ class Submitter:
         return self._store.twins(
             owner=row.owner, pipeline=row.pipeline, key=row.key or "", connection=connection
         )
+
+    def _handle(self, named: Named, pipeline: Pipeline, submit: Submit) -> JobHandle:
+        twin = named.removed
+        if twin is None:
+            return JobHandle(named.job_id, created=named.created, read=self._read)
+        view = removed_job(
+            twin,
+            pipeline=pipeline.name,
+            owner=submit.owner,
+            key=submit.key or "",
+            read_at=self._clock.now(),
+        )
+        return JobHandle(named.job_id, created=False, read=lambda _: view)
+
+    def pipeline(self, wanted: Pipeline | str) -> Pipeline:
+        """Return a pipeline of this process, or raise `UnknownPipeline`."""
+        name = wanted.name if isinstance(wanted, Pipeline) else wanted
+        found = self._pipelines.get(name)
+        if found is None or (isinstance(wanted, Pipeline) and found is not wanted):
+            raise UnknownPipeline(name, known=self._pipelines)
+        return found
 
 
 class _Inserts:

@@ -1,0 +1,53 @@
+"""What a process counts of its decisions and submissions, on its way to the store's figures."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from collections.abc import Callable
+from functools import partial
+
+from holdfast.engine.opening import OpenedStore
+from holdfast.runtime.kernel.background import BackgroundQueue
+from holdfast.runtime.maintenance.tally import Counter
+from holdfast.store.contract import NewJob
+
+
+class OwnFigures:
+    """Adds what `counter` has counted to the store: now and then, and when the process ends."""
+
+    def __init__(self, opened: OpenedStore) -> None:
+        self.counter = Counter()
+        self._opened = opened
+        self._adding = BackgroundQueue[bool](lambda _: self.flush(), name="figures")
+        # A program that ends without closing has its last figures added as well.
+        flush = weakref.WeakMethod(self._flush_last)
+        self._at_exit = partial(_flush_at_exit, flush, os.getpid())
+        atexit.register(self._at_exit)
+
+    def created(self, job: NewJob, count: int) -> None:
+        """Count new jobs; a program that only submits has no worker that adds the figures up."""
+        if self.counter.created(job, count):
+            self._adding(True)  # noqa: FBT003 - that it is time is all there is to say
+
+    def flush(self) -> None:
+        """Add what was counted now."""
+        self.counter.flush(self._opened.open())
+
+    def close(self) -> None:
+        """Add the rest; nothing more is counted."""
+        self._adding.close()
+        atexit.unregister(self._at_exit)
+        self._flush_last()
+
+    def _flush_last(self) -> None:
+        if self._opened.is_open:
+            self.counter.flush_last(self._opened.unopened)
+
+
+def _flush_at_exit(flush: weakref.WeakMethod[Callable[[], None]], pid: int) -> None:
+    flush_of_app = flush()
+    # A fork has inherited the counts, but they are its parent's to add.
+    if flush_of_app is not None and os.getpid() == pid:
+        flush_of_app()

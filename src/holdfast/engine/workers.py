@@ -1,0 +1,130 @@
+"""Workers of an application, and what tells other systems' workers of its jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from holdfast.core.values.retention import Retention
+from holdfast.errors import UsageError
+from holdfast.pipeline.declaration import Pipeline
+from holdfast.pipeline.names import checked_name
+from holdfast.runtime import tracing
+from holdfast.runtime.attempts.job_secrets import JobSecrets
+from holdfast.runtime.attempts.spans import traced
+from holdfast.runtime.deliveries.dispatch import Dispatch
+from holdfast.runtime.deliveries.options import CourierOptions
+from holdfast.runtime.deliveries.provider import BoundProvider, Provider, Providers
+from holdfast.runtime.dispatcher.dispatcher import Carrier
+from holdfast.runtime.dispatcher.dispatcher_process import DispatcherProcess
+from holdfast.runtime.dispatcher.embedded_worker import EmbeddedWorker
+from holdfast.runtime.events.announce import Announcer
+from holdfast.runtime.events.decision_messages import DecisionMessages
+from holdfast.runtime.kernel.clock import Chance, Clock
+from holdfast.runtime.kernel.plans import PlanCache
+from holdfast.runtime.kernel.stage import BoundStage
+from holdfast.runtime.maintenance.janitor import Chore
+from holdfast.runtime.maintenance.tally import Counter
+from holdfast.runtime.worker.options import WorkerOptions
+from holdfast.runtime.worker.worker import Worker
+from holdfast.store.contract import Store
+
+
+class WorkerFactory:
+    """Makes workers for the pipelines there are when it is asked."""
+
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        *,
+        pipelines: Mapping[str, Pipeline],
+        plans: PlanCache,
+        clock: Clock,
+        chance: Chance,
+        announcer: Announcer,
+        counter: Counter,
+        callback_key: Callable[[], bytes],
+        secrets: JobSecrets,
+        dispatch: Dispatch,
+        retention: Callable[[], Retention],
+        chores: Callable[[], Sequence[Chore]],
+    ) -> None:
+        self._store = store
+        self._pipelines = pipelines
+        self._plans = plans
+        self._clock = clock
+        self._chance = chance
+        self._announcer = announcer
+        self._counter = counter
+        self._callback_key = callback_key
+        self._secrets = secrets
+        self._dispatch = dispatch
+        self._retention = retention
+        self._chores = chores
+
+    def worker(
+        self, *, queues: Sequence[str] | None = None, options: WorkerOptions | None = None
+    ) -> Worker:
+        """Return a worker for this application's pipelines.
+
+        It serves `queues`, or the queues that the pipelines name.
+        """
+        return Worker(self._store(), **self._parts(queues, options))
+
+    def embedded_worker(self, options: WorkerOptions) -> EmbeddedWorker:
+        """Return a worker that is told which jobs to run, for a process of somebody else's."""
+        return EmbeddedWorker(self._store(), **self._parts(None, options))
+
+    def dispatcher(
+        self,
+        carrier: Carrier,
+        *,
+        queues: Sequence[str] | None = None,
+        options: WorkerOptions | None = None,
+    ) -> DispatcherProcess:
+        """Return a herald that tells a fleet, by way of `carrier`, which jobs are due.
+
+        It tells of the jobs of `queues`, or of the queues that the pipelines name.
+        """
+        return DispatcherProcess(self._store(), carrier=carrier, **self._parts(queues, options))
+
+    def _parts(self, queues: Sequence[str] | None, options: WorkerOptions | None) -> dict[str, Any]:
+        """Return what every kind of worker is made with; what it runs is stored with it."""
+        if not self._pipelines and not len(self._dispatch.providers):
+            raise UsageError("a worker needs pipelines; pass them to Holdfast(pipelines=[…])")
+        now = self._clock.now()
+        stages: list[BoundStage] = []
+        for pipeline in self._pipelines.values():
+            bound = pipeline.bound()
+            self._plans.save(bound.plan, now=now)
+            stages.extend(map(traced, bound.stages) if tracing.enabled() else bound.stages)
+        served = queues or sorted({pipeline.queue for pipeline in self._pipelines.values()})
+        return {
+            "stages": stages,
+            "queues": [checked_name(queue, what="queue") for queue in served],
+            "clock": self._clock,
+            "chance": self._chance,
+            "announcer": self._announcer,
+            "counter": self._counter,
+            "options": options or WorkerOptions(),
+            "retention": self._retention(),
+            "callback_key": self._callback_key,
+            "secrets": self._secrets,
+            "dispatch": self._dispatch,
+            "decisions": DecisionMessages(self._pipelines.get),
+            "chores": self._chores(),
+        }
+
+
+def dispatch_of(providers: Iterable[Provider], options: CourierOptions) -> Dispatch:
+    """Return how workers use these providers, each by its own retry policy if it has one."""
+    bound: list[BoundProvider] = []
+    for provider in providers:
+        checked_name(provider.name, what="provider")
+        upstream = getattr(provider, "upstream", None)
+        terms = None if upstream is None else upstream.terms()
+        own = getattr(provider, "retry", None)
+        used = options if own is None else replace(options, retry=own)
+        bound.append(BoundProvider(provider, used.terms(provider.promise), terms))
+    return Dispatch(Providers(bound), options)
