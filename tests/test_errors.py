@@ -101,7 +101,7 @@ def test_an_error_names_its_facts_in_its_sentence(error):
         (SAMPLES[4], "known: convert, review"),
         (UnknownPipeline("x", known=()), "known: none"),
         (SAMPLES[6], "upgrade holdfast"),
-        (SAMPLES[7], "holdfast migrate"),
+        (SAMPLES[7], "migrate the database"),
         (SAMPLES[8], "after the fork"),
         (SAMPLES[9], "read it again"),
         (SAMPLES[10], "is gone"),

@@ -49,8 +49,8 @@ from holdfast.store.tables.outbox import OutboxFilter
 from holdfast.views.dead_letter import LetterView
 from holdfast.views.delivery import DeliveryView, Reconciliation
 from holdfast.views.disclosure import Disclosure
+from holdfast.views.explain.waiting import Waiting
 from holdfast.views.job import JobView
-from holdfast.views.waiting import Waiting
 
 __all__ = [
     "AnswerReceipt",

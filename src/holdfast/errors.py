@@ -23,6 +23,7 @@
     │   ├── TokenRefused        a callback token that is forged or no longer good
     │   ├── SchemaTooNew        the database was migrated by a newer holdfast
     │   ├── SchemaTooOld        the database has yet to be migrated
+    │   ├── SchemaMissing       the database has none of holdfast's tables
     │   ├── StatementRefused    the database cannot run a statement of a transaction
     │   └── ForkedProcess       a store was carried across a fork
     ├── ConflictError           read again, then decide
@@ -172,7 +173,7 @@ class PipelineNeeded(UsageError):
         super().__init__(
             f"job {job_id} is of pipeline {pipeline!r}, whose code says what is published with "
             "every decision and is not known to this process; do it where the pipeline runs, "
-            "such as in its console, or name an app that has it with -A"
+            "such as in its console"
         )
 
 
@@ -200,9 +201,7 @@ class UnknownMessage(UsageError):
 
     def __init__(self, message_id: str) -> None:
         self.message_id = message_id
-        super().__init__(
-            f"no message has the id {_shown(message_id)}; list them: holdfast outbox list"
-        )
+        super().__init__(f"no message has the id {_shown(message_id)}; check the id")
 
 
 class TopologyMismatch(UsageError):
@@ -233,9 +232,7 @@ class UnknownReplay(UsageError):
 
     def __init__(self, replay_id: str) -> None:
         self.replay_id = replay_id
-        super().__init__(
-            f"no replay has the id {_shown(replay_id)}; list them: holdfast dead replays"
-        )
+        super().__init__(f"no replay has the id {_shown(replay_id)}; check the id")
 
 
 class UnknownUpstream(UsageError):
@@ -268,9 +265,7 @@ class UnknownDelivery(UsageError):
 
     def __init__(self, delivery_id: str) -> None:
         self.delivery_id = delivery_id
-        super().__init__(
-            f"no delivery has the id {_shown(delivery_id)}; list them: holdfast deliveries list"
-        )
+        super().__init__(f"no delivery has the id {_shown(delivery_id)}; check the id")
 
 
 class UnknownWorker(UsageError):
@@ -278,9 +273,7 @@ class UnknownWorker(UsageError):
 
     def __init__(self, worker_id: str) -> None:
         self.worker_id = worker_id
-        super().__init__(
-            f"no worker has the id {_shown(worker_id)}; list them: holdfast workers list"
-        )
+        super().__init__(f"no worker has the id {_shown(worker_id)}; check the id")
 
 
 class UnknownToken(UsageError):
@@ -288,9 +281,7 @@ class UnknownToken(UsageError):
 
     def __init__(self, token_id: str) -> None:
         self.token_id = token_id
-        super().__init__(
-            f"no API token has the id {_shown(token_id)}; list them: holdfast tokens list"
-        )
+        super().__init__(f"no API token has the id {_shown(token_id)}; check the id")
 
 
 class TokenRefused(UsageError):
@@ -334,7 +325,15 @@ class SchemaTooOld(UsageError):
                 f"the database has version {found} of the tables of system {system!r}, which "
                 f"needs {needed}"
             )
-        super().__init__(f"{text}; run: holdfast migrate")
+        super().__init__(f"{text}; migrate the database first")
+
+
+class SchemaMissing(UsageError):
+    """The database has none of the tables; `location` is its URL without credentials."""
+
+    def __init__(self, location: str) -> None:
+        self.location = location
+        super().__init__(f"{location} has no holdfast schema; migrate the database first")
 
 
 class StatementRefused(UsageError):
@@ -404,10 +403,13 @@ class WrongState(ConflictError):
 
 
 class RetryRefused(ConflictError):
-    """The pipeline of a job says why it must not be sent back."""
+    """The pipeline of a job says why it must not be sent back.
 
-    def __init__(self, job_id: str, *, reason: str) -> None:
-        self.job_id, self.reason = job_id, reason
+    `needs_pipeline` names the pipeline where its code would have to say so and is not here.
+    """
+
+    def __init__(self, job_id: str, *, reason: str, needs_pipeline: str | None = None) -> None:
+        self.job_id, self.reason, self.needs_pipeline = job_id, reason, needs_pipeline
         super().__init__(f"job {job_id} cannot be retried: {reason}")
 
 

@@ -89,7 +89,7 @@ def test_nobody_else_passes_for_local(small_app, host, asking, reached, headers)
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "jobs.example.org"])
 def test_it_refuses_to_listen_elsewhere_without_credentials(small_app, host):
-    with pytest.raises(UsageError, match=r"without credentials.*holdfast tokens create"):
+    with pytest.raises(UsageError, match=r"without credentials.*make an API token"):
         create_api(small_app, options=ApiOptions(host=host))
 
     create_api(small_app, options=ApiOptions(host=host, token=SECRET))

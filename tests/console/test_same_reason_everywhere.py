@@ -22,8 +22,8 @@ from holdfast.core.upstream.breaker import Observed, RateLimited, decide_breaker
 from holdfast.engine.attention import Kind
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import ManualClock, run_inline
-from holdfast.views.advice import whose_move
-from holdfast.views.waiting import Reason
+from holdfast.views.explain.advice import whose_move
+from holdfast.views.explain.waiting import Reason
 from tests.engine.mailbox import NEITHER, OPTIONS, Mailbox
 
 POLICY: Final = Breaker(consecutive=3, cooldown=30)

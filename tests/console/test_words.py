@@ -17,7 +17,7 @@ from holdfast.core.job.job import JobState
 from holdfast.core.upstream.upstream import Gate
 from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant
 from holdfast.core.values.outbox import OutboxStatus
-from holdfast.views.advice import REMEDIES
+from holdfast.views.explain.advice import REMEDIES
 
 NOW = Instant(1_800_000_000 * SECOND_US)
 

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.core.job.job import JobState
 from holdfast.core.values.ids import JobId
-from holdfast.errors import StoreUnavailable, UsageError
+from holdfast.errors import SchemaMissing, StoreUnavailable, UsageError
 from holdfast.store.contract import Store
 from holdfast.store.rows import as_stored
 from holdfast.testing.conformance.samples import a_twin, claim, new_job, read, submitted
@@ -79,7 +79,7 @@ def test_a_schema_that_is_missing_is_named_with_what_makes_it(
         connection.execute(f"drop table {'holdfast_job' if in_sqlite else 'holdfast.job cascade'}")
         connection.commit()
 
-    with pytest.raises(UsageError, match="has no holdfast schema; run: holdfast migrate"):
+    with pytest.raises(SchemaMissing, match="has no holdfast schema; migrate the database first"):
         store.get([JobId("0190c3c0-0000-7000-8000-000000000000")])
 
 

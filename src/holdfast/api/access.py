@@ -411,7 +411,7 @@ async def _identify(request: Request, *, walk_ins: bool) -> Visitor:
         raise Problem(
             "credentials_missing",
             "send a bearer token in the header Authorization, or sign in to the console; "
-            "an operator makes tokens with: holdfast tokens create",
+            "operators make tokens",
             headers=_CHALLENGE,
         )
     check_site(request)

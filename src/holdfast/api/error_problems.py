@@ -36,6 +36,7 @@ CODES: Final[Mapping[type[errors.HoldfastError], str]] = MappingProxyType(
         errors.HandlerStuck: "internal_error",
         errors.SchemaTooNew: "store_not_ready",
         errors.SchemaTooOld: "store_not_ready",
+        errors.SchemaMissing: "store_not_ready",
         errors.StatementRefused: "internal_error",
         errors.ForkedProcess: "internal_error",
         errors.ConflictError: "conflict",

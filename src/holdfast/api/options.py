@@ -64,7 +64,7 @@ class ApiOptions:
                 "ApiOptions",
                 field="token",
                 value=f"{len(self.token)} characters long",
-                limit=f"at least {SHORTEST_TOKEN} characters; make one: holdfast tokens create",
+                limit=f"at least {SHORTEST_TOKEN} characters, as a generated one has",
             )
         for host in self.hosts:
             if not _HOST.fullmatch(host):

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import Final
 
-from holdfast.core.dead_letter.dead_letter import FILE, MESSAGE, Cause, Standing
-from holdfast.core.job.job import ACTIVE, JobState
-from holdfast.core.job.plan import Plan
+from holdfast.core.dead_letter.dead_letter import Cause
 from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant
-from holdfast.views import sentences
-from holdfast.views.advice import REMEDIES, whose_move
-from holdfast.views.dead_letter import LetterView
 from holdfast.views.durations import span
-from holdfast.views.job import HistoryLine, JobView
 from holdfast.views.upstream import UpstreamView
-from holdfast.views.waiting import Reason, Waiting
 
 GOOD: Final = "good"
 BAD: Final = "bad"
@@ -124,116 +116,6 @@ def sentence(text: str) -> str:
 def plural(count: int, noun: str, many: str | None = None) -> str:
     """Return how many there are of something."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}".replace(",", "\u202f")
-
-
-def remark(view: JobView) -> str:
-    """Return the one thing worth knowing of a job in a list."""
-    job, now = view.job, view.read_at
-    if view.label == "overdue":
-        return f"deadline passed {span(now - (job.deadline_at or now))} ago"
-    match job.state:
-        case JobState.QUEUED:
-            if job.run_at <= now:
-                due = f"due for {span(now - job.run_at)}"
-                return due if view.waits_for is None else f"{due}, {view.waits_for.brief}"
-            what = f"attempt {job.attempt + 1}" if job.attempt else "starts"
-            return f"{what} in {span(job.run_at - now)}"
-        case JobState.PROCESSING:
-            if view.waits_for is not None:
-                return f"attempt {job.attempt}, {view.waits_for.brief}"
-            return f"attempt {job.attempt}, for {span(now - (job.attempt_at or now))}"
-        case JobState.WAITING:
-            if view.waits_for is not None:
-                return view.waits_for.brief
-            left = "" if job.run_at >= FAR_FUTURE else f", {span(job.run_at - now)} left"
-            return f"for an answer{left}"
-        case JobState.COMPLETE:
-            return f"took {span((job.finished_at or now) - (job.started_at or job.created_at))}"
-        case JobState.FAILED:
-            return str((view.error or {}).get("message", ""))
-        case JobState.CANCELLED:
-            return ""
-    assert_never(job.state)
-
-
-def situation(
-    view: JobView,
-    *,
-    history: Sequence[HistoryLine],
-    plan: Plan | None,
-    waiting: Sequence[Waiting] = (),
-) -> list[str]:
-    """Return sentences: how the job stands, and why it does not go on."""
-    job, now = view.job, view.read_at
-    match job.state:
-        case JobState.QUEUED:
-            own_times = (Reason.SCHEDULED, Reason.RETRY)
-            said = [
-                sentences.queued(job, history, now),
-                *_reasons([each for each in waiting if each.reason not in own_times]),
-            ]
-        case JobState.PROCESSING:
-            said = [
-                sentences.processing(job, plan, now),
-                *_reasons(waiting),
-            ]
-        case JobState.WAITING:
-            said = _reasons(waiting)
-        case JobState.COMPLETE:
-            took = (job.finished_at or now) - (job.started_at or job.created_at)
-            said = [f"Complete, {span(took)} after its first attempt began."]
-        case JobState.FAILED:
-            attempts = plural(job.attempt, "attempt")
-            said = [f"Failed for good in stage {job.stage} after {attempts}."]
-        case JobState.CANCELLED:
-            said = [sentences.cancelled(history)]
-        case _:
-            assert_never(job.state)
-    if job.state in ACTIVE and job.deadline_at is not None:
-        if job.deadline_at < now:
-            said.append("Its deadline has passed; a running worker will end it as failed.")
-        else:
-            said.append(f"Its deadline is in {span(job.deadline_at - now)}.")
-    return said
-
-
-def _reasons(waiting: Sequence[Waiting]) -> list[str]:
-    lines = ((each.sentence, whose_move(each.whose)) for each in waiting)
-    return [line for both in lines for line in both if line is not None]
-
-
-def letter_next(view: LetterView) -> str:
-    """Return whose move it is with a dead letter, and what the move is."""
-    letter = view.letter
-    match view.standing:
-        case Standing.OPEN | Standing.ESCALATED:
-            return "Find out what kind of cause it is, then triage it."
-        case Standing.TRIAGED:
-            remedy = REMEDIES[letter.cause or Cause.TRANSIENT]
-            return f"{remedy}. Then say how you know that the cause is gone."
-        case Standing.REMEDIATED:
-            if letter.kind == FILE:
-                return "It came from a file: submit it with the command line, into a pipeline."
-            if letter.kind == MESSAGE:
-                return "Publish it again."
-            if view.job is not None and view.job.key is not None:
-                return "Send its job back to the stage that failed."
-            return (
-                "Its job has no idempotency key: make sure that the stage may be repeated without "
-                "harm, then send it back."
-            )
-        case Standing.REPLAYING if letter.kind == MESSAGE:
-            return "It was published again. Close it once its consumers have handled it."
-        case Standing.REPLAYING:
-            state = "gone" if view.job_state is None else view.job_state.value
-            return f"Its job was sent back and is {state}; nothing to do but to watch."
-        case Standing.VERIFIED:
-            return "Its job is complete. Close the letter with a note."
-        case Standing.CANCELLED:
-            return "Its job was sent back, and cancelled. Close the letter with a note."
-        case Standing.RESOLVED:
-            return "Nothing is left to do."
-    assert_never(view.standing)
 
 
 def breaker_word(view: UpstreamView) -> str:

@@ -184,7 +184,7 @@ class LetterFiles:
         if is_redacted(entry):
             raise UsageError(
                 f"dead letter {letter.id} was redacted when it was written to its file; "
-                "export it again without --redact"
+                "export it again as it is"
             )
         made = self._submit(
             pipeline, payload_of(entry), key=entry.entry_id, owner=letter.owner or DEFAULT_OWNER

@@ -214,8 +214,8 @@ class LetterMirror:
         kept = self.get(entry_id)
         if kept.job is None:
             raise UsageError(
-                f"{entry_id} came from elsewhere and has no job; submit it to a pipeline: "
-                f"holdfast dead replay {kept.letter.id} --pipeline …"
+                f"{entry_id} came from elsewhere and has no job; submit dead letter "
+                f"{kept.letter.id} to a pipeline"
             )
         self._kept().take_edit(kept, by=by)
         dead, letter_id = self._app.dead, kept.letter.id

@@ -22,8 +22,8 @@ from holdfast.core.values.instant import Instant, to_rfc3339
 from holdfast.secrecy import private
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.dead_letters import LetterGroup
-from holdfast.views.advice import Advice, advice_on
 from holdfast.views.delivery import DeliveryView
+from holdfast.views.explain.advice import Advice, advice_on
 from holdfast.views.job import HistoryLine
 
 HASH_LENGTH: Final = 16

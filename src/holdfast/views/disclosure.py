@@ -23,12 +23,12 @@ from holdfast.pipeline.declaration import Pipeline
 from holdfast.runtime.events.stream_event import StreamEvent
 from holdfast.secrecy import private, redacted, redacted_value
 from holdfast.store.tables.dead_letters import LetterGroup
-from holdfast.views.advice import Advice, Mover
 from holdfast.views.dead_letter import LetterReport, LetterView, advice_of
 from holdfast.views.delivery import DeliveryReport, DeliveryView
+from holdfast.views.explain.advice import Advice, Mover
+from holdfast.views.explain.waiting import Reason, Waiting
 from holdfast.views.job import AttemptLine, HistoryLine, JobView
 from holdfast.views.replay import ReplayView
-from holdfast.views.waiting import Reason, Waiting
 
 LOGGER: Final = logging.getLogger("holdfast.engine")
 NO_MORE_TO_SAY: Final = "The job failed. Its operators can say more; name the job’s id to them."
@@ -96,7 +96,7 @@ class Disclosure:
         if not self.end_user:
             return list(found)
         plain = [
-            each._replace(sentence=NOT_SENT, remedy=None)
+            each._replace(sentence=NOT_SENT, move=None)
             if each.reason is Reason.DELIVERIES
             else each
             for each in found

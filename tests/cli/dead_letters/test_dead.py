@@ -288,7 +288,7 @@ def test_verified_and_cancelled_letters_say_how_to_close_them(
 
     verified, cancelled = (on_app("dead", "show", one).stdout for one in (broken, other))
 
-    assert f"is queued: holdfast jobs show {other}" in replaying
+    assert f"to watch: holdfast jobs show {other}" in replaying
     assert f"holdfast dead resolve {broken} --note …" in verified
     assert f"holdfast dead resolve {other} --unreplayed --note …" in cancelled
 
@@ -303,7 +303,7 @@ def test_a_letter_that_fails_again_is_shown_as_escalated(
     shown = on_app("dead", "show", broken).stdout
 
     assert "failed for good 2 times" in shown
-    assert "whoever wrote the code" in shown
+    assert "those who wrote the code" in shown
     assert "escalated" in on_app("dead", "list", "--escalated").stdout
 
 
@@ -344,6 +344,6 @@ def test_show_says_whose_move_it_is_and_where_to_read_on(on_app: Command, broken
     assert "whose move the developers of this application" in shown
     assert "likely cause code_defect" in shown
     assert "runbook docs/runbook.md#a-failure-is-critical" in shown
-    assert f"If that is so, then: holdfast dead triage {broken} --cause code_defect" in shown
+    assert f"then triage it: holdfast dead triage {broken} --cause code_defect" in shown
     assert document["advice"]["whose_move"] == "developer"
     assert group["advice"] == document["advice"]

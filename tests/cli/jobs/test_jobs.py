@@ -88,7 +88,7 @@ def test_a_failed_job_is_shown_with_why_and_what_to_do(on_app: Command, job: Cal
 
     assert result.exit_code == 0
     shown = result.stdout
-    assert "Failed in stage to_xml after 1 attempt: BUG: 'pages'" in shown
+    assert "Failed for good in stage to_xml after 1 attempt." in shown
     assert f"To send it back: holdfast jobs retry {job_id}" in shown
     assert f"holdfast dead show {job_id}" in shown
     assert '{"pdf": "broken"}' in shown

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from playwright.sync_api import expect
 
 from holdfast.cli.main import program
-from holdfast.views.advice import IN_DOUBT
+from holdfast.views.explain.advice import IN_DOUBT
 from tests.console.browser.hand import Hand
 from tests.console.browser.shop import Shop
 

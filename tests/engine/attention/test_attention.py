@@ -17,8 +17,8 @@ from holdfast.engine.attention.leftovers import MAX_CAUSES, letters
 from holdfast.store.contract import WorkerRow
 from holdfast.store.tables.dead_letters import LetterGroup
 from holdfast.testing import ManualClock, drain
-from holdfast.views.advice import BY_CLASS, IN_DOUBT, Mover
 from holdfast.views.dead_letter import advice_of
+from holdfast.views.explain.advice import BY_CLASS, IN_DOUBT, Mover
 from tests.engine.mailbox import NEITHER, OPTIONS, Mailbox
 
 POLICY = Breaker(consecutive=3, cooldown=30)

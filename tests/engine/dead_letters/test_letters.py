@@ -10,7 +10,7 @@ from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import UnknownLetter
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import Script, run_inline
-from holdfast.views.advice import BY_CLASS
+from holdfast.views.explain.advice import BY_CLASS
 from tests.engine.dead_letters.letters import NO_AMOUNT, NOBODY, died, next_outcomes
 
 

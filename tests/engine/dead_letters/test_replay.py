@@ -43,7 +43,7 @@ def test_a_replay_goes_on_at_the_failed_stage_or_from_the_start(open_app):
 def test_a_job_without_a_key_is_replayed_only_when_that_is_called_safe(app, dead):
     worked_through(app, dead)
 
-    with pytest.raises(StepMissing, match="--safe-to-repeat") as caught:
+    with pytest.raises(StepMissing, match="confirm_idempotent") as caught:
         app.dead.replay(dead, by="ada")
 
     assert caught.value.missing == "safe_to_repeat"

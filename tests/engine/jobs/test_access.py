@@ -65,7 +65,7 @@ class TestRetryBy:
         with pytest.raises(RetryNotAllowed) as caught:
             app.retry(job_id, by="ada", **asking)
 
-        assert f"holdfast dead show {job_id}" in str(caught.value)
+        assert "its dead letter says what comes next" in str(caught.value)
         assert caught.value.retry_by == "workflow"
         assert app.job(job_id).state is JobState.FAILED
         assert app.dead.get(job_id).letter.state == "open"
@@ -74,7 +74,7 @@ class TestRetryBy:
         app = open_app(pipeline_of(retry_by="workflow"))
         job_id = failed(app)
 
-        with pytest.raises(RetryNotAllowed, match="holdfast dead groups"):
+        with pytest.raises(RetryNotAllowed, match="their dead letters say what comes next"):
             app.retry_many(JobFilter(pipeline="pages"), by="ada")
         assert app.job(job_id).state is JobState.FAILED
 
@@ -146,7 +146,7 @@ class TestWhereThePipelineIsUnknown:
         app = open_app(pipeline_of(retry_refusal=lambda _payload: None))
         job_id = failed(app)
 
-        with pytest.raises(RetryRefused, match=r"does not know that pipeline; name an app .* -A"):
+        with pytest.raises(RetryRefused, match="does not know that pipeline; do it where"):
             stranger.retry(job_id, by="root")
         chunk = stranger.retry_many(JobFilter(pipeline="pages"), by="root")
         assert (chunk.changed, sum(chunk.refused.values())) == (0, 1)

@@ -11,8 +11,8 @@ from holdfast.core.upstream.upstream import Gate, UpstreamState
 from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant
 from holdfast.store.contract import Leases, PausedQueue, WorkerRow
 from holdfast.testing import run_inline
+from holdfast.views.explain.waiting import Around, Reason, obstacle, reasons
 from holdfast.views.upstream import UpstreamView
-from holdfast.views.waiting import Around, Reason, obstacle, reasons
 from tests.sample_job import DUE, NOW, after, line
 
 ROUTE = Route("mail", "news", "send")

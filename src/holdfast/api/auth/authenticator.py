@@ -44,7 +44,7 @@ class Authenticator:
         if options.host is not None and not self._local and not self.have_keys():
             raise UsageError(
                 f"the API does not listen on {options.host} without credentials: whoever reaches "
-                "it could do everything; make a token (holdfast tokens create), set "
+                "it could do everything; make an API token, set "
                 "HOLDFAST_API_TOKEN, or listen on 127.0.0.1"
             )
 

@@ -24,8 +24,7 @@ async def sign_in(request: Request, response: Response, secret: str) -> Visitor:
     if opened is None:
         raise Problem(
             "credentials_refused",
-            "the token is unknown or was revoked; copy it again, or have an operator make one: "
-            "holdfast tokens create",
+            "the token is unknown or was revoked; copy it again, or have an operator make one",
         )
     visitor, cookie = opened
     options = serving.options

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 
 from holdfast.api.models.values.moment import Moment
 from holdfast.engine.attention import Attention, Kind, Urgency
-from holdfast.views.advice import Mover
+from holdfast.views.explain.advice import Mover
 
 
 class NeededAction(BaseModel):

@@ -15,8 +15,8 @@ from holdfast.core.job.job import JobState
 from holdfast.core.values.failure import Category, Severity
 from holdfast.core.values.instant import to_rfc3339
 from holdfast.store.tables.dead_letters import LetterGroup
-from holdfast.views.advice import Mover
 from holdfast.views.disclosure import Disclosure
+from holdfast.views.explain.advice import Mover
 
 
 class PayloadFacts(BaseModel):

@@ -22,8 +22,8 @@ from holdfast.secrecy import (
     without_names,
 )
 from holdfast.store.contract import JobFilter
-from holdfast.views.advice import Mover
 from holdfast.views.disclosure import Disclosure
+from holdfast.views.explain.advice import Mover
 from holdfast.views.job import AttemptLine, HistoryLine, JobView
 
 LONGEST_S: Final = 10 * 365 * 24 * 3600.0

@@ -17,7 +17,7 @@ from holdfast.api.models.upstreams import (
 from holdfast.api.models.values.acting import Action
 from holdfast.api.models.values.texts import Plain
 from holdfast.api.serving import Engine
-from holdfast.views.waiting import holds
+from holdfast.views.explain.waiting import holds
 
 ROUTER: Final = guarded_router("upstreams")
 

@@ -40,7 +40,7 @@ _ELSEWHERE: Final = {
     "serializer": _JSON,
     "compression": _JSON,
     "link": _NEXT,
-    "link_error": "what fails for good is a dead letter: holdfast dead list",
+    "link_error": "what fails for good is a dead letter; look at those instead",
     "exchange": _ROUTE,
     "routing_key": _ROUTE,
     "acks_late": "a job is the store's until it is done, so there is nothing to choose",

@@ -15,7 +15,7 @@ from holdfast.cli.dead_letters.replays import list_replays
 from holdfast.cli.dead_letters.resolve import resolve_letters
 from holdfast.cli.dead_letters.show import show_letter
 from holdfast.cli.dead_letters.steps import remediate_letters, triage_letters
-from holdfast.cli.dead_letters.words import standing_of
+from holdfast.cli.dead_letters.styles import standing_of
 from holdfast.cli.jobs.job_table import NARROW
 from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.output import Cell, Column, Output, Styled

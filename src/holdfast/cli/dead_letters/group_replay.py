@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from holdfast.cli.dead_letters.replay_words import progress_of
 from holdfast.cli.shell.exit_codes import ExitCode
 from holdfast.cli.shell.output import Output
 from holdfast.cli.shell.progress import Progress
@@ -21,6 +20,7 @@ from holdfast.engine.dead_letters.replay_terms import (
 )
 from holdfast.errors import UnavailableError, UsageError
 from holdfast.store.tables.dead_letters import LetterFilter
+from holdfast.views.explain.replay import progress_of
 from holdfast.views.replay import Preview, ReplayView
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from holdfast.cli.dead_letters.words import situation
 from holdfast.cli.shell.complaint import complain, document_of
 from holdfast.cli.shell.exit_codes import ExitCode, code_of
 from holdfast.cli.shell.output import Output
 from holdfast.errors import HoldfastError, UnavailableError
 from holdfast.views.dead_letter import LetterView
+from holdfast.views.explain.dead_letter import next_move
 
 
 def each_letter(
@@ -48,4 +48,4 @@ def _tell(output: Output, view: LetterView) -> None:
         output.document({**view.to_document(), "changed": True})
         return
     output.line(f"{view.id}  {view.standing.value}")
-    output.remark(situation(view)[-1])
+    output.remark(next_move(view).with_command)

@@ -7,7 +7,6 @@ from typing import Final
 import click
 
 from holdfast.cli.dead_letters.remark_table import print_with_remarks
-from holdfast.cli.dead_letters.replay_words import progress_of
 from holdfast.cli.shell.invocation import Invocation, os_user, pass_invocation
 from holdfast.cli.shell.options import by_option
 from holdfast.cli.shell.output import Cell, Column, Output, Styled
@@ -16,6 +15,7 @@ from holdfast.core.dead_letter.replay import Item, ReplayState
 from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.errors import UsageError
 from holdfast.views.durations import short, when
+from holdfast.views.explain.replay import progress_of
 from holdfast.views.replay import ReplayView
 
 PAGE: Final = 50

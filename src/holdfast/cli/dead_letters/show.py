@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 import click
 
-from holdfast.cli.dead_letters.words import situation, standing_of
+from holdfast.cli.dead_letters.styles import standing_of
 from holdfast.cli.jobs.history_table import print_history
 from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.output import Cell, Column, Output
 from holdfast.cli.shell.program import Command
 from holdfast.core.dead_letter.dead_letter import WAITING_STANDINGS
 from holdfast.store.tables.audit import AuditEntry
-from holdfast.views.advice import MOVERS
 from holdfast.views.dead_letter import LetterReport, LetterView
 from holdfast.views.delivery import DeliveryView
 from holdfast.views.durations import clock, when
+from holdfast.views.explain.advice import MOVERS
+from holdfast.views.explain.dead_letter import situation
 
 
 @click.command(
@@ -29,7 +30,7 @@ def show_letter(invocation: Invocation, letter_id: str) -> None:
     output = invocation.output
     report = invocation.engine().dead.show(letter_id)
     view = report.view
-    sentences = situation(view)
+    sentences = [each.with_command for each in situation(view)]
     if output.as_json:
         output.document({**report.to_document(), "situation": sentences})
         return

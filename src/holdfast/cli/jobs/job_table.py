@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from holdfast.cli.jobs.words import STYLES, remark
 from holdfast.cli.shell.output import Cell, Column, Output, Styled
 from holdfast.core.job.job import JobState
 from holdfast.views.durations import short
+from holdfast.views.explain.job import remark
 from holdfast.views.job import JobView
 
+_STYLES: Final = {
+    "processing": "cyan",
+    "waiting": "magenta",
+    "complete": "green",
+    "failed": "red",
+    "overdue": "red",
+    "cancelled": "dim",
+    "retrying": "yellow",
+    "scheduled": "blue",
+    "held": "yellow",
+}
+"""The colour of each state and label; a due job needs none."""
 _ID_LENGTH: Final = 36
 _LONGEST_LABEL: Final = 10
 
@@ -41,8 +53,8 @@ def print_jobs(output: Output, views: Sequence[JobView]) -> None:
     output.print_lines([heading])
     for view, line in zip(views, lines, strict=True):
         output.print_lines([line])
-        if remark(view):
-            output.words(Styled(f"  {remark(view)}"[: console.width - 1], "dim"))
+        if remark_of(view):
+            output.words(Styled(f"  {remark_of(view)}"[: console.width - 1], "dim"))
 
 
 def row_of(view: JobView) -> list[Cell]:
@@ -55,10 +67,17 @@ def row_of(view: JobView) -> list[Cell]:
         state_of(view),
         job.attempt,
         short(view.read_at - job.created_at),
-        Styled(remark(view), "" if view.state is JobState.FAILED else "dim"),
+        Styled(remark_of(view), "" if view.state is JobState.FAILED else "dim"),
     ]
+
+
+def remark_of(view: JobView) -> str:
+    """Return the one thing worth knowing of a job, of a failed one with the class of its error."""
+    if view.state is not JobState.FAILED:
+        return remark(view)
+    return f"{(view.error or {}).get('error_class', 'UNKNOWN')}: {remark(view)}"
 
 
 def state_of(view: JobView) -> Styled:
     """Return the word for how the job stands, in its colour."""
-    return Styled(view.label, STYLES.get(view.label, ""))
+    return Styled(view.label, _STYLES.get(view.label, ""))

@@ -11,7 +11,6 @@ from holdfast.cli.jobs.bulk import cancel_jobs, retry_jobs
 from holdfast.cli.jobs.history_table import print_history
 from holdfast.cli.jobs.job_table import print_jobs, state_of
 from holdfast.cli.jobs.watch import watch_jobs
-from holdfast.cli.jobs.words import situation
 from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.options import Filter, filter_options
 from holdfast.cli.shell.output import Output
@@ -23,8 +22,9 @@ from holdfast.redaction.printable import json_text
 from holdfast.secrecy import kept_value, private_value, without_names
 from holdfast.views.disclosure import PublicError
 from holdfast.views.durations import when
+from holdfast.views.explain.job import situation
+from holdfast.views.explain.retry import attempt_of
 from holdfast.views.job import JobView
-from holdfast.views.sentences import attempt_of
 
 LONGEST_DOCUMENT: Final = 4_000
 _WRITTEN_BY_OTHERS: Final = ("key", "payload", "result", "error", "late_result")
@@ -74,13 +74,15 @@ def show_job(invocation: Invocation, job_id: str) -> None:
     history = engine.history(job_id)
     results = engine.results(job_id)
     waiting = engine.waiting(view, history=history)
-    sentences = situation(
+    refused = engine.retry_obstacle(view)
+    explained = situation(
         view,
         history=history,
         plan=engine.store.load_plan(view.job.pipeline, view.job.plan),
         waiting=waiting,
-        obstacle=engine.retry_obstacle(view),
+        retry_refusal=None if refused is None else refused.reason,
     )
+    sentences = [each.with_command for each in explained]
     hide = _hiding(engine, view)
     if output.as_json:
         document = _document(view, hide)

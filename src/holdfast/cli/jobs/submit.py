@@ -8,9 +8,9 @@ from typing import Any, BinaryIO, Final
 
 import click
 
+from holdfast.cli.jobs.job_table import remark_of
 from holdfast.cli.jobs.payload import read_payload
 from holdfast.cli.jobs.submit_file import FIELDS, submit_file
-from holdfast.cli.jobs.words import remark
 from holdfast.cli.shell.exit_codes import ExitCode
 from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.options import duration, duration_or_moment, moment, text
@@ -20,6 +20,7 @@ from holdfast.engine.app import Holdfast
 from holdfast.engine.submit.handle import JobHandle
 from holdfast.engine.submit.submission import Submit
 from holdfast.errors import (
+    SchemaMissing,
     SchemaTooNew,
     SchemaTooOld,
     UnavailableError,
@@ -28,6 +29,7 @@ from holdfast.errors import (
 )
 from holdfast.redaction.printable import json_text
 
+_NO_SCHEMA: Final = (SchemaMissing, SchemaTooNew, SchemaTooOld)
 _FILE_HELP: Final = (
     "Submit every line of a file (- for stdin), each a JSON object with any of "
     f"{', '.join(FIELDS)}; the options given here are what a line leaves out."
@@ -114,7 +116,7 @@ def _application(invocation: Invocation, pipeline: str) -> Holdfast:
     except UsageError:
         if invocation.settings.app is None:
             # What is stored says so too, where it can be read.
-            with suppress(UnavailableError, UnknownPipeline, SchemaTooOld, SchemaTooNew):
+            with suppress(UnavailableError, UnknownPipeline, *_NO_SCHEMA):
                 invocation.engine().access.open_pipeline(pipeline)
         raise
 
@@ -140,7 +142,7 @@ def _wait(invocation: Invocation, handle: JobHandle, timeout: float | None) -> E
     elif complete:
         output.line(json_text(view.result))
     else:
-        output.remark(f"It is {view.label}: {remark(view)}".rstrip(": "))
+        output.remark(f"It is {view.label}: {remark_of(view)}".rstrip(": "))
     return ExitCode.OK if complete else ExitCode.FAILED
 
 

@@ -7,8 +7,7 @@ from typing import Final, Self
 
 import click
 
-from holdfast.cli.jobs.job_table import COLUMNS, row_of
-from holdfast.cli.jobs.words import remark
+from holdfast.cli.jobs.job_table import COLUMNS, remark_of, row_of
 from holdfast.cli.shell.exit_codes import ExitCode
 from holdfast.cli.shell.invocation import Invocation, pass_invocation
 from holdfast.cli.shell.options import Filter, duration, filter_options
@@ -103,7 +102,7 @@ class _Lines:
             else:
                 self._output.line(
                     f"{clock(view.read_at)[11:19]}  {view.id}  {view.label:<10}  "
-                    f"{view.job.stage}  attempt {view.job.attempt}  {remark(view)}".rstrip()
+                    f"{view.job.stage}  attempt {view.job.attempt}  {remark_of(view)}".rstrip()
                 )
 
     def interrupted(self, error: UnavailableError) -> None:

@@ -14,6 +14,7 @@ from holdfast.cli.maintenance.config import read_here
 from holdfast.cli.maintenance.diagnosis import Finding, Level
 from holdfast.cli.shell.exit_codes import ExitCode
 from holdfast.cli.shell.invocation import Invocation, pass_invocation, refuse_missing_file
+from holdfast.cli.shell.next_commands import sentence_of
 from holdfast.cli.shell.output import Output, Styled
 from holdfast.cli.shell.program import Command
 from holdfast.config.sources import unknown_variables
@@ -51,7 +52,7 @@ def doctor(invocation: Invocation) -> int:
             elif finding.attention is not None and code is ExitCode.OK:
                 code = ExitCode.ATTENTION
     except UnavailableError as error:
-        tell(Finding(Level.FAIL, "database", str(error)))
+        tell(Finding(Level.FAIL, "database", sentence_of(error)))
         code = ExitCode.UNREACHABLE
     return code
 
@@ -90,7 +91,7 @@ def _of_settings(invocation: Invocation) -> Iterator[Finding]:
     try:
         remarks = remarks_on(read_here(invocation), os.environ)
     except UsageError as error:
-        yield Finding(Level.FAIL, "settings", str(error))
+        yield Finding(Level.FAIL, "settings", sentence_of(error))
     else:
         yield from (Finding(Level.WARN, "settings", remark.message) for remark in remarks)
 
@@ -100,7 +101,7 @@ def _of_app(engine: Holdfast) -> Iterator[Finding]:
         try:
             stages = " → ".join(stage.name for stage in pipeline.bound().plan.stages)
         except UsageError as error:
-            yield Finding(Level.FAIL, "pipeline", str(error))
+            yield Finding(Level.FAIL, "pipeline", sentence_of(error))
         else:
             yield Finding(
                 Level.OK, "pipeline", f"{pipeline.name}: {stages}, queue {pipeline.queue}"
@@ -111,7 +112,7 @@ def _of_schema(store: Store) -> Finding:
     try:
         pending = store.pending_migrations()
     except SchemaTooNew as error:
-        return Finding(Level.FAIL, "schema", str(error))
+        return Finding(Level.FAIL, "schema", sentence_of(error))
     if pending:
         names = ", ".join(name for name, _ in pending)
         return Finding(Level.FAIL, "schema", f"to be applied: {names}", "run: holdfast migrate")

@@ -7,7 +7,6 @@ from typing import Final
 
 import click
 
-from holdfast.cli.operations.delivery_words import STYLES, situation
 from holdfast.cli.shell.exit_codes import ExitCode
 from holdfast.cli.shell.invocation import Invocation, os_user, pass_invocation
 from holdfast.cli.shell.options import duration_or_moment, instant, text
@@ -21,7 +20,14 @@ from holdfast.engine.deliveries import LOOKUPS_A_SECOND, MAX_MISSING
 from holdfast.store.tables.deliveries import DeliveryFilter
 from holdfast.views.delivery import DeliveryReport, DeliveryView, Reconciliation
 from holdfast.views.durations import clock, short, when
+from holdfast.views.explain.delivery import situation
 
+_STYLES: Final = {
+    DeliveryState.SENDING: "cyan",
+    DeliveryState.SENT: "green",
+    DeliveryState.FAILED: "red",
+    DeliveryState.UNKNOWN: "bold red",
+}
 _UNSENT: Final = tuple(state for state in DeliveryState if state is not DeliveryState.SENT)
 _COLUMNS: Final = (
     Column("ID", least=36),
@@ -118,7 +124,7 @@ def show_delivery(invocation: Invocation, delivery_id: str) -> None:
     """Show how a delivery stands, each send and lookup, what was done, and whose move it is."""
     output = invocation.output
     report = invocation.engine().deliveries.show(delivery_id)
-    sentences = situation(report.view)
+    sentences = [each.with_command for each in situation(report.view)]
     if output.as_json:
         output.document({**report.to_document(), "situation": sentences})
         return
@@ -246,7 +252,7 @@ def _row(view: DeliveryView) -> list[Cell]:
 
 
 def _state(view: DeliveryView) -> Cell:
-    style = STYLES.get(view.state)
+    style = _STYLES.get(view.state)
     return view.state.value if style is None else Styled(view.state.value, style)
 
 

@@ -16,8 +16,8 @@ from holdfast.core.upstream.upstream import FailedCall, Gate
 from holdfast.core.values.instant import Instant, to_rfc3339
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.views.durations import clock, span, when
+from holdfast.views.explain.waiting import holds
 from holdfast.views.upstream import CallingStage, RateView, UpstreamView
-from holdfast.views.waiting import holds
 
 _WORDS: Final = {
     Gate.CLOSED: Styled("closed", "green"),

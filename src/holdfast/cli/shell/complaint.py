@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from holdfast.cli.shell.exit_codes import ExitCode
+from holdfast.cli.shell.next_commands import sentence_of
 from holdfast.errors import HoldfastError
 from holdfast.redaction.printable import json_text, visible
 from holdfast.secrecy import redacted, redacted_value
@@ -53,7 +54,7 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, click.ClickException):
         return error.format_message()
     if isinstance(error, HoldfastError):
-        return str(error)
+        return sentence_of(error)
     return (
         f"{type(error).__name__}: {error} (unexpected; run it again with HOLDFAST_DEBUG=1 "
         "to see where)"

@@ -27,8 +27,8 @@ from holdfast.pipeline.declaration import Pipeline
 from holdfast.store.contract import JobFilter, QueueCounts
 from holdfast.store.tables.dead_letters import LetterGroup, LetterStanding
 from holdfast.views.activity import ActivityRow
-from holdfast.views.advice import Mover
 from holdfast.views.durations import span
+from holdfast.views.explain.advice import Mover
 from holdfast.views.worker import standing
 
 MINUTES: Final = 60

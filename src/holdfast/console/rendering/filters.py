@@ -17,6 +17,7 @@ from holdfast.core.dead_letter.replay import Counts
 from holdfast.core.values.instant import Instant, to_datetime, to_rfc3339
 from holdfast.secrecy import kept_value, private, private_value, without_names
 from holdfast.views.durations import span
+from holdfast.views.explain.job import remark
 
 SHOWN_ID: Final = 13
 LONGEST_SHOWN: Final = 20_000
@@ -42,7 +43,7 @@ def install(environment: Environment) -> None:
         label=label,
         clock=_clock,
         plural=words.plural,
-        remark=words.remark,
+        remark=remark,
         told=told,
         swatch=charts.swatch,
         progress=progress,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from holdfast.core.values.instant import Instant, to_rfc3339
-from holdfast.views.advice import Mover
+from holdfast.views.explain.advice import Mover
 
 
 class Kind(StrEnum):

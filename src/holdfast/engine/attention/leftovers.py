@@ -13,9 +13,9 @@ from holdfast.engine.attention.entry import Action, Attention, Kind, Urgency, ar
 from holdfast.engine.attention.read import Read
 from holdfast.store.tables.dead_letters import LetterGroup
 from holdfast.store.tables.deliveries import DeliveryStanding
-from holdfast.views.advice import UNSURE, Mover
 from holdfast.views.dead_letter import advice_of
 from holdfast.views.durations import span
+from holdfast.views.explain.advice import UNSURE, Mover
 
 STUCK_US: Final = 60 * SECOND_US
 """A message that is due for longer than this is taken by no relay."""

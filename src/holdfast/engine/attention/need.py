@@ -8,7 +8,7 @@ from datetime import datetime
 from holdfast.core.values.instant import from_datetime
 from holdfast.engine.attention.entry import Action, Attention, Kind, Urgency
 from holdfast.errors import InvalidValue
-from holdfast.views.advice import Mover
+from holdfast.views.explain.advice import Mover
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

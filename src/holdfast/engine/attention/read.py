@@ -12,7 +12,7 @@ from holdfast.core.values.instant import Instant
 from holdfast.store.tables.dead_letters import LetterGroup
 from holdfast.store.tables.deliveries import DeliveryStanding
 from holdfast.store.tables.outbox import Standing
-from holdfast.views.waiting import Around
+from holdfast.views.explain.waiting import Around
 
 
 class DueRoute(NamedTuple):

@@ -21,10 +21,10 @@ from holdfast.engine.attention.entry import (
 )
 from holdfast.engine.attention.read import Read
 from holdfast.store.contract import Leases, WorkerRow
-from holdfast.views.advice import Mover
 from holdfast.views.durations import span
+from holdfast.views.explain.advice import Mover
+from holdfast.views.explain.waiting import Reason, Waiting, obstacle
 from holdfast.views.upstream import UpstreamView
-from holdfast.views.waiting import Reason, Waiting, obstacle
 from holdfast.views.worker import queues_of, serves, standing
 
 BEHIND_US: Final = 600 * SECOND_US

@@ -61,18 +61,16 @@ _FACTS_OF_THE_PAST: Final = 100
 Settle = Callable[[str, Callable[[Job], Event]], Settled]
 
 _HOW: Final = {
-    Step.TRIAGE: "it has to be triaged first: holdfast dead triage {id} --cause …",
-    Step.REMEDIATE: "its cause has to be removed first: holdfast dead remediate {id} --evidence …",
+    Step.TRIAGE: "it has to be triaged first",
+    Step.REMEDIATE: "its cause has to be removed first, and the evidence of that put on record",
     Step.EVIDENCE: "the evidence is empty; say how it is known that the cause is gone",
     Step.SAFE_TO_REPEAT: "its job has no idempotency key; make sure that its stage may be "
-    "repeated without harm, then say so: --safe-to-repeat, or confirm_idempotent=True",
+    "repeated without harm, then confirm it (confirm_idempotent)",
     Step.DELIVERIES: "whether some recipients were reached is unknown, and a replay would not find "
-    "out; say what became of them first: holdfast deliveries list --job {id} --state unknown, then "
-    "holdfast deliveries resolve",
-    Step.REPLAY: "its job has to be sent back first: holdfast dead replay {id}; "
-    "to close it without that, say --unreplayed",
-    Step.COMPLETION: "its job was sent back and is not complete; look at it: "
-    "holdfast jobs show {id}",
+    "out; say what became of them first",
+    Step.REPLAY: "its job has to be sent back first, or the letter closed as one that was not "
+    "replayed (unreplayed)",
+    Step.COMPLETION: "its job was sent back and is not complete; look at the job",
     Step.NOTE: "the note is empty; say how it ended",
     Step.NEW_DEATH: "nothing is left to do about it unless its job fails again",
 }
@@ -369,7 +367,7 @@ class DeadLetters:
                 action=_ACTIONS[type(event)],
                 state=standing(letter, job_state).value,
                 missing=decided.missing.value,
-                how=_HOW[decided.missing].format(id=letter.id),
+                how=_HOW[decided.missing],
             )
         return decided
 

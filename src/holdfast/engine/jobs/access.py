@@ -28,11 +28,11 @@ _REASONS: Final = {
 }
 _HOW_ONE: Final = {
     RetryBy.OPERATOR: "ask one",
-    RetryBy.WORKFLOW: "what comes next says holdfast dead show {}, or its page in the console",
+    RetryBy.WORKFLOW: "its dead letter says what comes next",
 }
 _HOW_MANY: Final = {
     RetryBy.OPERATOR: "ask one",
-    RetryBy.WORKFLOW: "see holdfast dead groups, or the dead letters in the console",
+    RetryBy.WORKFLOW: "their dead letters say what comes next",
 }
 _NEVER_RAN: Final = (
     "it was turned away before any of it was run, so that there is nothing to send back; submit it "
@@ -43,7 +43,7 @@ _HAS_TO_BE_CORRECTED: Final = (
 )
 _UNKNOWN_HERE: Final = (
     "its pipeline {pipeline} looks at a failed job before it is sent back, and this process does "
-    "not know that pipeline; name an app that does with -A, or ask the server that runs it"
+    "not know that pipeline; do it where the pipeline runs, such as in its console"
 )
 
 
@@ -114,8 +114,7 @@ class JobAccess:
             return RetryRefused(job.id, reason=_HAS_TO_BE_CORRECTED)
         if not access.refuses_retries:
             return None
-        reason = self._refusal(job)
-        return None if reason is None else RetryRefused(job.id, reason=reason)
+        return self._refusal(job)
 
     def _access(self, name: str) -> Access:
         known = self._pipelines.get(name)
@@ -124,13 +123,14 @@ class JobAccess:
         plan = self._store().newest_plan(name)
         return OPEN if plan is None else plan.access
 
-    def _refusal(self, job: Job) -> str | None:
+    def _refusal(self, job: Job) -> RetryRefused | None:
         """Return why the pipeline's own code would not have the job sent back."""
         pipeline, note = self._pipelines.get(job.pipeline), ""
         if pipeline is None:
             pipeline, note = self.elsewhere(job.pipeline)
         if pipeline is None:
-            return _noted(_UNKNOWN_HERE.format(pipeline=repr(job.pipeline)), note)
+            unknown = _noted(_UNKNOWN_HERE.format(pipeline=repr(job.pipeline)), note)
+            return RetryRefused(job.id, reason=unknown, needs_pipeline=job.pipeline)
         if pipeline.retry_refusal is None:
             return None
         try:
@@ -142,7 +142,7 @@ class JobAccess:
                 f"its pipeline cannot say whether that is any use ({type(error).__name__}); "
                 "try again later"
             )
-        return None if reason is None else _noted(reason, note)
+        return None if reason is None else RetryRefused(job.id, reason=_noted(reason, note))
 
 
 def is_senders_mistake(job: Job) -> bool:
@@ -157,7 +157,7 @@ def _not_allowed(pipeline: str, access: Access, job_id: str | None) -> RetryNotA
         pipeline,
         retry_by=by,
         reason=_REASONS[by].format(repr(pipeline)),
-        how=_HOW_MANY[by] if job_id is None else _HOW_ONE[by].format(job_id),
+        how=_HOW_MANY[by] if job_id is None else _HOW_ONE[by],
         job_id=job_id,
     )
 

@@ -17,8 +17,7 @@ from holdfast.runtime.kernel.clock import Clock
 from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.store.contract import Leases, PausedQueue, Store, WorkerRow
 from holdfast.store.tables.audit import AuditEntry
-from holdfast.views.job import HistoryLine, JobView, WaitsFor
-from holdfast.views.waiting import (
+from holdfast.views.explain.waiting import (
     Around,
     Reason,
     Waiting,
@@ -28,6 +27,7 @@ from holdfast.views.waiting import (
     route_of,
     stop,
 )
+from holdfast.views.job import HistoryLine, JobView, WaitsFor
 
 RECENT_US: Final = SECOND_US
 MOVES: Final = 100

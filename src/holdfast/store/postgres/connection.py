@@ -12,7 +12,7 @@ import psycopg
 from psycopg import errors as pg_errors
 from psycopg.pq import TransactionStatus
 
-from holdfast.errors import ForkedProcess, ReadTooSlow, StoreUnavailable, UsageError
+from holdfast.errors import ForkedProcess, ReadTooSlow, SchemaMissing, StoreUnavailable
 from holdfast.store.postgres.bounded import BoundedConnection
 from holdfast.store.postgres.endpoint import Endpoint, Settings, first_line, for_transaction
 from holdfast.store.statements.processes import this_process
@@ -296,9 +296,7 @@ class Connections:
             raise StoreUnavailable(self.location, reason=first_line(error)) from error
         # A caller's transaction may miss a table of its own: that is his to hear, as it is.
         if isinstance(error, _NO_SCHEMA) and '"holdfast' in str(error):
-            raise UsageError(
-                f"{self.location} has no holdfast schema; run: holdfast migrate"
-            ) from error
+            raise SchemaMissing(self.location) from error
 
     def close(self) -> None:
         """Close what is open; what is lent is closed as it comes back."""

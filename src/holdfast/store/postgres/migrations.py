@@ -75,8 +75,8 @@ def migrate(connect: ConnectionFactory, tables: Sequence[SystemTables] = ()) -> 
     if missing:
         raise UsageError(
             f"{missing[0].name} is to be applied, and not through a pooler: the lock by which "
-            "migrations take turns would not last. Migrate on a connection past it: holdfast "
-            "migrate --database-url …, or set HOLDFAST_DATABASE_DIRECT_URL or direct_url="
+            "migrations take turns would not last. Migrate on a connection past it: give the "
+            "server's own URL, or set HOLDFAST_DATABASE_DIRECT_URL or direct_url="
         )
     return []
 
@@ -200,7 +200,7 @@ class PostgresDialect:
             raise StoreUnavailable(
                 "the schema",
                 reason=f"{migration.name} waited {self._patience_s:g} s for transactions that "
-                "began before it; end them, and migrate outside of any: holdfast migrate",
+                "began before it; end them, and migrate again, outside of any",
             ) from error
         finally:
             if not self._connection.closed:
@@ -222,8 +222,8 @@ class PostgresDialect:
         sample = ", ".join(str(row[0]) for row in found)
         return UsageError(
             f"{migration.name} stops: rows of holdfast.{table} were changed by something else than "
-            f"holdfast and break {constraint}, such as {sample}; correct or remove them, then run: "
-            "holdfast migrate"
+            f"holdfast and break {constraint}, such as {sample}; correct or remove them, then "
+            "migrate again"
         )
 
     def _enter_schema(self) -> None:

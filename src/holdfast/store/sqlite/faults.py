@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from typing import Final
 
-from holdfast.errors import HoldfastError, StoreCorrupt, StoreUnavailable, UsageError
+from holdfast.errors import HoldfastError, SchemaMissing, StoreCorrupt, StoreUnavailable
 
 _PRIMARY: Final = 0xFF
 _PASSING: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
@@ -42,7 +42,7 @@ def named(error: sqlite3.Error, *, url: str) -> HoldfastError | None:
     if code in _OUT_OF_REACH:
         return StoreUnavailable(url, reason=reason)
     if str(error).startswith("no such table: holdfast_"):
-        return UsageError(f"{url} has no holdfast schema; run: holdfast migrate")
+        return SchemaMissing(url)
     return None
 
 

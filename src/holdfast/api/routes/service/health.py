@@ -14,7 +14,7 @@ from holdfast.api.access import operation_id
 from holdfast.api.problems import RETRY_AFTER_S
 from holdfast.api.serving import Serving, serving_of
 from holdfast.engine.app import Holdfast
-from holdfast.errors import HoldfastError, SchemaTooNew, SchemaTooOld
+from holdfast.errors import HoldfastError, SchemaMissing, SchemaTooNew, SchemaTooOld
 
 ROUTER: Final = APIRouter(tags=["health"], generate_unique_id_function=operation_id)
 PATIENCE_S: Final = 3.0
@@ -84,7 +84,7 @@ def _ask_store(engine: Holdfast) -> dict[str, str]:
         store = engine.store
         store.read_clock()
         store.check_schema()
-    except SchemaTooOld:
+    except (SchemaTooOld, SchemaMissing):
         return {"store": "ok", "schema": "has yet to be migrated"}
     except SchemaTooNew:
         return {"store": "ok", "schema": "is newer than this holdfast"}

@@ -21,8 +21,8 @@ from holdfast.engine.dead_letters.replay_terms import (
 )
 from holdfast.errors import UnknownLetter
 from holdfast.store.tables.dead_letters import LetterGroup
-from holdfast.views.advice import MOVERS
 from holdfast.views.disclosure import Disclosure
+from holdfast.views.explain.advice import MOVERS
 from holdfast.views.replay import Preview
 
 MOST: Final = 100

@@ -20,9 +20,9 @@ from holdfast.core.dead_letter.dead_letter import (
     LetterState,
     Standing,
 )
-from holdfast.views.advice import MOVERS, REMEDIES
 from holdfast.views.dead_letter import LetterView
-from holdfast.views.sentences import letter_past
+from holdfast.views.explain.advice import MOVERS, REMEDIES
+from holdfast.views.explain.dead_letter import next_move, past
 
 _WORKFLOW: Final = ("Triage", "Remediate", "Replay", "Verify", "Resolve")
 _AT: Final = {
@@ -80,8 +80,8 @@ def letter_page(console: Console, visit: Visit) -> Response:
         screen="letters",
         view=view,
         letter=view.letter,
-        past=letter_past(view),
-        next_move=words.letter_next(view),
+        past=past(view),
+        next_move=next_move(view).text,
         steps=[
             Step(name, "done" if index < at else "now" if index == at else "later")
             for index, name in enumerate(_WORKFLOW)

@@ -16,8 +16,8 @@ from holdfast.console.requests.visit import Visit
 from holdfast.core.dead_letter.dead_letter import WAITING, LetterState
 from holdfast.errors import InvalidValue, UsageError
 from holdfast.store.tables.dead_letters import LetterFilter, LetterGroup
-from holdfast.views.advice import MOVERS
 from holdfast.views.dead_letter import LetterView
+from holdfast.views.explain.advice import MOVERS
 
 PAGE: Final = 50
 _FAILED: Final = (charts.Series("failed", "bad"),)

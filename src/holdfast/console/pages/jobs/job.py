@@ -20,6 +20,8 @@ from holdfast.errors import UnknownLetter
 from holdfast.secrecy import kept_value, private_value
 from holdfast.views.disclosure import PublicError
 from holdfast.views.durations import span
+from holdfast.views.explain.job import situation
+from holdfast.views.explain.sentence import facts
 from holdfast.views.job import HistoryLine, JobView
 
 _FACTS: Final = ("category", "http_status", "exception_type", "retryable")
@@ -77,7 +79,7 @@ def job_page(console: Console, visit: Visit) -> Response:
         view=view,
         job=job,
         upstream=None if stage is None else stage.upstream,
-        situation=words.situation(view, history=history, plan=plan, waiting=waiting),
+        situation=facts(situation(view, history=history, plan=plan, waiting=waiting)),
         stages=_stages(job, plan, results),
         history=[_line(line, hide) for line in history[-_MAX_LINES:]],
         attempts=disclosed.attempts(engine.attempts(job.id, owner=visit.owner))[-_MAX_LINES:],

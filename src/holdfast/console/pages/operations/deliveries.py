@@ -18,19 +18,14 @@ from holdfast.errors import InvalidValue, UsageError
 from holdfast.secrecy import redacted
 from holdfast.store.tables.deliveries import DeliveryFilter
 from holdfast.views.delivery import DeliveryView
+from holdfast.views.explain.delivery import situation
+from holdfast.views.explain.sentence import facts
 
 PAGE: Final = 50
 _STATES: Final = (
     ("All", None),
     *((words.spoken(state).capitalize(), state.value) for state in DeliveryState),
 )
-_SAYS: Final = {
-    DeliveryState.INTENT: "Nothing was handed to the provider yet.",
-    DeliveryState.SENDING: "A send is under way, or its outcome is being found out.",
-    DeliveryState.SENT: "The provider has accepted the message.",
-    DeliveryState.FAILED: "The provider did not accept it, and it is not tried any more.",
-    DeliveryState.UNKNOWN: "Nobody can tell whether the provider has accepted it: you decide.",
-}
 _WORDS: Final = {
     Word.SENT: ("Mark as sent", "The recipient has been told. It is not sent again.", False),
     Word.RESEND: ("Send again", "It is sent, though the recipient may be told twice.", False),
@@ -91,7 +86,7 @@ def delivery_page(console: Console, visit: Visit) -> Response:
         screen="deliveries",
         view=view,
         row=row,
-        says=_SAYS[view.state],
+        says=" ".join(facts(situation(view))),
         moves=[
             (word.value, f"{_WORDS[word][0]}…", "danger" if _WORDS[word][2] else "")
             for word in _OFFERED[view.state]
@@ -122,7 +117,7 @@ class Resolve(NamedTuple):
         button, means, dangerous = _WORDS[self.word]
         return Ask(
             title=f"{button}: {short_id(view.id)}?",
-            sentences=[_SAYS[view.state], means],
+            sentences=[*facts(situation(view)), means],
             touches=f"This touches 1 delivery, to {view.recipient}.",
             verb=button,
             back=f"/deliveries/{view.id}",

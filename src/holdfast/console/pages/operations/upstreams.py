@@ -20,8 +20,8 @@ from holdfast.core.upstream.breaker_policy import Breaker
 from holdfast.core.upstream.upstream import Gate
 from holdfast.core.values.instant import SECOND_US
 from holdfast.views.durations import span
+from holdfast.views.explain.waiting import holds
 from holdfast.views.upstream import RateView, UpstreamView
-from holdfast.views.waiting import holds
 
 _CALLS: Final = (charts.Series("fine", "good"), charts.Series("failed", "bad"))
 _FINE: Final = frozenset({Kind.ADVANCED.value, Kind.COMPLETED.value, Kind.SUSPENDED.value})

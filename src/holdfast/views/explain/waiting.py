@@ -19,9 +19,10 @@ from holdfast.core.upstream.breaker_policy import BreakerMode
 from holdfast.core.upstream.upstream import Gate
 from holdfast.core.values.instant import FAR_FUTURE, Instant, to_rfc3339
 from holdfast.store.contract import Leases, PausedQueue, WorkerRow
-from holdfast.views import sentences
-from holdfast.views.advice import Mover
 from holdfast.views.durations import span
+from holdfast.views.explain.advice import Mover
+from holdfast.views.explain.retry import queued
+from holdfast.views.explain.sentence import Sentence, number
 from holdfast.views.job import HistoryLine
 from holdfast.views.upstream import UpstreamView
 from holdfast.views.worker import knows, serves
@@ -68,14 +69,25 @@ class Waiting(NamedTuple):
     """Whose move it is; nobody's where it ends by itself."""
     until: Instant | None = None
     """When it ends by itself, as far as is known."""
-    remedy: str | None = None
-    """What can be done about it, and with which command; None where there is nothing to do."""
+    move: Sentence | None = None
+    """What can be done about it; None where there is nothing to do."""
+
+    @property
+    def remedy(self) -> str | None:
+        """What can be done about it, and with which command."""
+        return None if self.move is None else self.move.with_command
 
     def to_document(self) -> dict[str, Any]:
         """Return plain JSON values; times are RFC 3339 in UTC."""
         until = None if self.until is None or self.until >= FAR_FUTURE else to_rfc3339(self.until)
-        own = {"reason": self.reason.value, "whose": self.whose.value, "until": until}
-        return {**self._asdict(), **own}
+        return {
+            "reason": self.reason.value,
+            "sentence": self.sentence,
+            "brief": self.brief,
+            "whose": self.whose.value,
+            "until": until,
+            "remedy": self.remedy,
+        }
 
 
 class Around(NamedTuple):
@@ -137,7 +149,7 @@ def stop(route: Route, around: Around, *, upstream: str | None, now: Instant) ->
             f"{span(now - paused.paused_at)} ago{why}.",
             f"queue {route.queue} is paused by {paused.paused_by}",
             Mover.OPERATOR,
-            remedy=f"To let it go on: holdfast queues resume {route.queue}",
+            move=Sentence("To let it go on", f"holdfast queues resume {route.queue}"),
         )
     view = None if upstream is None else around.upstreams.get(upstream)
     return None if view is None or not holds(view) else _held(view, now)
@@ -168,7 +180,7 @@ def _own_time(job: Job, history: Sequence[HistoryLine], now: Instant) -> Waiting
     what = f"attempt {job.attempt + 1}" if job.attempt else "starts"
     return Waiting(
         reason,
-        sentences.queued(job, history, now),
+        queued(job, history, now),
         f"{what} in {span(job.run_at - now)}",
         Mover.NOBODY,
         job.run_at,
@@ -177,7 +189,7 @@ def _own_time(job: Job, history: Sequence[HistoryLine], now: Instant) -> Waiting
 
 def _held(view: UpstreamView, now: Instant) -> Waiting:
     name = view.name
-    look = f"To look at it: holdfast upstreams show {name}"
+    look = Sentence("To look at it", f"holdfast upstreams show {name}")
     if view.paused_until is not None:
         brief = (
             f"upstream {name} asked to be left alone for another {span(view.paused_until - now)}"
@@ -189,8 +201,8 @@ def _held(view: UpstreamView, now: Instant) -> Waiting:
         said = view.state.forced_reason
         why = f": {said.rstrip('.')}" if said else ""
         brief = f"the breaker of upstream {name} is held open by {view.state.forced_by}"
-        remedy = f"To let it go on: holdfast upstreams reset {name}"
-        return Waiting(Reason.UPSTREAM, f"Held: {brief}{why}.", brief, Mover.OPERATOR, None, remedy)
+        reset = Sentence("To let it go on", f"holdfast upstreams reset {name}")
+        return Waiting(Reason.UPSTREAM, f"Held: {brief}{why}.", brief, Mover.OPERATOR, None, reset)
     if view.gate is Gate.HALF_OPEN:
         brief = f"the breaker of upstream {name} is half open, and trial calls decide"
         return Waiting(Reason.UPSTREAM, f"Held: {brief}.", brief, Mover.UPSTREAM, None, look)
@@ -205,7 +217,7 @@ def _held(view: UpstreamView, now: Instant) -> Waiting:
 
 
 def _without_worker(route: Route, around: Around, now: Instant) -> Waiting | None:
-    start = f"To start one: holdfast -A module:app worker --queues {route.queue}"
+    start = Sentence("To start one", f"holdfast -A module:app worker --queues {route.queue}")
     serving = [worker for worker in around.workers if serves(worker, route.queue, now)]
     if not serving:
         brief = f"no live worker serves queue {route.queue}"
@@ -221,15 +233,15 @@ def _without_worker(route: Route, around: Around, now: Instant) -> Waiting | Non
     if all(count >= worker.concurrency for worker, count in zip(able, running, strict=True)):
         who = "The worker that may take it is" if len(able) == 1 else f"All {len(able)} workers are"
         sentence = (
-            f"{who} busy, with {_number(sum(running), 'job')}; it starts when a place is free."
+            f"{who} busy, with {number(sum(running), 'job')}; it starts when a place is free."
         )
         return Waiting(Reason.WORKERS_BUSY, sentence, "workers are busy", Mover.NOBODY)
     return None
 
 
-def _for_operator(reason: Reason, brief: str, remedy: str) -> Waiting:
+def _for_operator(reason: Reason, brief: str, move: Sentence) -> Waiting:
     sentence = f"{brief[0].upper()}{brief[1:]}."
-    return Waiting(reason, sentence, brief, Mover.OPERATOR, remedy=remedy)
+    return Waiting(reason, sentence, brief, Mover.OPERATOR, move=move)
 
 
 def _takeover(job: Job, around: Around, now: Instant) -> Waiting:
@@ -268,7 +280,7 @@ def _deliveries(job: Job, deliveries: Sequence[Delivery], now: Instant) -> Waiti
         return None
     first = min(waited_for, key=lambda each: each.run_at)
     providers = ", ".join(sorted({each.provider for each in waited_for}))
-    count = _number(len(waited_for), "delivery", "deliveries")
+    count = number(len(waited_for), "delivery", "deliveries")
     due = f", due in {span(first.run_at - now)}" if first.run_at > now else ""
     last = f" The last try failed with {first.error_class}." if first.error_class else ""
     return Waiting(
@@ -277,9 +289,5 @@ def _deliveries(job: Job, deliveries: Sequence[Delivery], now: Instant) -> Waiti
         f"for {count} by {providers}{due}",
         Mover.UPSTREAM if first.error_class else Mover.NOBODY,
         first.run_at if first.run_at > now else None,
-        f"To look at them: holdfast deliveries list --job {job.id}",
+        Sentence("To look at them", f"holdfast deliveries list --job {job.id}"),
     )
-
-
-def _number(count: int, noun: str, plural: str | None = None) -> str:
-    return f"1 {noun}" if count == 1 else f"{count} {plural or noun + 's'}"

@@ -9,7 +9,7 @@ from holdfast.alerts.alert import RUNBOOK
 from holdfast.console import runbook
 from holdfast.core.dead_letter.dead_letter import Cause
 from holdfast.core.values.failure import Category, ErrorClass
-from holdfast.views.advice import BY_CLASS, MOVERS, Mover, advice_on
+from holdfast.views.explain.advice import BY_CLASS, MOVERS, Mover, advice_on
 
 HEADINGS = {
     runbook.anchor(heading)

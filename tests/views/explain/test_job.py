@@ -2,16 +2,16 @@ import json
 
 import pytest
 
-from holdfast.cli.jobs.words import remark, situation
 from holdfast.core.job.job import Job, JobState, WorkerId
 from holdfast.core.job.plan import Plan, StagePlan
 from holdfast.core.values.instant import FAR_FUTURE
 from holdfast.core.values.retry import Retry
 from holdfast.store.contract import WorkerRow
 from holdfast.views.durations import short, span, when
+from holdfast.views.explain.job import remark, situation
+from holdfast.views.explain.retry import attempt_of
+from holdfast.views.explain.waiting import Around, reasons
 from holdfast.views.job import HistoryLine, JobView, WaitsFor
-from holdfast.views.sentences import attempt_of
-from holdfast.views.waiting import Around, reasons
 from tests.sample_job import DUE, NOW, RUNNING, after, line
 
 PLAN = Plan("news", (StagePlan("send", Retry(attempts=4)),))
@@ -24,7 +24,8 @@ def worker() -> WorkerRow:
 def said(job: Job, *history: HistoryLine, workers: int = 1) -> list[str]:
     around = Around(workers=[worker()] * workers)
     waiting = reasons(job, around, upstream=None, now=NOW, history=history)
-    return situation(JobView(job, NOW), history=history, plan=PLAN, waiting=waiting)
+    found = situation(JobView(job, NOW), history=history, plan=PLAN, waiting=waiting)
+    return [each.with_command for each in found]
 
 
 @pytest.mark.parametrize(
@@ -56,18 +57,18 @@ def test_an_instant_is_told_with_how_far_away_it_is():
 @pytest.mark.parametrize(
     ("job", "words"),
     [
-        (DUE, ""),
+        (DUE, "due for 1 min"),
         (DUE._replace(run_at=after(30)), "starts in 30 s"),
         (DUE._replace(run_at=after(30), attempt=2), "attempt 3 in 30 s"),
         (DUE._replace(deadline_at=after(-5)), "deadline passed 5.0 s ago"),
-        (RUNNING, "for 5.0 s on w1"),
+        (RUNNING, "attempt 2, for 5.0 s on w1"),
         (DUE._replace(state=JobState.WAITING, run_at=after(60)), "for an answer, 1 min left"),
         (DUE._replace(state=JobState.WAITING, run_at=FAR_FUTURE), "for an answer"),
         (
             DUE._replace(state=JobState.COMPLETE, started_at=after(-9), finished_at=after(-2)),
             "took 7.0 s",
         ),
-        (DUE._replace(state=JobState.FAILED, error='{"error_class": "X", "message": "m"}'), "X: m"),
+        (DUE._replace(state=JobState.FAILED, error='{"error_class": "X", "message": "m"}'), "m"),
         (DUE._replace(state=JobState.CANCELLED), ""),
     ],
 )
@@ -79,7 +80,10 @@ def test_a_list_tells_of_a_job_that_is_held_what_holds_it():
     waits_for = WaitsFor("upstream", "the breaker of upstream gateway is open")
     view = JobView(DUE, NOW, held=True, waits_for=waits_for)
 
-    assert (view.label, remark(view)) == ("held", "the breaker of upstream gateway is open")
+    assert (view.label, remark(view)) == (
+        "held",
+        "due for 1 min, the breaker of upstream gateway is open",
+    )
 
 
 @pytest.mark.parametrize(
