@@ -10,7 +10,7 @@ pytest_plugins = [
     "tests.plugins.postgres",
     "tests.plugins.pgbouncer",
     "tests.plugins.rabbitmq",
-    "tests.plugins.reruns",
+    "tests.plugins.reports",
     "tests.plugins.secrets",
     "tests.plugins.sqlite",
     "tests.plugins.turns",

@@ -8,10 +8,11 @@ longest comes first on either side: no worker is left alone with it at the end.
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 HURTS_A_BROKER = (
     "tests/bridges/test_rabbitmq.py",
@@ -34,6 +35,8 @@ LOADS_SDKS = (
     "tests/classify/test_system_tables.py",
 )
 TOGETHER = (HURTS_A_BROKER, LOADS_SDKS)
+UNIT_OF = {file: files[0] for files in TOGETHER for file in files}
+"""What a worker is given for a file: the first of those that stay together."""
 WAITS_LONG = ("tests/crash/", "tests/docs/", "apps/")
 TAKES_LONG = (
     *("tests/api/routes/operating/test_schema.py", "tests/bench/", "tests/console/browser/"),
@@ -45,12 +48,43 @@ WAITS = ("tests/api/", "tests/bridges/", "tests/cli/", "tests/console/", "tests/
 MANY = 150
 
 
+class Collected(list[str]):
+    """The names of tests, found by name as fast as by place."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(names)
+        self._places = {name: place for place, name in enumerate(names)}
+
+    def index(self, name: str, *_: object) -> int:
+        return self._places[name]
+
+
 class TogetherByFile(LoadFileScheduling):
-    """Gives a worker a file at a time, and one worker all files that stay together."""
+    """Gives a worker a file at a time, and one worker all files that stay together.
+
+    What it is given and what it has done is looked up, where xdist searches through all tests: that
+    took more than half of the controller's time.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return next((files[0] for files in TOGETHER if file in files), file)
+        return UNIT_OF.get(file, file)
+
+    def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
+        super().add_node_collection(node, collection)
+        self.registered_collections[node] = Collected(collection)
+
+    def mark_test_complete(
+        self, node: WorkerController, item_index: int, duration: float = 0
+    ) -> None:
+        """Forget a test that has ended, so that counting those that wait counts no others."""
+        name = self.registered_collections[node][item_index]
+        unit = self._split_scope(name)
+        waiting = self.assigned_work[node][unit]
+        del waiting[name]
+        if not waiting:
+            del self.assigned_work[node][unit]
+        self._reschedule(node)
 
 
 @pytest.hookimpl(optionalhook=True)

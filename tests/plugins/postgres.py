@@ -18,7 +18,7 @@ import pytest
 from holdfast.errors import UnavailableError
 from holdfast.testing.postgres.databases import CopyStrategy, DisposableDatabases
 from holdfast.testing.postgres.server import URL_VARIABLE, PrivatePostgres
-from tests.plugins.reused_databases import ReusedDatabases
+from tests.plugins.reused_databases import ReusedDatabases, lent_databases
 from tests.plugins.servers import NOT_ALLOWED, runs_without_servers
 
 
@@ -108,9 +108,7 @@ def postgres_databases(shared_postgres: SharedServer) -> Iterator[DisposableData
 @pytest.fixture(scope="session")
 def reused_databases(postgres_databases: DisposableDatabases) -> Iterator[ReusedDatabases]:
     """Lends databases with the schema and without a row."""
-    databases = ReusedDatabases(postgres_databases)
-    yield databases
-    databases.close()
+    yield from lent_databases(postgres_databases)
 
 
 @pytest.fixture

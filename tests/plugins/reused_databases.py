@@ -7,12 +7,15 @@ that is still in use when its test has ended, one that has grown.
 
 import gc
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 import psycopg
 
 from holdfast.store.postgres.store import PostgresStore
+from holdfast.store.schema.system_tables import load_tables
 from holdfast.testing.postgres.databases import DisposableDatabases
 
 LONGEST_GOODBYE_S = 1.0
@@ -38,23 +41,19 @@ _SHAPE = (
     + ", (select string_agg(setconfig::text, ' ') from pg_db_role_setting join pg_database d"
     "  on setdatabase = d.oid where d.datname = current_database())"
     + ", (select string_agg(m::text, ' ' order by version) from holdfast.migration m)"
+    ", (select string_agg(m::text, ' ' order by system, version) from holdfast.system_migration m)"
 )
 _SESSIONS = (
     "select count(*) from pg_stat_activity where datname = current_database()"
     " and backend_type = 'client backend' and pid <> pg_backend_pid()"
 )
+_OWN = f"pg_class c join pg_namespace n on n.oid = relnamespace where {_OWN_SCHEMA}"
 _TABLES = (
-    "select format('holdfast.%I', relname) from pg_class where relkind = 'r'"
-    " and relnamespace = 'holdfast'::regnamespace and relname <> 'migration'"
+    f"select format('%I.%I', nspname, relname) from {_OWN} and relkind = 'r'"
+    " and relname not in ('migration', 'system_migration')"
 )
-_RESTART = (
-    "select setval(oid::regclass, 1, false) from pg_class"
-    " where relkind = 'S' and relnamespace = 'holdfast'::regnamespace"
-)
-_BYTES = (
-    "select sum(pg_relation_size(oid))::bigint from pg_class"
-    " where relkind in ('r', 'i', 't') and relnamespace = 'holdfast'::regnamespace"
-)
+_RESTART = f"select setval(c.oid::regclass, 1, false) from {_OWN} and relkind = 'S'"
+_BYTES = f"select sum(pg_relation_size(c.oid))::bigint from {_OWN} and relkind in ('r', 'i', 't')"
 
 
 @dataclass(frozen=True)
@@ -68,15 +67,30 @@ class _Lent:
     """The statements that leave no row in it."""
 
 
+def lent_databases(
+    databases: DisposableDatabases, *, tables: Mapping[str, str] | None = None
+) -> Iterator["ReusedDatabases"]:
+    """Yield databases to lend, for a fixture; those of a system have its tables."""
+    with closing(ReusedDatabases(databases, tables=tables)) as made:
+        yield made
+
+
 class LeftOpen(AssertionError):
     """A test has not closed its connections."""
 
 
 class ReusedDatabases:
-    """Lends databases with the schema and without a row."""
+    """Lends databases with the schema and without a row.
 
-    def __init__(self, databases: DisposableDatabases) -> None:
+    `tables` names for each system the package whose SQL files make its tables, as for `Holdfast`:
+    they are part of the schema.
+    """
+
+    def __init__(
+        self, databases: DisposableDatabases, *, tables: Mapping[str, str] | None = None
+    ) -> None:
         self._databases = databases
+        self._tables = load_tables(tables or {})
         self._idle: list[_Lent] = []
         self._lent: dict[str, _Lent] = {}
 
@@ -93,15 +107,16 @@ class ReusedDatabases:
         chance some tests later, they would fail one that has nothing to do with them.
         """
         lent = self._lent.pop(url)
-        try:
-            as_new = _made_as_new(lent)
-        except psycopg.Error:
-            as_new = False
+        alone = as_new = False
+        with suppress(psycopg.Error):
+            alone = _is_only_session(lent.session)
+            as_new = alone and _made_as_new(lent)
         if as_new:
             self._idle.append(lent)
         else:
             lent.session.close()
             self._databases.use_up(url)
+        if not alone:
             _close_what_was_left_open(unquote(urlsplit(url).path.lstrip("/")))
         return as_new
 
@@ -111,27 +126,28 @@ class ReusedDatabases:
             lent.session.close()
 
     def _make(self) -> _Lent:
-        template = self._databases.template("migrated", build=_migrate)
+        purpose = "/".join(["migrated", *(each.system for each in self._tables)])
+        template = self._databases.template(purpose, build=self._migrate)
         url = self._databases.fresh(template=template)
         session = psycopg.connect(url, autocommit=True, options=_IMPATIENT)
         tables = [name for (name,) in session.execute(_TABLES)]
         emptied_by = "; ".join(f"delete from {table}" for table in tables)
         return _Lent(url, session, session.execute(_SHAPE).fetchone(), emptied_by)
 
+    def _migrate(self, url: str) -> None:
+        store = PostgresStore(url)
+        store.tables = self._tables
+        store.migrate()
+        store.close()
+
 
 def _made_as_new(lent: _Lent) -> bool:
     session = lent.session
-    if not _is_only_session(session) or session.execute(_SHAPE).fetchone() != lent.shape:
+    if session.execute(_SHAPE).fetchone() != lent.shape:
         return False
     session.execute(f"{lent.emptied_by}; {_RESTART}")
     size = session.execute(_BYTES).fetchone()
     return size is not None and size[0] < MAX_BYTES
-
-
-def _migrate(url: str) -> None:
-    store = PostgresStore(url)
-    store.migrate()
-    store.close()
 
 
 def _is_only_session(session: psycopg.Connection) -> bool:

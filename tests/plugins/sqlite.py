@@ -1,18 +1,26 @@
 """SQLite for the tests: database files with the schema and without a row."""
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from holdfast.store.schema.system_tables import load_tables
 from holdfast.store.sqlite.store import SqliteStore
 
 
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A SQLite database with the schema and without a row, to copy."""
-    path = tmp_path_factory.mktemp("migrated") / "holdfast.db"
+    return migrated(tmp_path_factory.mktemp("migrated"))
+
+
+def migrated(folder: Path, *, tables: Mapping[str, str] | None = None) -> Path:
+    """Make a database with the schema, and with `tables` of systems as `Holdfast` takes them."""
+    path = folder / "holdfast.db"
     store = SqliteStore(f"sqlite:///{path}")
+    store.tables = load_tables(tables or {})
     store.migrate()
     store.close()
     return path
