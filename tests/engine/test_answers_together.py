@@ -14,7 +14,6 @@ from holdfast import (
 )
 from holdfast.errors import InvalidDocument, TokenRefused
 from holdfast.runtime.outbox.callbacks import REPLIES
-from holdfast.store.statements.timing import observe
 from holdfast.testing import run_inline
 
 BROKEN = CallbackFailure("AUDIO_UNREADABLE", "no sound in it")
@@ -77,7 +76,7 @@ def test_results_failures_and_progress_mean_what_they_mean_alone(asked):
 def test_what_jobs_wait_for_is_read_once_and_written_once(asked):
     jobs = asked(5)
     calls: list[str] = []
-    leave = observe(lambda name, _took_s, _error: calls.append(name))
+    leave = jobs.app.store.timings.observe(lambda name, _took_s, _error: calls.append(name))
     jobs.give(*(GivenAnswer(token, 1) for token in jobs.tokens))
     leave()
 

@@ -205,7 +205,12 @@ class Meddler:
 
 def meddled(app, clock, times: int) -> Upstreams:
     meddler = Meddler(clock, app, times)
-    return Upstreams(lambda: app.store, clock=meddler, declared=lambda: {"gateway": TERMS})
+    return Upstreams(
+        lambda: app.store,
+        clock=meddler,
+        declared=lambda: {"gateway": TERMS},
+        moved=app.signals.gates,
+    )
 
 
 def test_who_is_overtaken_reads_again(app, clock):

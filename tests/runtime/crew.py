@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast import Holdfast, Pipeline, Retry
 from holdfast.core.job.job import WorkerId
-from holdfast.core.values.instant import SECOND_US, Instant
+from holdfast.core.values.instant import SECOND_US
 from holdfast.errors import StoreUnavailable
 from holdfast.runtime.attempts.attempt import Attempt, Fate, JobContext, Report
 from holdfast.runtime.attempts.in_flight import InFlight
@@ -155,16 +155,6 @@ class Crew:
         self.in_flight = InFlight()
         self.chance = Chance(seed)
         self.is_healthy = True
-        self.reporter = Reporter(
-            self.store,
-            clock=clock,
-            chance=self.chance,
-            announcer=app.announcer,
-            in_flight=self.in_flight,
-            lease_us=LEASE_US,
-            crew=self,
-        )
-        self.lane = HandLane(limit=limit, clock=clock, report=self.reporter.report)
         known = [
             replace(stage, lane=LaneKind.THREAD)
             for pipeline in app.pipelines.values()
@@ -176,7 +166,18 @@ class Crew:
             worker=self.id,
             stages=known,
             chance=self.chance,
+            signals=app.signals,
         )
+        self.reporter = Reporter(
+            self.store,
+            clock=clock,
+            chance=self.chance,
+            announcer=app.announcer,
+            in_flight=self.in_flight,
+            lease_us=LEASE_US,
+            breakers=self.breakers,
+        )
+        self.lane = HandLane(limit=limit, clock=clock, report=self.reporter.report)
         self.claimer = Claimer(
             self.store,
             holder=self.id,
@@ -192,6 +193,7 @@ class Crew:
             breakers=self.breakers,
             callback_key=app.callback_tokens.key,
         )
+        self.reporter.claimer = self.claimer
         self.told_to_end: list[str] = []
         self.keeper = Keeper(
             self.store,
@@ -216,21 +218,6 @@ class Crew:
             lease_us=LEASE_US,
             knows=lambda route: self.claimer.runs(route.pipeline, route.stage, now=clock.now()),
         )
-
-    def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
-        return self.claimer.runs(pipeline, stage, now=now)
-
-    def heed_breakers(self, now: Instant) -> None:
-        self.breakers.heed(now)
-
-    def start(self, leased: Any) -> None:
-        self.claimer.start(leased)
-
-    def ended(self, attempt: Attempt) -> None:
-        self.claimer.ended(attempt)
-
-    def freed(self, count: int, *, requeued: bool) -> None:
-        self.claimer.freed(count, requeued=requeued)
 
     def claim(self) -> int:
         """Tick the claimer once; return for how long it wants to sleep, in microseconds."""

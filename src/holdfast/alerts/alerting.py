@@ -19,8 +19,8 @@ from holdfast.alerts.sinks import LogSink, Sink
 from holdfast.core.values.instant import SECOND_US, Instant, later
 from holdfast.engine.app import Holdfast
 from holdfast.errors import HoldfastError, InvalidValue
-from holdfast.runtime.events import signals
 from holdfast.runtime.events.announce import Applied
+from holdfast.runtime.events.signals import GUARDS, GateMoved
 from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 
 LOGGER: Final = logging.getLogger("holdfast.alert")
@@ -89,12 +89,14 @@ class Alerting:
 
     def start(self) -> None:
         """Listen from now on."""
+        signals = self._app.signals
         self._leave = (
             self._app.subscribe(self._on_applied),
-            signals.GATES.listen(lambda move: self._take(sources.of_gate(move, now=self._now()))),
-            signals.DELIVERIES.listen(lambda changed: self._take(sources.of_delivery(changed))),
-            signals.ESCALATIONS.listen(lambda told: self._take(sources.of_escalation(told))),
-            signals.DOUBTS.listen(lambda told: self._take(sources.of_doubt(told, now=self._now()))),
+            signals.gates.listen(self._on_gate),
+            GUARDS.listen(self._on_gate),
+            signals.deliveries.listen(lambda changed: self._take(sources.of_delivery(changed))),
+            signals.escalations.listen(lambda told: self._take(sources.of_escalation(told))),
+            signals.doubts.listen(lambda told: self._take(sources.of_doubt(told, now=self._now()))),
         )
         self._thread.start()
 
@@ -110,6 +112,9 @@ class Alerting:
 
     def _now(self) -> Instant:
         return self._app.clock.now()
+
+    def _on_gate(self, move: GateMoved) -> None:
+        self._take(sources.of_gate(move, now=self._now()))
 
     def _on_applied(self, applied: Applied) -> None:
         if applied.decision.failure is not None:

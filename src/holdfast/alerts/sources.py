@@ -15,7 +15,12 @@ from holdfast.core.values.instant import SECOND_US, Instant, to_rfc3339
 from holdfast.engine.attention import Attention, Kind, Urgency
 from holdfast.runtime.deliveries.log import masked
 from holdfast.runtime.events.announce import Applied
-from holdfast.runtime.events.signals import DeliveryChanged, Escalated, GateMoved, MarksDoubted
+from holdfast.runtime.events.signals import (
+    DeliveryChanged,
+    GateMoved,
+    LetterEscalated,
+    MarksDoubted,
+)
 
 SHARE_OF_SPAN: Final = 0.25
 """A job is not near its deadline before this share of its time is all that is left."""
@@ -127,7 +132,7 @@ def of_delivery(changed: DeliveryChanged) -> Alert | None:
     )
 
 
-def of_escalation(escalated: Escalated) -> Alert:
+def of_escalation(escalated: LetterEscalated) -> Alert:
     """Return the alert about a letter that came back."""
     letter = escalated.letter
     return Alert(

@@ -42,12 +42,14 @@ from holdfast.runtime.deliveries.provider import Provider
 from holdfast.runtime.events.announce import Announcer, Applied
 from holdfast.runtime.events.decision_messages import DecisionMessages
 from holdfast.runtime.events.settle import Settler
+from holdfast.runtime.events.signals import Signals
 from holdfast.runtime.kernel.background import BackgroundQueue
 from holdfast.runtime.kernel.clock import Chance, Clock, StoreClock
 from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.runtime.maintenance.janitor import Chore
 from holdfast.runtime.outbox.callbacks import CallbackTokens
 from holdfast.runtime.worker.options import WorkerOptions
+from holdfast.runtime.worker.roster import Roster
 from holdfast.secrecy import keep_secret
 from holdfast.secrets import SecretProvider, Secrets
 from holdfast.secrets.secrets import SecretsOfPipelines, asked_and_listed
@@ -180,7 +182,10 @@ class Holdfast:
         self.retention = retention or Retention()
         self.chores = tuple(chores)
         self.erasers = tuple(erasers)
-        self.dispatch = dispatch_of(providers, courier or CourierOptions())
+        self.signals = Signals()
+        self.running = Roster()
+        """The workers that run in this process."""
+        self.dispatch = dispatch_of(providers, courier or CourierOptions(), self.signals)
         self._pipelines: dict[str, Pipeline] = {}
         for pipeline in pipelines:
             self.add(pipeline)
@@ -197,7 +202,12 @@ class Holdfast:
         self._plans = plans = PlanCache(store)
         self.access = JobAccess(opened, pipelines)
         shown_as = self.access.presentation_of
-        self.announcer = Announcer(store.letters.escalated, shown_as)
+        self.announcer = Announcer(
+            store.letters.escalated,
+            shown_as,
+            breaker_of=self.running.breaker_of,
+            signal=self.signals.escalations,
+        )
         self._own_figures = OwnFigures(self._opened)
         self.announcer.subscribe(self._own_figures.counter)
         self.callback_tokens = CallbackTokens(store, clock=clock, chance=chance)
@@ -209,7 +219,10 @@ class Holdfast:
             decisions=DecisionMessages(self.access.find_pipeline),
         )
         self.upstreams = Upstreams(
-            opened, clock=clock, declared=partial(declared_upstreams, pipelines, self.dispatch)
+            opened,
+            clock=clock,
+            declared=partial(declared_upstreams, pipelines, self.dispatch),
+            moved=self.signals.gates,
         )
         self.waits = Waits(opened, plans=plans, upstreams=self.upstreams, clock=clock)
         self.jobs = Jobs(opened, clock=clock, waits=self.waits, shown_as=shown_as)
@@ -250,9 +263,7 @@ class Holdfast:
             settle=self.changes.settle_replay,
             dead=self.dead,
         )
-        self.deliveries = Deliveries(
-            opened, providers=self.dispatch.providers, clock=clock, chance=chance
-        )
+        self.deliveries = Deliveries(opened, dispatch=self.dispatch, clock=clock, chance=chance)
         self.outbox = Outbox(opened, clock=clock, chance=chance)
         self.messaging = Messaging(
             opened,
@@ -295,6 +306,7 @@ class Holdfast:
             dispatch=self.dispatch,
             retention=lambda: self.retention,
             chores=lambda: self.chores,
+            running=self.running,
         )
 
     @property

@@ -15,11 +15,13 @@ from holdfast.engine.arguments import LONGEST_PAGE, PAGE, asked, checked_limit, 
 from holdfast.errors import DeliveryMoved, InvalidValue, UnknownDelivery, UnknownProvider
 from holdfast.runtime import tracing
 from holdfast.runtime.attempts.notify import Recipient, asked_of
+from holdfast.runtime.deliveries.dispatch import Dispatch
 from holdfast.runtime.deliveries.log import tell
 from holdfast.runtime.deliveries.new_deliveries import NewDeliveries
 from holdfast.runtime.deliveries.options import CourierOptions
-from holdfast.runtime.deliveries.provider import BoundProvider, Providers
+from holdfast.runtime.deliveries.provider import BoundProvider
 from holdfast.runtime.deliveries.reconciler import Checked, Checks, can_check
+from holdfast.runtime.events.signals import DeliveryChanged
 from holdfast.runtime.kernel.clock import Chance, Clock, sleep_s
 from holdfast.store.contract import Store
 from holdfast.store.tables.audit import AuditEntry
@@ -45,17 +47,18 @@ class Deliveries:
         self,
         store: Callable[[], Store],
         *,
-        providers: Providers,
+        dispatch: Dispatch,
         clock: Clock,
         chance: Chance,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._store = store
-        self._providers = providers
+        self._providers = dispatch.providers
+        self._signals = dispatch.signals
         self._clock = clock
         self._chance = chance
         self._changed = changed
-        self._made = NewDeliveries(providers, chance)
+        self._made = NewDeliveries(dispatch.providers, chance)
 
     def make(
         self,
@@ -178,7 +181,7 @@ class Deliveries:
             entry = AuditEntry(now, who, event.word.value, SUBJECT, delivery.id, why, detail)
             written = self._store().deliveries.apply([decided], audit=[entry])
             if written:
-                tell(delivery, event, decided)
+                tell(DeliveryChanged(delivery, event, decided), self._signals.deliveries)
                 self._changed()
                 return DeliveryView(written[delivery.id], now)
         raise DeliveryMoved(
@@ -208,7 +211,11 @@ class Deliveries:
         if provider is not None:
             self._bound(provider)
         checks = Checks(
-            self._store(), clock=self._clock, chance=self._chance, most_missing=stop_after
+            self._store(),
+            clock=self._clock,
+            chance=self._chance,
+            signals=self._signals,
+            most_missing=stop_after,
         )
         told = Reconciliation()
         wanted = DeliveryFilter(

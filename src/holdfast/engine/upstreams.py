@@ -19,7 +19,7 @@ from holdfast.engine.arguments import asked
 from holdfast.errors import ConflictError, UnknownUpstream
 from holdfast.pipeline.declaration import Pipeline
 from holdfast.runtime.deliveries.dispatch import Dispatch
-from holdfast.runtime.events import signals
+from holdfast.runtime.events.signals import GateMoved, Signal
 from holdfast.runtime.kernel.clock import Clock
 from holdfast.runtime.kernel.stage import UpstreamTerms
 from holdfast.store.contract import Store
@@ -45,10 +45,18 @@ class UpstreamReport(NamedTuple):
 class Upstreams:
     """The upstreams of a store."""
 
-    def __init__(self, store: Callable[[], Store], *, clock: Clock, declared: Declared) -> None:
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        *,
+        clock: Clock,
+        declared: Declared,
+        moved: Signal[GateMoved],
+    ) -> None:
         self._store = store
         self._clock = clock
         self._declared = declared
+        self._moved = moved
 
     def list(self) -> list[UpstreamView]:
         """Return every upstream that stages call or that anything is known about, by name."""
@@ -135,7 +143,7 @@ class Upstreams:
             entry = AuditEntry(now, by, action, SUBJECT, name, reason, detail)
             written = rows.save(decided, now=now, audit=[entry])
             if written is not None:
-                signals.GATES.tell(signals.GateMoved(before, written))
+                self._moved.tell(GateMoved(before, written))
                 return self._view(written)
             before = rows.get(name)
         raise ConflictError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from holdfast.core.values.retention import Retention
 from holdfast.errors import UsageError
@@ -21,12 +20,15 @@ from holdfast.runtime.dispatcher.dispatcher_process import DispatcherProcess
 from holdfast.runtime.dispatcher.embedded_worker import EmbeddedWorker
 from holdfast.runtime.events.announce import Announcer
 from holdfast.runtime.events.decision_messages import DecisionMessages
+from holdfast.runtime.events.signals import Signals
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.runtime.kernel.stage import BoundStage
 from holdfast.runtime.maintenance.janitor import Chore
 from holdfast.runtime.maintenance.tally import Counter
 from holdfast.runtime.worker.options import WorkerOptions
+from holdfast.runtime.worker.parts import WorkerParts
+from holdfast.runtime.worker.roster import Roster
 from holdfast.runtime.worker.worker import Worker
 from holdfast.store.contract import Store
 
@@ -49,6 +51,7 @@ class WorkerFactory:
         dispatch: Dispatch,
         retention: Callable[[], Retention],
         chores: Callable[[], Sequence[Chore]],
+        running: Roster,
     ) -> None:
         self._store = store
         self._pipelines = pipelines
@@ -62,6 +65,7 @@ class WorkerFactory:
         self._dispatch = dispatch
         self._retention = retention
         self._chores = chores
+        self._running = running
 
     def worker(
         self, *, queues: Sequence[str] | None = None, options: WorkerOptions | None = None
@@ -70,11 +74,11 @@ class WorkerFactory:
 
         It serves `queues`, or the queues that the pipelines name.
         """
-        return Worker(self._store(), **self._parts(queues, options))
+        return Worker(self._parts(queues, options))
 
     def embedded_worker(self, options: WorkerOptions) -> EmbeddedWorker:
         """Return a worker that is told which jobs to run, for a process of somebody else's."""
-        return EmbeddedWorker(self._store(), **self._parts(None, options))
+        return EmbeddedWorker(self._parts(None, options))
 
     def dispatcher(
         self,
@@ -87,37 +91,41 @@ class WorkerFactory:
 
         It tells of the jobs of `queues`, or of the queues that the pipelines name.
         """
-        return DispatcherProcess(self._store(), carrier=carrier, **self._parts(queues, options))
+        return DispatcherProcess(self._parts(queues, options), carrier=carrier)
 
-    def _parts(self, queues: Sequence[str] | None, options: WorkerOptions | None) -> dict[str, Any]:
+    def _parts(self, queues: Sequence[str] | None, options: WorkerOptions | None) -> WorkerParts:
         """Return what every kind of worker is made with; what it runs is stored with it."""
         if not self._pipelines and not len(self._dispatch.providers):
             raise UsageError("a worker needs pipelines; pass them to Holdfast(pipelines=[…])")
-        now = self._clock.now()
+        store, now = self._store(), self._clock.now()
         stages: list[BoundStage] = []
         for pipeline in self._pipelines.values():
             bound = pipeline.bound()
             self._plans.save(bound.plan, now=now)
             stages.extend(map(traced, bound.stages) if tracing.enabled() else bound.stages)
         served = queues or sorted({pipeline.queue for pipeline in self._pipelines.values()})
-        return {
-            "stages": stages,
-            "queues": [checked_name(queue, what="queue") for queue in served],
-            "clock": self._clock,
-            "chance": self._chance,
-            "announcer": self._announcer,
-            "counter": self._counter,
-            "options": options or WorkerOptions(),
-            "retention": self._retention(),
-            "callback_key": self._callback_key,
-            "secrets": self._secrets,
-            "dispatch": self._dispatch,
-            "decisions": DecisionMessages(self._pipelines.get),
-            "chores": self._chores(),
-        }
+        return WorkerParts(
+            store=store,
+            stages=stages,
+            queues=[checked_name(queue, what="queue") for queue in served],
+            clock=self._clock,
+            chance=self._chance,
+            announcer=self._announcer,
+            counter=self._counter,
+            options=options or WorkerOptions(),
+            retention=self._retention(),
+            callback_key=self._callback_key,
+            secrets=self._secrets,
+            dispatch=self._dispatch,
+            decisions=DecisionMessages(self._pipelines.get),
+            chores=self._chores(),
+            running=self._running,
+        )
 
 
-def dispatch_of(providers: Iterable[Provider], options: CourierOptions) -> Dispatch:
+def dispatch_of(
+    providers: Iterable[Provider], options: CourierOptions, signals: Signals
+) -> Dispatch:
     """Return how workers use these providers, each by its own retry policy if it has one."""
     bound: list[BoundProvider] = []
     for provider in providers:
@@ -127,4 +135,4 @@ def dispatch_of(providers: Iterable[Provider], options: CourierOptions) -> Dispa
         own = getattr(provider, "retry", None)
         used = options if own is None else replace(options, retry=own)
         bound.append(BoundProvider(provider, used.terms(provider.promise), terms))
-    return Dispatch(Providers(bound), options)
+    return Dispatch(Providers(bound), options, signals)

@@ -23,6 +23,7 @@ from holdfast.core.upstream.upstream import UpstreamState
 from holdfast.core.values.instant import SECOND_US, Instant, later, to_datetime
 from holdfast.errors import CircuitOpen
 from holdfast.runtime.breakers.transitions import log_move
+from holdfast.runtime.events.signals import GUARDS
 from holdfast.runtime.kernel.clock import Chance
 
 HERE: Final = "here"
@@ -96,7 +97,7 @@ class LocalBreaker:
                     ticket = self.generation
             after = self.state
         # Without the lock, because a handler of logs may make calls itself.
-        log_move(before, after)
+        log_move(before, after, GUARDS)
         if ticket is None:
             raise self.refusal(now)
         return ticket
@@ -166,7 +167,7 @@ class LocalBreaker:
             before = self.state
             self._move(event, self._now())
             after = self.state
-        log_move(before, after)
+        log_move(before, after, GUARDS)
 
     def _tell(self, ticket: Ticket, *, failed: int) -> None:
         """Tell the machine of calls: the fine ones so far, then those that failed."""
@@ -181,7 +182,7 @@ class LocalBreaker:
             self._move(Observed(HERE, self.generation, runs, 1, earlier), now)
             self._tell_at = self._calls_to_minimum()
             after = self.state
-        log_move(before, after)
+        log_move(before, after, GUARDS)
 
     def _calls_to_minimum(self) -> int:
         """Return how many calls a rate still needs to mean something; `NEVER` when it does."""

@@ -19,9 +19,8 @@ from holdfast.metrics import names
 from holdfast.metrics.accumulators import Distributions, Sums
 from holdfast.metrics.attempts import AttemptTimes
 from holdfast.metrics.families import counter, gauge, histogram
-from holdfast.runtime.events import signals
-from holdfast.runtime.worker.roster import OF_THIS_PROCESS
-from holdfast.store.statements import timing
+from holdfast.runtime.events.signals import GUARDS, CallEnded, DeliveryChanged, GateMoved
+from holdfast.runtime.worker.roster import Roster
 
 _OUTCOMES: Final = {True: "fine", False: "failed", None: "no evidence"}
 _ENDED: Final = frozenset({DeliveryState.SENT, DeliveryState.FAILED, DeliveryState.UNKNOWN})
@@ -31,6 +30,7 @@ class ProcessMetrics(Collector):
     """Listens from when it is made until it is closed."""
 
     def __init__(self, app: Holdfast) -> None:
+        self._app = app
         self._attempts = AttemptTimes()
         self._calls = Distributions()
         self._operations = Distributions()
@@ -40,10 +40,11 @@ class ProcessMetrics(Collector):
         self._broken = Sums()
         self._leave: tuple[Callable[[], None], ...] = (
             app.subscribe(self._attempts),
-            signals.CALLS.listen(self._on_call),
-            signals.GATES.listen(self._on_gate),
-            signals.DELIVERIES.listen(self._on_delivery),
-            timing.observe(self._on_operation),
+            app.signals.calls.listen(self._on_call),
+            app.signals.gates.listen(self._on_gate),
+            GUARDS.listen(self._on_gate),
+            app.signals.deliveries.listen(self._on_delivery),
+            app.unopened_store.timings.observe(self._on_operation),
         )
 
     def close(self) -> None:
@@ -62,18 +63,18 @@ class ProcessMetrics(Collector):
         yield counter(names.BREAKER_MOVES, self._moves.items())
         yield counter(names.DELIVERIES_ENDED, self._deliveries.items())
         yield counter(names.ORDERING_BROKEN, self._broken.items())
-        yield from _of_workers()
+        yield from _of_workers(self._app.running)
         built = (version("holdfast"), platform.python_version())
         yield gauge(names.BUILD, [(built, 1)])
 
-    def _on_call(self, call: signals.CallEnded) -> None:
+    def _on_call(self, call: CallEnded) -> None:
         self._calls.add((call.upstream, _OUTCOMES[call.fine]), call.took_us)
 
-    def _on_gate(self, move: signals.GateMoved) -> None:
+    def _on_gate(self, move: GateMoved) -> None:
         if move.before.gate is not move.after.gate:
             self._moves.add((move.after.name, move.after.gate.value))
 
-    def _on_delivery(self, changed: signals.DeliveryChanged) -> None:
+    def _on_delivery(self, changed: DeliveryChanged) -> None:
         before, _, after = changed
         if breaks_order(before, after):
             self._broken.add((after.provider,))
@@ -86,12 +87,12 @@ class ProcessMetrics(Collector):
             self._store_errors.add((operation,))
 
 
-def _of_workers() -> Iterator[Family]:
+def _of_workers(running: Roster) -> Iterator[Family]:
     slots: dict[str, int] = {}
     busy: dict[str, int] = {}
     budgets: dict[str, float] = {}
     stuck = unwritten = 0
-    for member in OF_THIS_PROCESS.members():
+    for member in running.members():
         for kind, lane in member.lanes.items():
             slots[kind.value] = slots.get(kind.value, 0) + lane.limit
             busy[kind.value] = busy.get(kind.value, 0) + lane.load()

@@ -36,6 +36,7 @@ SCOPE: Final = "holdfast"
 
 _passed_on: ContextVar[str | None] = ContextVar("holdfast_trace", default=None)
 _providers: list[TracerProvider] = []
+"""The process's, like OpenTelemetry's own: calls that carry a trace on know of no application."""
 
 
 def use_provider(provider: TracerProvider) -> Callable[[], None]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from holdfast.store.credentials.tokens import TokenRows
     from holdfast.store.schema.system_sql import Ran, Value
     from holdfast.store.schema.system_tables import SystemTables
+    from holdfast.store.statements.timing import Timings
     from holdfast.store.tables.activity import TallyRows
     from holdfast.store.tables.audit import AuditEntry, AuditRows
     from holdfast.store.tables.dead_letters import LetterRows
@@ -246,6 +247,8 @@ class Store(Protocol):
     sessions: SessionRows
     tallies: TallyRows
     drains: DrainRows
+    timings: Timings
+    """Who is told how long operations took."""
     tables: tuple[SystemTables, ...]
     """The tables of systems: brought up to date, shown and checked after the engine's own."""
 

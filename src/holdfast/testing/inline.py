@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -28,7 +28,7 @@ from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.runtime.kernel.stage import LaneKind
 from holdfast.runtime.maintenance.sweeper import Sweeper
-from holdfast.runtime.worker.claimer import Claimer, Leased
+from holdfast.runtime.worker.claimer import Claimer
 from holdfast.runtime.worker.reporter import Reporter
 from holdfast.testing.clock import ManualClock
 from holdfast.testing.jump import jump, stages_of
@@ -117,14 +117,19 @@ class _Inline:
         plans = PlanCache(store)
         in_flight = InFlight()
         decisions = DecisionMessages(app.pipelines.get)
-        notices = app.dispatch.notices(
-            store, chance=app.chance, announcer=app.announcer, decisions=decisions
+        settler = Settler(
+            store, plans=plans, chance=app.chance, announcer=app.announcer, decisions=decisions
         )
+        providers = app.dispatch.providers
+        notices = None
+        if len(providers):
+            notices = Notices(store, providers=providers, settler=settler, chance=app.chance)
         self._breakers = Breakers(
             store,
             worker=HOLDER,
-            stages=[*stages_of(app), *app.dispatch.providers],
+            stages=[*stages_of(app), *providers],
             chance=app.chance,
+            signals=app.signals,
         )
         self._carried = 0
         self._courier = None if notices is None else self._make_courier(app, notices)
@@ -135,7 +140,7 @@ class _Inline:
             announcer=app.announcer,
             in_flight=in_flight,
             lease_us=LEASE_US,
-            crew=self,
+            breakers=self._breakers,
             notices=notices,
             decisions=decisions,
         )
@@ -144,7 +149,7 @@ class _Inline:
             (stage.pipeline, stage.name): replace(stage, lane=LaneKind.THREAD)
             for stage in stages_of(app)
         }
-        self._claimer = Claimer(
+        self._claimer = _InlineClaimer(
             store,
             holder=HOLDER,
             lanes={LaneKind.THREAD: self._lane},
@@ -161,13 +166,7 @@ class _Inline:
             secrets=app.job_secrets,
             begun=app.announcer.begun,
         )
-        settler = Settler(
-            store,
-            plans=plans,
-            chance=app.chance,
-            announcer=app.announcer,
-            decisions=decisions,
-        )
+        self._reporter.claimer = self._claimer
         self._sweeper = Sweeper(
             store,
             settler=settler,
@@ -214,8 +213,9 @@ class _Inline:
         return any(watch.terms.probe is not None and watch.state.permits for watch in watches)
 
     def _make_courier(self, app: Holdfast, notices: Notices) -> Courier:
-        return app.dispatch.courier(
+        return Courier(
             app.store,
+            dispatch=app.dispatch,
             notices=notices,
             holder=HOLDER,
             clock=app.clock,
@@ -237,20 +237,15 @@ class _Inline:
         self._courier.tick(self._clock.now())
         return self._carried > before
 
-    def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
-        return self._claimer.runs(pipeline, stage, now=now)
 
-    def start(self, leased: Iterable[Leased]) -> None:
-        self._claimer.start(leased)
+class _InlineClaimer(Claimer):
+    """Claims in its turns only: ahead of them it would go by real time, which no test repeats."""
 
     def ended(self, attempt: Attempt) -> None:
-        """Say nothing to the claimer, as below."""
+        """Leave the place free until the next turn."""
 
     def freed(self, count: int, *, requeued: bool) -> None:
-        """Say nothing to the claimer: it would lease ahead by real time, which no test repeats."""
-
-    def heed_breakers(self, _now: Instant) -> None:
-        """Do nothing: every turn looks at the upstreams."""
+        """Leave the places free until the next turn."""
 
 
 class _InlineLane:

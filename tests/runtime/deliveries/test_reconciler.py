@@ -39,10 +39,9 @@ def open_for(open_app) -> Callable[..., Holdfast]:
 def reconciler_of(app: Holdfast, options: CourierOptions = OPTIONS) -> Reconciler:
     return Reconciler(
         app.store,
-        providers=app.dispatch.providers,
+        dispatch=replace(app.dispatch, options=options),
         clock=app.clock,
         chance=app.chance,
-        options=options,
         start=lambda check: check(),
     )
 
@@ -184,10 +183,9 @@ def test_one_lookup_is_under_way_at_a_time(open_for, mailbox):
     waiting = []
     reconciler = Reconciler(
         app.store,
-        providers=app.dispatch.providers,
+        dispatch=app.dispatch,
         clock=app.clock,
         chance=app.chance,
-        options=OPTIONS,
         start=waiting.append,
     )
     turns(app, reconciler, 3)

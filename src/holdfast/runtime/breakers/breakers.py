@@ -24,6 +24,7 @@ from holdfast.runtime.breakers.probe import Probing
 from holdfast.runtime.breakers.rates import Rates
 from holdfast.runtime.breakers.transitions import LOGGER, WORDS, log_move
 from holdfast.runtime.breakers.watch import Permit, Watch
+from holdfast.runtime.events.signals import Signals
 from holdfast.runtime.kernel.clock import Chance
 from holdfast.runtime.kernel.stage import BoundStage, UpstreamTerms
 from holdfast.store.contract import Store
@@ -91,15 +92,19 @@ class Breakers:
         stages: Iterable[CallsUpstream],
         chance: Chance,
         changed: Callable[[], None] = lambda: None,
+        signals: Signals | None = None,
     ) -> None:
+        signals = signals or Signals()
         self.wake = threading.Event()
         self.watches: Mapping[str, Watch] = {
-            terms.name: Watch(terms, chance=chance) for terms in terms_of(stages)
+            terms.name: Watch(terms, chance=chance, calls=signals.calls)
+            for terms in terms_of(stages)
         }
         self._store = store
         self._worker = worker
         self._chance = chance
         self._changed = changed
+        self._gates = signals.gates
         self.rates = Rates(
             {name: watch.room for name, watch in self.watches.items() if watch.room is not None},
             worker=worker,
@@ -321,7 +326,7 @@ class Breakers:
             written = rows.save(after, now=now, audit=_audit(before, after, now))
             if written is not None:
                 if watch.learn(written, now=now):
-                    log_move(before, written)
+                    log_move(before, written, self._gates)
                     self._changed()
                 return Move(before, written)
             before = rows.get(watch.terms.name)

@@ -7,15 +7,15 @@ from typing import Final
 
 from holdfast.core.upstream.upstream import Gate, UpstreamState
 from holdfast.core.values.instant import to_rfc3339
-from holdfast.runtime.events import signals
+from holdfast.runtime.events.signals import GateMoved, Signal
 
 LOGGER: Final = logging.getLogger("holdfast.breaker")
 WORDS: Final = {Gate.OPEN: "opened", Gate.HALF_OPEN: "half-opened", Gate.CLOSED: "closed"}
 
 
-def log_move(before: UpstreamState, after: UpstreamState) -> None:
+def log_move(before: UpstreamState, after: UpstreamState, signal: Signal[GateMoved]) -> None:
     """Tell that a gate has moved, or that the upstream asked to be left alone."""
-    signals.GATES.tell(signals.GateMoved(before, after))
+    signal.tell(GateMoved(before, after))
     facts = {
         "upstream": after.name,
         "breaker": after.gate.value,

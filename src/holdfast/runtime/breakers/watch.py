@@ -24,7 +24,7 @@ from holdfast.core.upstream.upstream import MAX_FAILED_CALLS, FailedCall, Gate, 
 from holdfast.core.values.failure import CIRCUIT_OPEN, Failure
 from holdfast.core.values.instant import SECOND_US, Instant, later
 from holdfast.runtime.breakers.rate_room import RateRoom
-from holdfast.runtime.events import signals
+from holdfast.runtime.events.signals import CallEnded, Signal
 from holdfast.runtime.kernel.clock import Chance
 from holdfast.runtime.kernel.stage import UpstreamTerms
 
@@ -63,7 +63,9 @@ class Watch:
     Nothing here waits for anybody: the store is read and written by `Breakers` alone.
     """
 
-    def __init__(self, terms: UpstreamTerms, *, chance: Chance) -> None:
+    def __init__(
+        self, terms: UpstreamTerms, *, chance: Chance, calls: Signal[CallEnded] | None = None
+    ) -> None:
         self.terms = terms
         self.state = UpstreamState(terms.name)
         self.read_at = Instant(0)
@@ -78,6 +80,7 @@ class Watch:
         self._budget = None if terms.retry_share is None else RetryBudget(terms.retry_share)
         self._is_plain = self._budget is None and self.room is None
         self._chance = chance
+        self._ended = calls or Signal[CallEnded]()
         self._lock = threading.Lock()
         self._runs: list[list[int]] = []
         """How many were fine and how many failed, in turns."""
@@ -155,9 +158,9 @@ class Watch:
     ) -> bool:
         """Note how a call of a job ended; True when the store should hear of it soon."""
         fine = True if type(event) is Done else _verdict(event)
-        if signals.CALLS.listeners and ticket is not None:
+        if self._ended.listeners and ticket is not None:
             took_us = max(at - ticket.at, 0)
-            signals.CALLS.tell(signals.CallEnded(self.terms.name, took_us, fine))
+            self._ended.tell(CallEnded(self.terms.name, took_us, fine))
         with self._lock:
             self.in_flight -= 1
             if ticket is None:

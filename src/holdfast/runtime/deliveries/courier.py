@@ -26,11 +26,12 @@ from holdfast.core.job.event import Done, Event, Failed, Held
 from holdfast.core.values.instant import SECOND_US, Instant, later
 from holdfast.runtime.breakers.breakers import Breakers
 from holdfast.runtime.breakers.watch import RATE, Permit, Ticket, Watch
+from holdfast.runtime.deliveries.dispatch import Dispatch
 from holdfast.runtime.deliveries.log import tell
-from holdfast.runtime.deliveries.options import CourierOptions
-from holdfast.runtime.deliveries.provider import BoundProvider, Providers
+from holdfast.runtime.deliveries.provider import BoundProvider
 from holdfast.runtime.deliveries.sender import DeliverySender
 from holdfast.runtime.deliveries.stage_deliveries import Notices
+from holdfast.runtime.events.signals import DeliveryChanged
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.store.contract import Store
 
@@ -71,11 +72,10 @@ class Courier:
         store: Store,
         *,
         holder: str,
-        providers: Providers,
+        dispatch: Dispatch,
         notices: Notices,
         clock: Clock,
         chance: Chance,
-        options: CourierOptions,
         poll_us: int,
         breakers: Breakers | None = None,
         start: Start = in_thread,
@@ -86,19 +86,24 @@ class Courier:
         self._claiming = threading.Lock()
         self._store = store
         self._holder = holder
-        self._providers = providers
+        self._providers = dispatch.providers
         self._notices = notices
         self._clock = clock
         self._chance = chance
-        self._options = options
+        self._options = dispatch.options
+        self._changed = dispatch.signals.deliveries
         self._poll_us = poll_us
         self._breakers = breakers
         self._start = start
         self._sender = DeliverySender(
-            store, clock=clock, chance=chance, given_up=lambda: self._closed
+            store,
+            clock=clock,
+            chance=chance,
+            changed=self._changed,
+            given_up=lambda: self._closed,
         )
         self._lock = threading.Lock()
-        self._running: dict[str, dict[str, Instant]] = {bound.name: {} for bound in providers}
+        self._running: dict[str, dict[str, Instant]] = {bound.name: {} for bound in self._providers}
 
     def __len__(self) -> int:
         """How many deliveries are on their way."""
@@ -205,17 +210,17 @@ class Courier:
         now: Instant,
     ) -> dict[str, Delivery]:
         """Decide and write what needs no call; what has moved on is left to whoever moved it."""
-        decided: dict[str, tuple[Delivery, DeliveryEvent, Delivery]] = {}
+        decided: dict[str, DeliveryChanged] = {}
         for delivery, event in pairs:
             after = decide_delivery(delivery, event, bound.terms, now, self._chance.roll())
             if isinstance(after, Delivery):
-                decided[delivery.id] = (delivery, event, after)
+                decided[delivery.id] = DeliveryChanged(delivery, event, after)
         written = self._store.deliveries.apply(
             (after for _, _, after in decided.values()),
             log=(attempt_of(*change) for change in decided.values()),
         )
         for delivery_id in written:
-            tell(*decided[delivery_id])
+            tell(decided[delivery_id], self._changed)
         return written
 
     def _set_off(self, carried: Carried) -> None:

@@ -13,7 +13,6 @@ from holdfast.core.delivery.event import (
     Accepted,
     AskedAgain,
     CourierLost,
-    DeliveryEvent,
     HandedBack,
     LookedUp,
     OperatorSays,
@@ -26,7 +25,7 @@ from holdfast.core.delivery.event import (
 from holdfast.core.delivery.lifecycle import breaks_order
 from holdfast.core.values.instant import to_rfc3339
 from holdfast.redaction import mask_recipient
-from holdfast.runtime.events import signals
+from holdfast.runtime.events.signals import DeliveryChanged, Signal
 
 LOGGER: Final = logging.getLogger("holdfast.delivery")
 
@@ -36,9 +35,10 @@ def masked(recipient: str) -> str:
     return mask_recipient(recipient, key=b"").shown
 
 
-def tell(before: Delivery, event: DeliveryEvent, after: Delivery) -> None:
+def tell(changed: DeliveryChanged, signal: Signal[DeliveryChanged]) -> None:
     """Tell of a change that was written, with a line where it is worth one."""
-    signals.DELIVERIES.tell(signals.DeliveryChanged(before, event, after))
+    signal.tell(changed)
+    before, event, after = changed
     if breaks_order(before, after):
         LOGGER.critical(
             "a delivery was marked as sent, and the provider knows nothing of it",

@@ -13,11 +13,11 @@ from holdfast.core.delivery.lifecycle import breaks_order, decide_delivery
 from holdfast.core.delivery.log import attempt_of
 from holdfast.core.values.instant import SECOND_US, Instant, later
 from holdfast.runtime.deliveries.courier import Start, in_thread
+from holdfast.runtime.deliveries.dispatch import Dispatch
 from holdfast.runtime.deliveries.log import masked, tell
-from holdfast.runtime.deliveries.options import CourierOptions
-from holdfast.runtime.deliveries.provider import BoundProvider, Providers
+from holdfast.runtime.deliveries.provider import BoundProvider
 from holdfast.runtime.deliveries.sender import looked_up
-from holdfast.runtime.events import signals
+from holdfast.runtime.events.signals import DeliveryChanged, MarksDoubted, Signals
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.store.contract import Store
 from holdfast.store.tables.audit import ENGINE, AuditEntry
@@ -51,10 +51,19 @@ class Checked(NamedTuple):
 class Checks:
     """Looks deliveries up, one at a time, and writes what follows."""
 
-    def __init__(self, store: Store, *, clock: Clock, chance: Chance, most_missing: int) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock,
+        chance: Chance,
+        signals: Signals,
+        most_missing: int,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._chance = chance
+        self._signals = signals
         self._most_missing = most_missing
         self._missing: dict[str, int] = {}
 
@@ -86,7 +95,7 @@ class Checks:
         log = [attempt_of(delivery, event, decided)]
         if not self._store.deliveries.apply([decided], log=log, audit=audit):
             return Checked(said.finding, delivery, None)
-        tell(delivery, event, decided)
+        tell(DeliveryChanged(delivery, event, decided), self._signals.deliveries)
         checked = Checked(said.finding, delivery, decided)
         if checked.taken_back:
             self._count_missing(bound.name)
@@ -95,7 +104,7 @@ class Checks:
     def _count_missing(self, provider: str) -> None:
         self._missing[provider] = self._missing.get(provider, 0) + 1
         if self.doubts(provider):
-            signals.DOUBTS.tell(signals.MarksDoubted(provider, self._missing[provider]))
+            self._signals.doubts.tell(MarksDoubted(provider, self._missing[provider]))
             LOGGER.critical(
                 "%s knows nothing of %d deliveries in a row that were marked as sent; "
                 "no more marks are taken back until it finds one",
@@ -114,19 +123,26 @@ class Reconciler:
         self,
         store: Store,
         *,
-        providers: Providers,
+        dispatch: Dispatch,
         clock: Clock,
         chance: Chance,
-        options: CourierOptions,
         start: Start = in_thread,
     ) -> None:
         self.wake = threading.Event()
         self._store = store
-        self._options = options
+        self._options = dispatch.options
         self._chance = chance
         self._start = start
-        self._bound = [bound for bound in providers if bound.terms.promise.lookup_lag is not None]
-        self._checks = Checks(store, clock=clock, chance=chance, most_missing=MAX_MISSING)
+        self._bound = [
+            bound for bound in dispatch.providers if bound.terms.promise.lookup_lag is not None
+        ]
+        self._checks = Checks(
+            store,
+            clock=clock,
+            chance=chance,
+            signals=dispatch.signals,
+            most_missing=MAX_MISSING,
+        )
         self._waiting: deque[tuple[Delivery, BoundProvider]] = deque()
         self._cursors: dict[str, tuple[Instant, str]] = {}
         self._busy = False

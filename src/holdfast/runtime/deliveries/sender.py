@@ -30,6 +30,7 @@ from holdfast.errors import RetryLater, UnavailableError
 from holdfast.runtime.attempts.spans import delivery_span
 from holdfast.runtime.deliveries.log import facts, tell
 from holdfast.runtime.deliveries.provider import BoundProvider, Evidence, LooksUp
+from holdfast.runtime.events.signals import DeliveryChanged, Signal
 from holdfast.runtime.kernel import failpoint
 from holdfast.runtime.kernel.clock import Chance, Clock, sleep_s
 from holdfast.store.contract import Store
@@ -49,11 +50,13 @@ class DeliverySender:
         *,
         clock: Clock,
         chance: Chance,
+        changed: Signal[DeliveryChanged],
         given_up: Callable[[], bool] = lambda: False,
     ) -> None:
         self._store = store
         self._clock = clock
         self._chance = chance
+        self._changed = changed
         self._given_up = given_up
 
     def send(self, begun: Delivery, bound: BoundProvider, *, since: Instant) -> DeliveryEvent:
@@ -127,7 +130,7 @@ class DeliverySender:
             fresh = None if written else self._store.deliveries.get(current.id)
             if written or fresh == decided._replace(revision=decided.revision + 1):
                 # The second way round the reply to an earlier write was lost.
-                tell(current, event, decided)
+                tell(DeliveryChanged(current, event, decided), self._changed)
                 return True
             if fresh is None or not (_is_fact(event) or _is_same_lease(fresh, delivery)):
                 return self._drop(current, event, "another courier has it, or it has ended")

@@ -13,8 +13,6 @@ from holdfast.errors import UnavailableError
 from holdfast.runtime.dispatcher.embedded_claimer import NONE_YET, EmbeddedClaimer, Rest, Taken
 from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 from holdfast.runtime.kernel.service import Service
-from holdfast.runtime.lanes.loop_lane import LoopLane
-from holdfast.runtime.lanes.thread_lane import ThreadLane
 from holdfast.runtime.worker.worker import Worker
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
@@ -91,14 +89,7 @@ class EmbeddedWorker(Worker):
             return NONE_YET
 
     def _services(self) -> list[Service]:
-        services: list[Service] = [self._keeper, *self._reporters, self.claimer, self._tallying]
-        if self.breakers.watches:
-            services.append(self.breakers)
-        services.extend(
-            lane for lane in self._lanes.values() if isinstance(lane, LoopLane | ThreadLane)
-        )
-        services.append(self._watchdog())
-        return services
+        return [*self._common_services(), *self._job_services()]
 
     @property
     def ended(self) -> bool:

@@ -12,7 +12,6 @@ from holdfast.core.job.decision import Decision, Kind
 from holdfast.core.job.job import Job
 from holdfast.core.values.ids import JobId
 from holdfast.core.values.trace_context import read
-from holdfast.runtime.events import signals
 from holdfast.runtime.events.presentation import (
     PLAIN,
     PROCESSING,
@@ -21,6 +20,7 @@ from holdfast.runtime.events.presentation import (
     duration_ms,
     plain,
 )
+from holdfast.runtime.events.signals import LetterEscalated, Signal
 from holdfast.runtime.kernel import failpoint
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
@@ -64,12 +64,19 @@ def _nothing(_: Collection[JobId]) -> Sequence[DeadLetter]:
 class Announcer:
     """Logs applied decisions and hands them to subscribers."""
 
-    def __init__(self, escalated: Escalated = _nothing, shown_as: PresentationOf = plain) -> None:
+    def __init__(
+        self,
+        escalated: Escalated = _nothing,
+        shown_as: PresentationOf = plain,
+        *,
+        breaker_of: BreakerOf = lambda _: None,
+        signal: Signal[LetterEscalated] | None = None,
+    ) -> None:
         self._subscribers: tuple[Subscriber, ...] = ()
         self._escalated = escalated
         self._shown_as = shown_as
-        self.breaker_of: BreakerOf = lambda _: None
-        """Set by a worker, which knows."""
+        self._breaker_of = breaker_of
+        self._signal = signal or Signal[LetterEscalated]()
 
     def subscribe(self, subscriber: Subscriber) -> Callable[[], None]:
         """Call `subscriber` after each applied decision of this process; returns the undoing."""
@@ -130,7 +137,7 @@ class Announcer:
             LOGGER.exception("it cannot be told which dead letters are escalated")
             return
         for letter in escalated:
-            signals.ESCALATIONS.tell(signals.Escalated(letter))
+            self._signal.tell(LetterEscalated(letter))
             LOGGER.critical(
                 "dead letter escalated: replayed, and failed again for the same reason",
                 extra={
@@ -143,7 +150,7 @@ class Announcer:
 
     def _facts(self, applied: Applied) -> dict[str, Any]:
         shown = self._shown_as(applied.job.pipeline)
-        return facts(applied, breaker=self.breaker_of(applied.job), shown=shown)
+        return facts(applied, breaker=self._breaker_of(applied.job), shown=shown)
 
     def _facts_of_begun(self, job: Job, word: str) -> dict[str, Any]:
         return {
@@ -156,7 +163,7 @@ class Announcer:
             "duration_ms": None,
             "error_code": None,
             "gateway_status": None,
-            "breaker": self.breaker_of(job),
+            "breaker": self._breaker_of(job),
             "worker": job.holder,
         }
 

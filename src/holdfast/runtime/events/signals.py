@@ -1,5 +1,6 @@
-"""What this process did besides deciding about jobs, for whoever listens: see `Announcer` for jobs.
+"""What an application did besides deciding about jobs, for those who listen.
 
+Of decisions about jobs `Announcer` tells.
 Everything here is told after it was written, and nothing that listens can fail what it is told of.
 """
 
@@ -34,7 +35,7 @@ class DeliveryChanged(NamedTuple):
     after: Delivery
 
 
-class Escalated(NamedTuple):
+class LetterEscalated(NamedTuple):
     """A job that a person sent back died again, for the same reason."""
 
     letter: DeadLetter
@@ -80,8 +81,16 @@ class Signal(Generic[_Told]):
                 LOGGER.exception("a listener failed")
 
 
-GATES: Final = Signal[GateMoved]()
-DELIVERIES: Final = Signal[DeliveryChanged]()
-ESCALATIONS: Final = Signal[Escalated]()
-DOUBTS: Final = Signal[MarksDoubted]()
-CALLS: Final = Signal[CallEnded]()
+class Signals:
+    """The signals of one application."""
+
+    def __init__(self) -> None:
+        self.gates = Signal[GateMoved]()
+        self.deliveries = Signal[DeliveryChanged]()
+        self.escalations = Signal[LetterEscalated]()
+        self.doubts = Signal[MarksDoubted]()
+        self.calls = Signal[CallEnded]()
+
+
+GUARDS: Final = Signal[GateMoved]()
+"""The moves of the breakers of guards. It is the process's: a `Guard` belongs to no application."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from holdfast.classify import classify
 from holdfast.core.job.decision import Decision, Ignored
@@ -23,12 +23,13 @@ from holdfast.errors import UnavailableError
 from holdfast.runtime.attempts.attempt import Attempt
 from holdfast.runtime.attempts.in_flight import InFlight
 from holdfast.runtime.attempts.outcome import event_of, event_of_value
+from holdfast.runtime.breakers.breakers import Breakers
 from holdfast.runtime.deliveries.stage_deliveries import NO_PROVIDERS, Notices
 from holdfast.runtime.events.announce import Announcer, Applied
 from holdfast.runtime.events.decision_messages import NONE_KNOWN, DecisionMessages
 from holdfast.runtime.kernel import failpoint
 from holdfast.runtime.kernel.clock import Chance, Clock, sleep_s
-from holdfast.runtime.worker.claimer import Leased
+from holdfast.runtime.worker.claimer import Claimer, Leased
 from holdfast.store.contract import Store
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
@@ -58,30 +59,6 @@ class Outcome:
 _Decided: TypeAlias = tuple[Outcome, Applied]
 
 
-class Crew(Protocol):
-    """Who goes on with a job after its stage, and is told of places that became free."""
-
-    def runs(self, pipeline: str, stage: str, *, now: Instant) -> bool:
-        """Return whether a stage can be run here and now."""
-        ...
-
-    def start(self, leased: Iterable[Leased]) -> None:
-        """Run leased jobs."""
-        ...
-
-    def ended(self, attempt: Attempt) -> None:
-        """Take note of an attempt that has left its lane, and is yet to be applied."""
-        ...
-
-    def freed(self, count: int, *, requeued: bool) -> None:
-        """Take note of attempts that were applied."""
-        ...
-
-    def heed_breakers(self, now: Instant) -> None:
-        """Tell the fleet soon what was seen of an upstream."""
-        ...
-
-
 class Reporter:
     """Collects outcomes from the lanes; one thread decides, applies and announces them.
 
@@ -90,6 +67,9 @@ class Reporter:
     """
 
     name = "reporter"
+    claimer: Claimer
+    """Runs the next stages, and hears of places that became free. It is made after the reporter,
+    of lanes that report to it, and set before anything runs."""
 
     def __init__(
         self,
@@ -100,7 +80,7 @@ class Reporter:
         announcer: Announcer,
         in_flight: InFlight,
         lease_us: int,
-        crew: Crew,
+        breakers: Breakers,
         notices: Notices | None = None,
         decisions: DecisionMessages = NONE_KNOWN,
     ) -> None:
@@ -116,7 +96,7 @@ class Reporter:
         self._announcer = announcer
         self._in_flight = in_flight
         self._lease_us = lease_us
-        self._crew = crew
+        self._breakers = breakers
         self._notices = notices
         self._decisions = decisions
         self._late: deque[Outcome] = deque()
@@ -138,19 +118,19 @@ class Reporter:
             failed = event if type(event) is Failed else None
             shut = failed is not None and watch.opened_under(attempt.ticket, failed.failure)
             if watch.leave(attempt.ticket, event, now, job_id=attempt.job.id):
-                self._crew.heed_breakers(now)
+                self._breakers.heed(now)
             if failed is not None and shut:
                 event = replace(failed, shut_by=watch.terms.name)
         if event is None:
             self._drop(attempt, "its lease was lost")
-            self._crew.freed(1, requeued=False)
+            self.claimer.freed(1, requeued=False)
             return
         self.outcomes.append(Outcome(attempt, event, now))
         if self._idle:
             self.call()
         elif self._overflow is not None and len(self.outcomes) >= BATCH:
             self._overflow.call()
-        self._crew.ended(attempt)
+        self.claimer.ended(attempt)
 
     def report_late(self, attempt: Attempt, value: Any) -> None:  # noqa: ANN401
         """Take what a handler returned after its attempt was given up.
@@ -198,7 +178,7 @@ class Reporter:
         try:
             self._settle(self._batch)
         finally:
-            self._crew.freed(count - len(self._batch), requeued=self._requeued)
+            self.claimer.freed(count - len(self._batch), requeued=self._requeued)
         # What is decided again may be locked by somebody: that is not waited for in a tight loop.
         return later(now, AGAIN_US) if len(self._batch) == count else now
 
@@ -273,7 +253,7 @@ class Reporter:
                 event = outcome.event = self._with_past(job, event)
         if type(event) is Done and not self.draining:
             following = plan.after(job.stage)
-            if following is not None and self._crew.runs(job.pipeline, following.name, now=at):
+            if following is not None and self.claimer.runs(job.pipeline, following.name, now=at):
                 lease_until = later(at, self._lease_us)
                 event = Done(event.result, lease_until, event.messages, event.http_status)
         decision = decide(job, event, plan, at, self._chance.roll())
@@ -333,7 +313,7 @@ class Reporter:
             self._announcer.announce(item for _, item in decided)
         finally:
             if going_on:
-                self._crew.start(going_on)
+                self.claimer.start(going_on)
 
     def _reread(self, stale: Sequence[_Decided]) -> None:
         fresh = self._store.get([item.job.id for _, item in stale])

@@ -1,10 +1,11 @@
-"""The workers that run in this process, for those who measure how busy it is."""
+"""The workers of an application that run in this process: how busy they are, and what they see."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
+from holdfast.core.job.job import Job
 from holdfast.runtime.breakers.watch import Watch
 from holdfast.runtime.kernel.stage import LaneKind
 from holdfast.runtime.lanes.contract import Lane
@@ -17,6 +18,8 @@ class Member(NamedTuple):
     watches: Mapping[str, Watch]
     pending: Callable[[], int]
     """How many outcomes are not written yet."""
+    breaker_of: Callable[[Job], str | None]
+    """How the breaker stands of the upstream that a job's stage calls, where it runs that stage."""
 
 
 class Roster:
@@ -37,5 +40,10 @@ class Roster:
         """Return the workers at this moment."""
         return list(self._members.values())
 
+    def breaker_of(self, job: Job) -> str | None:
+        """Return how the breaker stands of the upstream that a job's stage calls, as far as known.
 
-OF_THIS_PROCESS: Final = Roster()
+        Of the first worker that runs the stage: they all go by what the store says.
+        """
+        stands = (member.breaker_of(job) for member in self.members())
+        return next((each for each in stands if each is not None), None)

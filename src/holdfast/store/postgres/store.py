@@ -62,7 +62,7 @@ from holdfast.store.rows import (
     twin_from_row,
 )
 from holdfast.store.schema.system_sql import Ran, Value
-from holdfast.store.statements.timing import timed
+from holdfast.store.statements.timing import Timings, timed
 from holdfast.store.tables.audit import AuditEntry, done_and_recorded
 
 CONNECTIONS: Final = 8
@@ -92,7 +92,9 @@ class PostgresStore(Parts):
         statement_timeout_s: float = STATEMENT_TIMEOUT_S,
         generic_plans: bool = False,
         notifier: Notifier | None = None,
+        timings: Timings | None = None,
     ) -> None:
+        self.timings = timings or Timings()
         endpoint = url if isinstance(url, Endpoint) else Endpoint(url, direct_url=direct_url)
         self._connections = Connections(
             endpoint,
@@ -129,6 +131,7 @@ class PostgresStore(Parts):
             statement_timeout_s=SERVICE_TIMEOUT_S,
             generic_plans=True,
             notifier=self._notifier,
+            timings=self.timings,
         )
 
     def close(self) -> None:

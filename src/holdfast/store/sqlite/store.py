@@ -58,7 +58,7 @@ from holdfast.store.sqlite.migrations import (
 from holdfast.store.sqlite.narrowing import narrowed
 from holdfast.store.sqlite.statements import SQL
 from holdfast.store.sqlite.steps import SqliteSql
-from holdfast.store.statements.timing import timed
+from holdfast.store.statements.timing import Timings, timed
 from holdfast.store.tables.audit import AuditEntry, done_and_recorded
 from holdfast.store.tables.outbox import any_publishes
 
@@ -75,6 +75,7 @@ class SqliteStore(Parts):
     writes_at_once = False
 
     def __init__(self, url: str, *, write_timeout_s: float = WRITE_TIMEOUT_S) -> None:
+        self.timings = Timings()
         self._attach(Database(url, write_timeout_s=write_timeout_s), owned=True)
 
     def _attach(self, database: Database, *, owned: bool) -> None:
@@ -122,6 +123,7 @@ class SqliteStore(Parts):
         Nobody is starved, because every turn to write is short and readers wait for nobody.
         """
         reserved = SqliteStore.__new__(SqliteStore)
+        reserved.timings = self.timings
         reserved._attach(self._database, owned=False)  # noqa: SLF001 - its own class
         return reserved
 

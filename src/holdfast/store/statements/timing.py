@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -13,41 +13,52 @@ _T = TypeVar("_T")
 Observer = Callable[[str, float, BaseException | None], None]
 """Is told the operation, the seconds it took, and what it raised."""
 
-_observers: tuple[Observer, ...] = ()
+
+class Timings:
+    """The observers of a store, and of those that are reserved of it."""
+
+    def __init__(self) -> None:
+        self.observers: tuple[Observer, ...] = ()
+
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Tell `observer` of every timed operation from now on; returns the undoing."""
+        self.observers = (*self.observers, observer)
+
+        def leave() -> None:
+            self.observers = tuple(other for other in self.observers if other is not observer)
+
+        return leave
+
+    def tell(self, operation: str, began_s: float, error: BaseException | None) -> None:
+        """Tell everybody of an operation that has ended."""
+        took_s = time.perf_counter() - began_s
+        for observer in self.observers:
+            observer(operation, took_s, error)
 
 
-def observe(observer: Observer) -> Callable[[], None]:
-    """Tell `observer` of every timed operation of this process; returns the undoing."""
-    global _observers  # noqa: PLW0603 - one place for the stores of a process
-    _observers = (*_observers, observer)
-
-    def leave() -> None:
-        global _observers  # noqa: PLW0603 - as above
-        _observers = tuple(other for other in _observers if other is not observer)
-
-    return leave
+class _Timed(Protocol):
+    timings: Timings
 
 
-def timed(operation: Callable[_P, _T]) -> Callable[_P, _T]:
+_S = TypeVar("_S", bound=_Timed)
+
+
+def timed(operation: Callable[Concatenate[_S, _P], _T]) -> Callable[Concatenate[_S, _P], _T]:
     """Have an operation of a store timed, under its own name, while somebody observes."""
     name = operation.__name__
 
     @wraps(operation)
-    def run(*args: _P.args, **kwargs: _P.kwargs) -> _T:
-        if not _observers:
-            return operation(*args, **kwargs)
+    def run(store: _S, /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        timings = store.timings
+        if not timings.observers:
+            return operation(store, *args, **kwargs)
         began_s = time.perf_counter()
         try:
-            result = operation(*args, **kwargs)
+            result = operation(store, *args, **kwargs)
         except BaseException as error:
-            _tell(name, time.perf_counter() - began_s, error)
+            timings.tell(name, began_s, error)
             raise
-        _tell(name, time.perf_counter() - began_s, None)
+        timings.tell(name, began_s, None)
         return result
 
     return run
-
-
-def _tell(name: str, took_s: float, error: BaseException | None) -> None:
-    for observer in _observers:
-        observer(name, took_s, error)

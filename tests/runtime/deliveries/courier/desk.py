@@ -8,6 +8,9 @@ from holdfast.core.delivery.delivery import Delivery
 from holdfast.core.values.instant import SECOND_US
 from holdfast.runtime.breakers.breakers import Breakers
 from holdfast.runtime.deliveries.courier import Courier
+from holdfast.runtime.deliveries.stage_deliveries import Notices
+from holdfast.runtime.events.settle import Settler
+from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.store.tables.deliveries import DeliveryRows
 
 LOOKUP = Promise(lookup_lag=0.0)
@@ -65,10 +68,15 @@ class Desk:
     ) -> None:
         self.app = app
         self.waiting: list[Callable[[], None]] = []
-        notices = app.dispatch.notices(app.store, chance=app.chance, announcer=app.announcer)
-        assert notices is not None
-        self.courier: Courier = app.dispatch.courier(
+        settler = Settler(
+            app.store, plans=PlanCache(app.store), chance=app.chance, announcer=app.announcer
+        )
+        notices = Notices(
+            app.store, providers=app.dispatch.providers, settler=settler, chance=app.chance
+        )
+        self.courier = Courier(
             store or app.store,
+            dispatch=app.dispatch,
             notices=notices,
             holder="courier-1",
             clock=app.clock,

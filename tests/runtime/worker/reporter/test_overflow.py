@@ -23,8 +23,9 @@ def relieved(make_crew):
         announcer=app.announcer,
         in_flight=crew.in_flight,
         lease_us=LEASE_US,
-        crew=crew,
+        breakers=crew.breakers,
     )
+    relief.claimer = crew.claimer
     crew.reporter.overflow_to(relief)
 
     def end(count: int) -> None:
