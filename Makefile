@@ -95,8 +95,9 @@ format: install ## rewrite the code in the agreed format
 	@$(BIN)/ruff format .
 
 .PHONY: types
-types: install ## mypy, strict, on src and the apps
+types: install ## mypy, strict, on src and the apps; what users see of the types also by pyright
 	@$(BIN)/mypy
+	@$(BIN)/basedpyright
 
 # Uncached: the cache of import-linter does not notice that an imported module has come to be.
 .PHONY: layers

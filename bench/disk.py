@@ -14,8 +14,9 @@ from typing import Final
 import psycopg
 
 from bench.machine import machine
-from holdfast import Holdfast, JobFilter, JobState, Pipeline, WorkerOptions
+from holdfast import Holdfast, JobFilter, JobState, Pipeline
 from holdfast.testing.postgres.server import PrivatePostgres
+from holdfast.workers import WorkerOptions
 
 JOBS: Final = 20_000
 PAYLOAD: Final = {"url": "https://example.org/" + "a" * 160}

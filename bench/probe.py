@@ -24,11 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.program import WARM_UP_SUBMISSIONS, say
-from holdfast import Holdfast, JobContext, Pipeline, Retry, Submit, Upstream, WorkerOptions
+from holdfast import Holdfast, JobContext, Pipeline, Retry, Submit, Upstream
 from holdfast.api import ApiOptions, Server, create_api
 from holdfast.core.upstream.breaker_policy import Breaker
 from holdfast.core.values.role import Role
 from holdfast.runtime.kernel.process_tuning import tune_process
+from holdfast.workers import WorkerOptions
 
 CONCURRENCY = 24
 SETTLE_S = 2.0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast import Holdfast, JobContext, Pipeline, Retry, WorkerOptions
+from holdfast import Holdfast, JobContext, Pipeline, Retry
+from holdfast.workers import WorkerOptions
 
 primes = Pipeline("primes", retry=Retry(attempts=1))
 

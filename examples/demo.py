@@ -21,7 +21,8 @@ from demo_screen import Lines, Screen, View, hints, summary
 from demo_tally import Tally
 from rich.console import Console
 
-from holdfast import HoldfastError, UnavailableError, Worker, WorkerOptions
+from holdfast import HoldfastError, UnavailableError
+from holdfast.workers import Worker, WorkerOptions
 
 FRAME_S = 0.2
 HINT_S = 8.0

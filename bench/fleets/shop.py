@@ -5,7 +5,8 @@ import os
 from celery import Celery
 from kombu import Exchange, Queue
 
-from holdfast import Holdfast, WorkerOptions
+from holdfast import Holdfast
+from holdfast.workers import WorkerOptions
 
 PLAIN = "bench-plain"
 DURABLE = "bench.default"

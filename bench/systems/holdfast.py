@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from importlib.metadata import version
 
 from bench.program import Tally, main
-from holdfast import Holdfast, JobContext, Pipeline, Submit, WorkerOptions
+from holdfast import Holdfast, JobContext, Pipeline, Submit
 from holdfast.runtime.kernel.process_tuning import tune_process
+from holdfast.workers import WorkerOptions
 
 CONCURRENCY = 24
 UNFINISHED = "state not in ('complete', 'failed', 'cancelled')"

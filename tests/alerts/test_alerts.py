@@ -4,23 +4,15 @@ import logging
 
 import pytest
 
-from holdfast import (
-    Breaker,
-    GiveUp,
-    JobState,
-    Pipeline,
-    Promise,
-    Retry,
-    Rule,
-    Upstream,
-    Verdict,
-    WorkerOptions,
-)
+from holdfast import Breaker, GiveUp, JobState, Pipeline, Retry, Upstream
 from holdfast.alerts import Alerting, AlertKind, AlertOptions
 from holdfast.alerts.webhook import WebhookSink
+from holdfast.classify import Rule, Verdict
 from holdfast.core.values.failure import Category
+from holdfast.deliveries import Promise
 from holdfast.errors import InvalidValue
 from holdfast.testing import Script, drain, run_inline
+from holdfast.workers import WorkerOptions
 from tests.alerts.conftest import until
 from tests.bridges.fake_receiver import SECRET
 from tests.bridges.wire import Reply

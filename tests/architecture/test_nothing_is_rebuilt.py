@@ -19,6 +19,7 @@ SOURCE = Path(holdfast.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 REBUILDS = {"pickle", "cPickle", "marshal", "shelve", "dill", "cloudpickle", "jsonpickle"}
 IMPORTS_BY_NAME = {
+    "__init__.py",  # the module of a public name that has moved
     "cli/shell/app_location.py",  # what an operator names with -A
     "runtime/lanes/child.py",  # the handler that the parent's own code names
 }

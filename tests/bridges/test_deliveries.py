@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from holdfast import Breaker, CourierOptions, Holdfast, Retry, Upstream
+from holdfast import Breaker, Holdfast, Retry, Upstream
 from holdfast.bridges.file import File
 from holdfast.bridges.postmark import Postmark
 from holdfast.bridges.resend import Resend
@@ -14,6 +14,7 @@ from holdfast.bridges.smtp import Smtp
 from holdfast.bridges.webhook import Webhook
 from holdfast.core.delivery.delivery import DeliveryState
 from holdfast.core.values.instant import to_datetime
+from holdfast.deliveries import CourierOptions
 from holdfast.errors import InvalidValue
 from holdfast.testing import ManualClock, drain, run_inline
 from tests.bridges import fake_postmark, fake_receiver, fake_resend, wire

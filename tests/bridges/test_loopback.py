@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from holdfast import Holdfast, OutboxStatus, Received
+from holdfast import Holdfast
 from holdfast.bridges.loopback import DELIVERY_LIMIT, Loopback, LoopbackFaults, received_of
 from holdfast.bridges.rabbitmq import Queue, RabbitMq
 from holdfast.bridges.rabbitmq.received import unpacked
@@ -14,6 +14,7 @@ from holdfast.bridges.rabbitmq.topology import dead_exchange
 from holdfast.core.values.instant import SECOND_US
 from holdfast.core.values.outbox import Confirmed, NotTaken, Trouble
 from holdfast.errors import GiveUp, HandlerStuck, InvalidValue, StoreUnavailable
+from holdfast.messaging import OutboxStatus, Received
 from holdfast.runtime.kernel.clock import Chance
 from holdfast.runtime.outbox.relay import RelayOptions, RelayService
 from holdfast.testing import ManualClock

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 import pytest
 from aio_pika.exceptions import ChannelNotFoundEntity
 
-from holdfast import GiveUp, Holdfast, Received
+from holdfast import GiveUp, Holdfast
 from holdfast.bridges.rabbitmq import Binding, Queue, RabbitMq
 from holdfast.bridges.rabbitmq.topology import dead_exchange
 from holdfast.core.values.outbox import Confirmed, NotTaken, Trouble
 from holdfast.errors import InvalidValue, TopologyMismatch, UsageError
+from holdfast.messaging import Received
 from tests.bridges.broker import a_message, delete, drained, on_channel, own
 from tests.bridges.consuming import PATIENCE_S, eventually
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from holdfast import Decided, Holdfast, Message, Pipeline
+from holdfast import Holdfast, Pipeline
+from holdfast.messaging import Decided, Message
 from holdfast.systems import Parts, System
 
 

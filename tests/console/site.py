@@ -11,12 +11,14 @@ from anyio.from_thread import start_blocking_portal
 from fastapi.routing import APIRoute, iter_route_contexts
 from starlette.testclient import TestClient
 
-from holdfast import Breaker, GiveUp, Holdfast, LetterFilter, Notify, Pipeline, Upstream
+from holdfast import Breaker, GiveUp, Holdfast, Pipeline, Upstream
 from holdfast.api import ApiOptions, create_api
 from holdfast.console import mount_console
 from holdfast.core.job.job import WorkerId
 from holdfast.core.upstream.breaker import Observed, decide_breaker
 from holdfast.core.upstream.upstream import FailedCall
+from holdfast.dead_letters import LetterFilter
+from holdfast.deliveries import Notify
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import ManualClock, drain
 from tests.api.clients import on_loop

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from starlette.testclient import TestClient
 
-from holdfast import Breaker, Holdfast, Notify, Pipeline, Retry, Upstream, Wait
+from holdfast import Breaker, Holdfast, Pipeline, Retry, Upstream, Wait
 from holdfast.alerts.sources import of_need
 from holdfast.api import ApiOptions, create_api
 from holdfast.cli.main import program
@@ -19,6 +19,7 @@ from holdfast.console import mount_console
 from holdfast.core.job.job import WorkerId
 from holdfast.core.job.plan import Route
 from holdfast.core.upstream.breaker import Observed, RateLimited, decide_breaker
+from holdfast.deliveries import Notify
 from holdfast.engine.attention import Kind
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import ManualClock, run_inline

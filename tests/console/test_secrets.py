@@ -7,7 +7,8 @@ from zlib import crc32
 
 import pytest
 
-from holdfast import GiveUp, LetterFilter, Pipeline, RetryLater
+from holdfast import GiveUp, Pipeline, RetryLater
+from holdfast.dead_letters import LetterFilter
 from holdfast.secrecy import OF_THIS_PROCESS
 from holdfast.testing import drain
 from tests.console.site import Site, at

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from celery import Celery
 
-from holdfast import Holdfast, Pipeline, Retry, WorkerOptions
+from holdfast import Holdfast, Pipeline, Retry
+from holdfast.workers import WorkerOptions
 
 FOLDER = Path(os.environ["SHOP_FOLDER"])
 SOON = Retry(attempts=3, base=0.5, factor=2.0, jitter="none")

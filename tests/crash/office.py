@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from holdfast import CourierOptions, DeliveryFilter, DeliveryState, Holdfast, Promise
+from holdfast import Holdfast
+from holdfast.deliveries import CourierOptions, DeliveryFilter, DeliveryState, Promise
 from tests.crash.fleet import Fleet, WorkerProcess, eventually
 from tests.crash.postbox import GOOD, OPTIONS, Post, Postbox, posted_to
 

@@ -19,8 +19,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from holdfast import CourierOptions, Evidence, Promise, Retry
+from holdfast import Retry
 from holdfast.classify import ProviderError, Verdict
+from holdfast.deliveries import CourierOptions, Evidence, Promise
 
 POST_VARIABLE = "CRASH_POST"
 HANG_S = 30.0

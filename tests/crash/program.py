@@ -18,23 +18,14 @@ import threading
 import time
 from pathlib import Path
 
-from holdfast import (
-    GiveUp,
-    Holdfast,
-    Message,
-    Notify,
-    Pipeline,
-    Rate,
-    Retry,
-    RetryLater,
-    Upstream,
-    Worker,
-    WorkerOptions,
-)
+from holdfast import GiveUp, Holdfast, Pipeline, Rate, Retry, RetryLater, Upstream
 from holdfast.core.upstream.breaker_policy import Breaker
 from holdfast.core.values.retention import Retention
+from holdfast.deliveries import Notify
+from holdfast.messaging import Message
 from holdfast.runtime.kernel import failpoint
 from holdfast.runtime.kernel.clock import Chance
+from holdfast.workers import Worker, WorkerOptions
 from tests.crash import gateway, postbox
 
 LOGGER = logging.getLogger("crash")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from holdfast import DeliveryFilter, Promise
+from holdfast.deliveries import DeliveryFilter, Promise
 from holdfast.runtime.kernel.failpoint import OF_DELIVERIES
 from tests.crash.fleet import Fleet, eventually
 from tests.crash.office import LAG_S, OPEN, PROMISES, Office

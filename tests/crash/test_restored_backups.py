@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from holdfast import Promise
+from holdfast.deliveries import Promise
 from holdfast.testing.postgres.databases import create_database, database_url, drop_database
 from tests.crash.fleet import Fleet
 from tests.crash.office import Office

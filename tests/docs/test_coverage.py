@@ -12,7 +12,6 @@ import pytest
 import holdfast
 from holdfast import (
     Breaker,
-    BreakerMode,
     Guard,
     Holdfast,
     JobContext,
@@ -21,7 +20,6 @@ from holdfast import (
     JobView,
     Retry,
     Upstream,
-    WorkerOptions,
     presets,
 )
 from holdfast import errors as errors_module
@@ -35,8 +33,10 @@ from holdfast.core.upstream.upstream import Gate
 from holdfast.core.values.failure import Category, ErrorClass, Failure
 from holdfast.engine.upstreams import Upstreams
 from holdfast.error_log import ErrorLog, ErrorRecord
+from holdfast.policies import BreakerMode
 from holdfast.store import contract
 from holdfast.views.upstream import UpstreamView
+from holdfast.workers import WorkerOptions
 from tests.docs import cli_reference
 from tests.docs.markdown import ROOT, blocks, documents, name_of
 

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from holdfast import Holdfast, LetterFilter, Pipeline
+from holdfast import Holdfast, Pipeline
 from holdfast.core.dead_letter.dead_letter import Cause, DeadLetter, LetterState, Standing, Step
+from holdfast.dead_letters import LetterFilter
 from holdfast.engine.dead_letters.dead_letters import DeadLetters
 from holdfast.testing import ManualClock, failing, run_inline
 from tests.docs.markdown import ROOT

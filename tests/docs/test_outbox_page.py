@@ -2,10 +2,10 @@
 
 from dataclasses import fields
 
-from holdfast import OutboxStatus, Received, RelayOptions
 from holdfast.bridges.messages.dead_messages import ATTEMPTS, FAILED_AT, FAILURE, QUEUE
 from holdfast.bridges.messages.envelope import headers_of
 from holdfast.core.values.outbox import OutboxMessage, Trouble
+from holdfast.messaging import OutboxStatus, Received, RelayOptions
 from tests.bridges.broker import a_message
 from tests.docs.test_coverage import REFERENCE, named, rows
 

@@ -2,7 +2,8 @@ from collections.abc import Callable
 
 import pytest
 
-from holdfast import Holdfast, Pipeline, Promise, Retry
+from holdfast import Holdfast, Pipeline, Retry
+from holdfast.deliveries import Promise
 from holdfast.testing import Script
 from tests.engine.mailbox import BOTH, OPTIONS, Mailbox
 

@@ -3,9 +3,10 @@
 from collections import Counter, deque
 from typing import Any
 
-from holdfast import CourierOptions, Evidence, Holdfast, Promise, Retry
+from holdfast import Holdfast, Retry
 from holdfast.classify import ProviderError, QuotaExceeded, Verdict, Window
 from holdfast.core.values.instant import SECOND_US, Instant
+from holdfast.deliveries import CourierOptions, Evidence, Promise
 from holdfast.testing import ManualClock
 
 BOTH = Promise(dedupes_for=24 * 3600, lookup_lag=30)

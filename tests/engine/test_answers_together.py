@@ -2,16 +2,9 @@
 
 import pytest
 
-from holdfast import (
-    AnswerReceipt,
-    AnswerStanding,
-    CallbackFailure,
-    GivenAnswer,
-    JobState,
-    Pipeline,
-    Progress,
-    Wait,
-)
+from holdfast import JobState, Pipeline, Wait
+from holdfast.answers import AnswerReceipt, AnswerStanding, GivenAnswer, Progress
+from holdfast.classify import CallbackFailure
 from holdfast.errors import InvalidDocument, TokenRefused
 from holdfast.runtime.outbox.callbacks import REPLIES
 from holdfast.testing import run_inline

@@ -4,16 +4,9 @@ import logging
 
 import pytest
 
-from holdfast import (
-    CourierOptions,
-    DeliveryKey,
-    DeliveryState,
-    Evidence,
-    Holdfast,
-    Recipient,
-    RetryLater,
-)
+from holdfast import Holdfast, RetryLater
 from holdfast.core.values.instant import SECOND_US, Instant
+from holdfast.deliveries import CourierOptions, DeliveryKey, DeliveryState, Evidence, Recipient
 from holdfast.errors import (
     InvalidDocument,
     InvalidPolicy,

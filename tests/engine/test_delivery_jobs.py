@@ -2,7 +2,8 @@
 
 import pytest
 
-from holdfast import DeliveryState, JobState, Notify, Pipeline, Recipient, Retry
+from holdfast import JobState, Pipeline, Retry
+from holdfast.deliveries import DeliveryState, Notify, Recipient
 from holdfast.errors import InvalidValue
 from holdfast.testing import drain, run_inline
 from tests.engine.mailbox import BOTH, LOOKUP, NEITHER

@@ -5,16 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from holdfast import (
-    CourierOptions,
-    DeliveryFilter,
-    DeliveryState,
-    Holdfast,
-    JobState,
-    Notify,
-    Pipeline,
-)
+from holdfast import Holdfast, JobState, Pipeline
 from holdfast.core.delivery.delivery import Delivery
+from holdfast.deliveries import CourierOptions, DeliveryFilter, DeliveryState, Notify
 from holdfast.errors import DeliveryMoved, InvalidValue, UnknownDelivery, UnknownProvider
 from holdfast.testing import drain
 from tests.engine.mailbox import DEDUPES, LOOKUP, NEITHER, Mailbox, one, state

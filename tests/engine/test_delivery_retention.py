@@ -1,6 +1,7 @@
 """For how long a recipient is not told again, and who holds a delivery for longer."""
 
-from holdfast import GiveUp, JobState, Notify, Pipeline
+from holdfast import GiveUp, JobState, Pipeline
+from holdfast.deliveries import Notify
 from holdfast.testing import drain
 from tests.engine.mailbox import BOTH
 

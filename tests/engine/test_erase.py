@@ -10,17 +10,11 @@ from typing import Any
 
 import pytest
 
-from holdfast import (
-    ConflictError,
-    GiveUp,
-    Holdfast,
-    JobFilter,
-    LetterFilter,
-    Notify,
-    Pipeline,
-    Retention,
-)
+from holdfast import ConflictError, GiveUp, Holdfast, JobFilter, Pipeline
+from holdfast.dead_letters import LetterFilter
+from holdfast.deliveries import Notify
 from holdfast.errors import InvalidValue
+from holdfast.retention import Retention
 from holdfast.store.tables.erasure import ErasureRows
 from holdfast.testing import drain
 from tests.engine.mailbox import NEITHER, OPTIONS, Mailbox

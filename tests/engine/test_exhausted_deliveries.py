@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast import Cause, DeliveryState, JobState, Notify, Pipeline, Retry
+from holdfast import JobState, Pipeline, Retry
 from holdfast.core.values.instant import SECOND_US
+from holdfast.dead_letters import Cause
+from holdfast.deliveries import DeliveryState, Notify
 from holdfast.errors import StepMissing
 from holdfast.testing import drain, run_inline
 from tests.engine.mailbox import DEDUPES, LOOKUP, NEITHER, OPTIONS

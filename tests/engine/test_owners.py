@@ -2,7 +2,9 @@
 
 import pytest
 
-from holdfast import DeliveryFilter, GiveUp, JobFilter, JobState, LetterFilter, Notify, Pipeline
+from holdfast import GiveUp, JobFilter, JobState, Pipeline
+from holdfast.dead_letters import LetterFilter
+from holdfast.deliveries import DeliveryFilter, Notify
 from holdfast.errors import (
     UnknownDelivery,
     UnknownJob,

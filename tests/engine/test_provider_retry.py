@@ -1,6 +1,7 @@
 """A provider may say itself how often a message is sent through it."""
 
-from holdfast import DeliveryState, Retry
+from holdfast import Retry
+from holdfast.deliveries import DeliveryState
 from holdfast.testing import drain
 from tests.engine.mailbox import DEDUPES, OPTIONS, Mailbox, one
 

@@ -6,8 +6,9 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from holdfast import Holdfast, Pipeline, Retention, Submit
+from holdfast import Holdfast, Pipeline, Submit
 from holdfast.errors import ConflictError, UnknownJob
+from holdfast.retention import Retention
 from holdfast.store.tables.retention import Place, Section
 
 ENOUGH = 40

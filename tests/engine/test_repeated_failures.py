@@ -2,7 +2,8 @@
 
 import pytest
 
-from holdfast import Pipeline, Retry, Rule, Verdict
+from holdfast import Pipeline, Retry
+from holdfast.classify import Rule, Verdict
 from holdfast.testing import Script, drain
 
 DISK = Rule(OSError, Verdict("DISK", retryable=True, attempts=2))

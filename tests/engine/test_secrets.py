@@ -7,11 +7,12 @@ import threading
 
 import pytest
 
-from holdfast import Holdfast, Pipeline, Retry, WorkerOptions
+from holdfast import Holdfast, Pipeline, Retry
 from holdfast.errors import InvalidValue
 from holdfast.secrecy import MAX_VALUES, OF_THIS_PROCESS, redacted
 from holdfast.secrets import Secrets
 from holdfast.testing import Script, run_inline
+from holdfast.workers import WorkerOptions
 
 
 def test_the_password_of_the_database_is_known():

@@ -7,9 +7,10 @@ from contextlib import closing, contextmanager
 import psycopg
 import pytest
 
-from holdfast import Holdfast, JobState, Pipeline, Retry, Submit, WorkerOptions
+from holdfast import Holdfast, JobState, Pipeline, Retry, Submit
 from holdfast.testing import Script
 from holdfast.testing.postgres.pgbouncer import PrivatePgbouncer
+from holdfast.workers import WorkerOptions
 from tests.plugins.postgres import SharedServer
 
 SOON_S = 20.0

@@ -2,7 +2,8 @@
 
 import pytest
 
-from holdfast import Pipeline, Retry, Rule, Upstream, Verdict
+from holdfast import Pipeline, Retry, Upstream
+from holdfast.classify import Rule, Verdict
 from holdfast.errors import InvalidPolicy, InvalidValue
 from holdfast.testing import Script, drain
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from holdfast import JobState, Pipeline, Retry, Rule, Upstream, UserError, Verdict
+from holdfast import JobState, Pipeline, Retry, Upstream, UserError
 from holdfast.alerts.sources import of_decision
+from holdfast.classify import Rule, Verdict
 from holdfast.core.dead_letter.dead_letter import LetterState
 from holdfast.errors import GiveUp, InvalidValue, RetryRefused
 from holdfast.store.tables.dead_letters import LetterFilter

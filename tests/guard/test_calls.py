@@ -6,8 +6,8 @@ from urllib.error import HTTPError
 
 import pytest
 
-from holdfast import Breaker, CircuitOpen, GiveUp, Guard, Retry, Rule, Verdict
-from holdfast.classify import classify
+from holdfast import Breaker, CircuitOpen, GiveUp, Guard, Retry
+from holdfast.classify import Rule, Verdict, classify
 from holdfast.core.upstream.upstream import Gate
 from holdfast.errors import InvalidPolicy, InvalidValue
 from holdfast.runtime.kernel.clock import Chance

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, JobFilter, JobState, WorkerOptions
+from holdfast import Holdfast, JobFilter, JobState
 from holdfast.core.upstream.upstream import Gate
 from holdfast.lab import postcards
 from holdfast.lab.behaviour import Behaviour
 from holdfast.lab.stand_ins import StandIns
 from holdfast.systems import build
 from holdfast.views.upstream import UpstreamView
+from holdfast.workers import WorkerOptions
 
 PATIENCE_S = 40.0
 CARDS = 8

@@ -4,10 +4,11 @@ import threading
 
 import pytest
 
-from holdfast import Breaker, JobState, Pipeline, Retry, Upstream, WorkerOptions
+from holdfast import Breaker, JobState, Pipeline, Retry, Upstream
 from holdfast.metrics import Scope
 from holdfast.metrics.accumulators import MAX_SERIES, OTHER, Distributions, Sums
 from holdfast.testing import Script, drain, run_inline
+from holdfast.workers import WorkerOptions
 from tests.runtime.tracing.conftest import PATIENCE_S, wait_until  # noqa: F401 - a fixture
 
 

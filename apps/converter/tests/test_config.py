@@ -10,9 +10,9 @@ from converter.gateway.options import PREFIX, VARIABLES
 from converter.sending import HighPriority
 from converter.storage import s3
 from converter.storage.open import S3_VARIABLES
-from holdfast import BreakerMode
 from holdfast.config.settings import Settings
 from holdfast.errors import InvalidSetting
+from holdfast.policies import BreakerMode
 from holdfast.variables import OF_PROCESS, Variables
 
 read = ConverterConfig.from_environment

@@ -14,8 +14,9 @@ from criticizer.reviewers.contract import Reviewed, Usage
 from criticizer.reviews import Made, Reviews
 from criticizer.sources.contract import Pinned
 from criticizer.system import SECRET_NAMES
-from holdfast import Breaker, Holdfast, JobView, Provider, Retry
+from holdfast import Breaker, Holdfast, JobView, Retry
 from holdfast.bridges.file import File
+from holdfast.deliveries import Provider
 from holdfast.testing import ManualClock, drain
 
 QUICK = Retry(attempts=5, base=1, jitter="none", cap=60, retry_after_ceiling=300)

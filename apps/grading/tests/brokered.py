@@ -18,7 +18,8 @@ from grading.grader.tools import Tools
 from grading.messages.contract import REQUEST
 from grading.service import TABLES, grader_services
 from grading.system import Sides, parts_of, sides_of
-from holdfast import Holdfast, WorkerOptions
+from holdfast import Holdfast
+from holdfast.workers import WorkerOptions
 from tests.bridges.broker import on_channel, own
 
 

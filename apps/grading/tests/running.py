@@ -15,8 +15,9 @@ from grading.grader.tools import Tools
 from grading.main.submissions import Submissions, Wanted
 from grading.main.view import SubmissionView
 from grading.system import Sides, parts_of, sides_of
-from holdfast import Holdfast, WorkerOptions
+from holdfast import Holdfast
 from holdfast.systems import Service
+from holdfast.workers import WorkerOptions
 
 LIMIT_S = 40.0
 

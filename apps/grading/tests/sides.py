@@ -21,7 +21,8 @@ from grading.main.view import SubmissionView
 from grading.messages.contract import CALLBACK, REQUEST
 from grading.result import Result
 from grading.scoring.evidence import Evidence
-from holdfast import Holdfast, OutboxFilter, Received
+from holdfast import Holdfast
+from holdfast.messaging import OutboxFilter, Received
 from holdfast.testing import run_inline
 
 TABLES = {"grading": "grading.tables"}

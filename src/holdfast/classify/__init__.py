@@ -11,6 +11,7 @@ from holdfast.classify.rule import Rule, Verdict
 from holdfast.classify.standard import STANDARD, exit_code_rule
 from holdfast.classify.table import is_failure
 from holdfast.classify.validation import answer_rules
+from holdfast.core.values.failure import Category, Failure
 from holdfast.core.values.quota import Window
 
 __all__ = [
@@ -18,6 +19,8 @@ __all__ = [
     "LIBRARIES",
     "STANDARD",
     "CallbackFailure",
+    "Category",
+    "Failure",
     "ProviderError",
     "PublicCode",
     "PublicCodes",

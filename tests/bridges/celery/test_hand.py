@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast import Holdfast, JobState, Pipeline, WorkerOptions
+from holdfast import Holdfast, JobState, Pipeline
 from holdfast.bridges.celery.hand import Hand
 from holdfast.bridges.celery.message import PoisonMessage
 from holdfast.core.job.plan import Route
@@ -13,6 +13,7 @@ from holdfast.core.values.ids import JobId
 from holdfast.errors import StoreUnavailable
 from holdfast.runtime.dispatcher.dispatcher import DueMessage
 from holdfast.runtime.dispatcher.embedded_worker import EmbeddedWorker
+from holdfast.workers import WorkerOptions
 
 ROUTE = Route("default", "p", "only")
 STRANGER = JobId("01a1e20e-f7bd-766a-afe3-548dc18f1ad7")

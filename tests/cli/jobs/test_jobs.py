@@ -1,7 +1,8 @@
 import json
 from collections.abc import Callable
 
-from holdfast import Holdfast, Pipeline, Rule, Verdict
+from holdfast import Holdfast, Pipeline
+from holdfast.classify import Rule, Verdict
 from holdfast.testing import Script, run_inline
 from tests.cli.conftest import Command, error_of, lines
 

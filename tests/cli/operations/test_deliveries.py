@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import DeliveryState, Holdfast
+from holdfast import Holdfast
 from holdfast.bridges.file import File
 from holdfast.core.delivery.delivery import Delivery
 from holdfast.core.values.failure import WORKER_LOST
+from holdfast.deliveries import DeliveryState
 from holdfast.testing.conformance.deliveries import logged
 from holdfast.testing.inline import run_inline
 from tests.cli import sample_app

@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 import pytest
 
-from holdfast import CourierOptions, Holdfast, Retention
+from holdfast import Holdfast
 from holdfast.cli.processes.up import engine_of
 from holdfast.cli.shell.invocation import Invocation
 from holdfast.core.values.retention import DAY_S
+from holdfast.deliveries import CourierOptions
+from holdfast.retention import Retention
 from holdfast.secrecy import redacted_value
 from tests.cli.processes.test_site import built
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, OutboxStatus
+from holdfast import Holdfast
 from holdfast.bridges.rabbitmq import RabbitMq
 from holdfast.bridges.rabbitmq.topology import Queue, dead_exchange
 from holdfast.errors import InvalidValue
+from holdfast.messaging import OutboxStatus
 from holdfast.systems import Parts
 from tests.bridges.broker import delete, drained, own
 from tests.cli.surroundings import PATIENCE_S, Running, eventually, running

@@ -12,9 +12,10 @@ from urllib.request import urlopen
 
 import pytest
 
-from holdfast import Holdfast, JobState, OutboxStatus
+from holdfast import Holdfast, JobState
 from holdfast.bridges.rabbitmq import RabbitMq
 from holdfast.bridges.rabbitmq.topology import Queue, dead_exchange
+from holdfast.messaging import OutboxStatus
 from tests.bridges.broker import delete, own
 from tests.cli.conftest import Command
 from tests.cli.sample_app import URL_VARIABLE

@@ -9,25 +9,17 @@ from time import monotonic, sleep
 from typing import Final
 from urllib.error import HTTPError
 
-from holdfast import (
-    Breaker,
-    Holdfast,
-    Notify,
-    Pipeline,
-    Retry,
-    Submit,
-    Upstream,
-    Worker,
-    WorkerOptions,
-)
+from holdfast import Breaker, Holdfast, Pipeline, Retry, Submit, Upstream
 from holdfast.api import ApiOptions, Server, create_api
 from holdfast.console import mount_console
 from holdfast.core.job.job import WorkerId
 from holdfast.core.job.plan import Route
 from holdfast.core.values.instant import SECOND_US, Instant
+from holdfast.deliveries import Notify
 from holdfast.runtime.kernel.clock import monotonic_s, wall_clock
 from holdfast.store.contract import WorkerRow
 from holdfast.testing import ManualClock
+from holdfast.workers import Worker, WorkerOptions
 from tests.engine.mailbox import NEITHER, Mailbox
 
 OPTIONS: Final = WorkerOptions(concurrency=4, lease=10, grace=5)

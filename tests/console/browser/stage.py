@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable
 from time import monotonic, sleep
 
-from holdfast import Breaker, GiveUp, Holdfast, Pipeline, Retry, Upstream, Worker, WorkerOptions
+from holdfast import Breaker, GiveUp, Holdfast, Pipeline, Retry, Upstream
 from holdfast.api import ApiOptions, Server, create_api
 from holdfast.console import mount_console
 from holdfast.testing import ManualClock
+from holdfast.workers import Worker, WorkerOptions
 from tests.engine.mailbox import NEITHER, Mailbox
 
 OPTIONS = WorkerOptions(concurrency=4, lease=10, grace=5)

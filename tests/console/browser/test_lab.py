@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from holdfast import Holdfast, WorkerOptions
+from holdfast import Holdfast
 from holdfast.cli.processes.site import server_of
 from holdfast.config.settings import Settings
 from holdfast.lab import postcards
 from holdfast.lab.stand_ins import StandIns
 from holdfast.systems import build
+from holdfast.workers import WorkerOptions
 
 OPTIONS = WorkerOptions(concurrency=4, lease=10, grace=5)
 

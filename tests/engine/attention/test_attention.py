@@ -5,13 +5,14 @@ from contextlib import closing
 
 import pytest
 
-from holdfast import Breaker, GiveUp, Holdfast, Notify, Pipeline, Upstream
+from holdfast import Breaker, GiveUp, Holdfast, Pipeline, Upstream
 from holdfast.core.job.job import WorkerId
 from holdfast.core.job.plan import Route
 from holdfast.core.upstream.breaker import Observed, decide_breaker
 from holdfast.core.upstream.upstream import FailedCall
 from holdfast.core.values.failure import Category
 from holdfast.core.values.instant import Instant
+from holdfast.deliveries import Notify
 from holdfast.engine.attention import Kind, Urgency
 from holdfast.engine.attention.leftovers import MAX_CAUSES, letters
 from holdfast.store.contract import WorkerRow

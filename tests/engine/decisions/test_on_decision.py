@@ -11,24 +11,23 @@ import pytest
 
 from holdfast import (
     Breaker,
-    Decided,
     GiveUp,
     Holdfast,
     JobFilter,
     JobState,
-    Message,
     Pipeline,
-    Progress,
     Retry,
     RetryLater,
     Upstream,
     UserError,
     Wait,
-    WorkerOptions,
 )
+from holdfast.answers import Progress
 from holdfast.core.values.outbox import OutboxMessage
 from holdfast.errors import PipelineNeeded, StoreUnavailable
+from holdfast.messaging import Decided, Message
 from holdfast.testing import Script, run_inline
+from holdfast.workers import WorkerOptions
 
 RETRY = Retry(attempts=2, base=10, jitter="none")
 

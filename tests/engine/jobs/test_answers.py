@@ -4,19 +4,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from holdfast import (
-    AnswerStanding,
-    CallbackFailure,
-    GiveUp,
-    JobState,
-    Pipeline,
-    Progress,
-    Retry,
-    RetryLater,
-    Rule,
-    Verdict,
-    Wait,
-)
+from holdfast import GiveUp, JobState, Pipeline, Retry, RetryLater, Wait
+from holdfast.answers import AnswerStanding, Progress
+from holdfast.classify import CallbackFailure, Rule, Verdict
 from holdfast.core.values.instant import SECOND_US, Instant, to_datetime
 from holdfast.errors import InvalidPolicy, InvalidValue, TokenRefused, UsageError, WrongState
 from holdfast.testing import drain, run_inline

@@ -2,9 +2,10 @@
 
 import pytest
 
-from holdfast import Submit, Submitted
+from holdfast import Submit
 from holdfast.engine.submit.submissions import BULK
 from holdfast.errors import InvalidDocument, InvalidValue, KeyConflict, VersionConflict
+from holdfast.jobs import Submitted
 from holdfast.testing import run_inline
 
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from holdfast import Handle, Holdfast, JobState, Pipeline, Received, Wait
+from holdfast import Holdfast, JobState, Pipeline, Wait
 from holdfast.errors import GiveUp, InvalidValue
+from holdfast.messaging import Handle, Received
 from holdfast.testing import run_inline
 
 asking = Pipeline("asking")

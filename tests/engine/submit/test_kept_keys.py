@@ -2,9 +2,10 @@
 
 import pytest
 
-from holdfast import Holdfast, JobState, Pipeline, Retention, Submit
+from holdfast import Holdfast, JobState, Pipeline, Submit
 from holdfast.core.values.instant import to_datetime
 from holdfast.errors import InvalidPolicy, KeyConflict, UnknownJob, VersionConflict
+from holdfast.retention import Retention
 from holdfast.testing import drain
 
 DAY = 86_400

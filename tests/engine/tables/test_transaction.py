@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast import Holdfast, Pipeline, Transaction
+from holdfast import Holdfast, Pipeline
 from holdfast.errors import ConstraintViolated, StatementRefused, StoreUnavailable, UsageError
+from holdfast.transactions import Transaction
 
 INSERT = "insert into shop.orders (id, goods, pieces) values (:id, :goods, :pieces)"
 

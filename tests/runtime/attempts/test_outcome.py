@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast import GiveUp, JobState, Pipeline, Retry, RetryLater, Rule, Verdict, Wait
+from holdfast import GiveUp, JobState, Pipeline, Retry, RetryLater, Wait
+from holdfast.classify import Rule, Verdict
 from holdfast.core.job.event import Done, Failed, Interrupted, Snoozed, Suspended
 from holdfast.core.values.failure import MAX_MESSAGE_LENGTH, Failure
 from holdfast.runtime.attempts.attempt import Fate

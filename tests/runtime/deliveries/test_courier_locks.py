@@ -7,7 +7,8 @@ from typing import Any
 
 import psycopg
 
-from holdfast import CourierOptions, Evidence, Holdfast, Promise
+from holdfast import Holdfast
+from holdfast.deliveries import CourierOptions, Evidence, Promise
 from holdfast.testing import ManualClock, drain
 
 

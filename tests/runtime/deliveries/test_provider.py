@@ -2,8 +2,9 @@
 
 import pytest
 
-from holdfast import CourierOptions, Evidence, Holdfast, Promise, UsageError
+from holdfast import Holdfast, UsageError
 from holdfast.core.delivery.event import Finding
+from holdfast.deliveries import CourierOptions, Evidence, Promise
 from holdfast.runtime.deliveries.provider import BoundProvider
 from holdfast.runtime.deliveries.sender import looked_up
 from tests.core.delivery.deliveries import a_delivery

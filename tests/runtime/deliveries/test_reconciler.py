@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast import CourierOptions, DeliveryState, Holdfast, Promise
+from holdfast import Holdfast
 from holdfast.core.values.instant import SECOND_US
+from holdfast.deliveries import CourierOptions, DeliveryState, Promise
 from holdfast.runtime.deliveries.reconciler import (
     KEPT_US,
     MAX_MISSING,

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from holdfast import Breaker, Holdfast, JobState, Pipeline, Rate, Retry, Upstream, WorkerOptions
+from holdfast import Breaker, Holdfast, JobState, Pipeline, Rate, Retry, Upstream
 from holdfast.core.job.job import Job
 from holdfast.core.job.plan import Route
 from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.runtime.breakers.breakers import OLD_US
 from holdfast.runtime.dispatcher.embedded_worker import APART_US, EmbeddedWorker
+from holdfast.workers import WorkerOptions
 from tests.runtime.crew import FaultyStore
 
 ONE = Route("default", "p", "one")

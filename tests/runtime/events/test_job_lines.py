@@ -5,7 +5,8 @@ import logging
 import httpx
 import pytest
 
-from holdfast import Breaker, JobState, Pipeline, Retry, Upstream, WorkerOptions
+from holdfast import Breaker, JobState, Pipeline, Retry, Upstream
+from holdfast.workers import WorkerOptions
 from tests.runtime.worker.test_worker import QUICK, wait_until
 
 FIELDS = {

@@ -10,7 +10,8 @@ import threading
 import time
 from pathlib import Path
 
-from holdfast import GiveUp, Pipeline, RetryLater, Rule, Verdict, Wait
+from holdfast import GiveUp, Pipeline, RetryLater, Wait
+from holdfast.classify import Rule, Verdict
 
 pipeline = Pipeline("processes")
 VARIABLE = contextvars.ContextVar("variable", default="clean")

@@ -2,9 +2,10 @@
 
 import pytest
 
-from holdfast import CourierOptions, WorkerOptions
+from holdfast.deliveries import CourierOptions
 from holdfast.errors import InvalidPolicy, InvalidValue
 from holdfast.runtime.outbox.relay import RelayOptions
+from holdfast.workers import WorkerOptions
 
 
 @pytest.mark.parametrize(

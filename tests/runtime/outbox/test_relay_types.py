@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from holdfast import Holdfast, OutboxStatus
+from holdfast import Holdfast
 from holdfast.core.values.outbox import Confirmed, NotTaken, Trouble
 from holdfast.errors import InvalidValue
+from holdfast.messaging import OutboxStatus
 
 DOWN = NotTaken(Trouble.UNAVAILABLE, "nobody answers")
 PATIENCE_S = 20.0

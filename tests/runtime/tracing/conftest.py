@@ -9,9 +9,10 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from holdfast import Holdfast, WorkerOptions
+from holdfast import Holdfast
 from holdfast.runtime import tracing
 from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
+from holdfast.workers import WorkerOptions
 
 PATIENCE_S = 30
 

@@ -3,9 +3,10 @@
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
-from holdfast import Holdfast, JobState, Notify, Pipeline, Retry, Submit
+from holdfast import Holdfast, JobState, Pipeline, Retry, Submit
 from holdfast.bridges.webhook import Webhook
 from holdfast.core.values.trace_context import read
+from holdfast.deliveries import Notify
 from holdfast.runtime import tracing
 from tests.bridges.fake_receiver import SECRET, fake_receiver
 from tests.runtime.tracing.handlers import apart

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
-from holdfast import JobState, Pipeline, Retry, UsageError, WorkerOptions
+from holdfast import JobState, Pipeline, Retry, UsageError
 from holdfast.core.job.decision import Kind
 from holdfast.engine.submit.submission import Submit
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
@@ -16,6 +16,7 @@ from holdfast.runtime.kernel.clock import monotonic_s, sleep_s
 from holdfast.runtime.worker.reporter import BATCH
 from holdfast.store.postgres.store import CONNECTIONS
 from holdfast.testing import Script, failing
+from holdfast.workers import WorkerOptions
 from tests.runtime.attempts.samples import PATIENCE_S
 from tests.runtime.crew import pipeline_of
 from tests.runtime.lanes.process_handlers import pipeline as processes

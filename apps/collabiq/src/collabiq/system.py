@@ -15,7 +15,8 @@ from collabiq.settings.system_secrets import SystemSecrets
 from collabiq.stand_ins.lab import lab_environment, services, stand_ins, switches
 from collabiq.starting import Starting
 from collabiq.status.observing import Observing
-from holdfast import Holdfast, Owned, Retention
+from holdfast import Holdfast
+from holdfast.retention import Owned, Retention
 from holdfast.systems import Asgi, Parts, Service, System
 
 if TYPE_CHECKING:

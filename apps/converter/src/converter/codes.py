@@ -8,8 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from holdfast import Failure
-from holdfast.classify import PublicCode, PublicCodes
+from holdfast.classify import Failure, PublicCode, PublicCodes
 
 NOT_PDF: Final = "NOT_PDF"
 TOO_LARGE: Final = "TOO_LARGE"

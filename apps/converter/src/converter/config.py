@@ -16,9 +16,11 @@ from converter.gateway.mappings import MAPPINGS
 from converter.gateway_address import checked_url
 from converter.sending import HighPriority
 from converter.storage.open import S3_SCHEME, S3_VARIABLES, checked_location
-from holdfast import Breaker, BreakerMode, Retry, WorkerOptions
+from holdfast import Breaker, Retry
+from holdfast.policies import BreakerMode
 from holdfast.presets import added_jitter, fixed_spread, hold_queue
 from holdfast.variables import Variables
+from holdfast.workers import WorkerOptions
 
 SYSTEM_NAME: Final = "converter"
 DEFAULT_DATABASE_URL: Final = "sqlite:///holdfast.db"

@@ -10,7 +10,7 @@ from converter.pipeline import PIPELINE
 from converter.presentation import job_of, result_name
 from converter.retention import kept_since
 from converter.storage.contract import Storage
-from holdfast import Owned
+from holdfast.retention import Owned
 
 _ALL_DAYS: Final = -1.0
 """For all files there are: what was written before tomorrow."""

@@ -35,8 +35,7 @@ from converter.codes import (
     MISTAKES,
     UNKNOWN,
 )
-from holdfast import Category, Rule, Verdict
-from holdfast.classify import ProviderError
+from holdfast.classify import Category, ProviderError, Rule, Verdict
 
 MAX_SAID_BYTES: Final = 4096
 _MAX_SAID_LENGTH: Final = 120

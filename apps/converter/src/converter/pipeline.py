@@ -12,7 +12,8 @@ from converter.storage.async_files import AsyncDraft, AsyncReading
 from converter.storage.contract import Storage
 from converter.storage.errors import StorageError, StorageFull, StorageMissing
 from converter.storage.thread_pool import LOCAL_THREADS, REMOTE_THREADS, ThreadPool
-from holdfast import Breaker, JobContext, Pipeline, Retry, Rule, Upstream, UserError, Verdict
+from holdfast import Breaker, JobContext, Pipeline, Retry, Upstream, UserError
+from holdfast.classify import Rule, Verdict
 
 PIPELINE: Final = "convert"
 SUBMIT_AT: Final = "POST /api/upload"

@@ -11,8 +11,9 @@ from typing import Final
 
 from converter.presentation import job_of
 from converter.storage.contract import Storage
-from holdfast import Holdfast, Retention
+from holdfast import Holdfast
 from holdfast.errors import UnknownJob
+from holdfast.retention import Retention
 
 LOGGER: Final = logging.getLogger("converter")
 JOBS_OUTLIVE_FILES_S: Final = 7 * 24 * 3600.0

@@ -18,7 +18,8 @@ from converter.pipeline import GATEWAY, conversion_pipeline
 from converter.retention import job_retention, kept_since, retention_chore
 from converter.storage.open import open_storage
 from converter.webhooks import Webhooks
-from holdfast import BreakerMode, Holdfast
+from holdfast import Holdfast
+from holdfast.policies import BreakerMode
 from holdfast.systems import Asgi, Parts, StandIn, System
 
 if TYPE_CHECKING:

@@ -15,19 +15,9 @@ from typing import Any, Final, NamedTuple
 
 from converter.callbacks import PROVIDER, CallbackConfig
 from converter.codes import CODES, UNKNOWN, told_of
-from holdfast import (
-    Holdfast,
-    JobContext,
-    JobFilter,
-    JobState,
-    JobView,
-    Notify,
-    Pipeline,
-    Recipient,
-    RetryLater,
-    Wait,
-)
+from holdfast import Holdfast, JobContext, JobFilter, JobState, JobView, Pipeline, RetryLater, Wait
 from holdfast.classify import PublicCode
+from holdfast.deliveries import Notify, Recipient
 from holdfast.errors import UnknownJob, WrongState
 
 PIPELINE: Final = "conversion-webhook"

@@ -30,7 +30,7 @@ from converter.retention import kept_since
 from converter.storage.contract import Storage
 from converter.storage.errors import StorageFailed
 from converter.system import SYSTEM
-from holdfast import Breaker, BreakerMode, GiveUp, Holdfast, Notify, Pipeline, Retry, RetryLater
+from holdfast import Breaker, GiveUp, Holdfast, Pipeline, Retry, RetryLater
 from holdfast.api.auth.anonymous import COOKIE
 from holdfast.classify import ProviderError, Verdict, classify
 from holdfast.cli.processes.site import site_of
@@ -40,6 +40,8 @@ from holdfast.core.job.job import WorkerId
 from holdfast.core.job.plan import Route
 from holdfast.core.values.failure import STAGE_TIMEOUT
 from holdfast.core.values.instant import SECOND_US
+from holdfast.deliveries import Notify
+from holdfast.policies import BreakerMode
 from holdfast.runtime.events.settle import Settler
 from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.systems import Built, Parts

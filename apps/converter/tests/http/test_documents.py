@@ -8,7 +8,7 @@ from apps.converter.tests.system.stand_in import PDF_BYTES
 from converter.codes import CODES
 from converter.gateway_failures import refusal as refused_by_gateway
 from converter.retention import expire, kept_since
-from holdfast import Retention
+from holdfast.retention import Retention
 from holdfast.testing import run_inline
 
 FIELDS = {

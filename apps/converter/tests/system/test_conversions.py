@@ -15,8 +15,9 @@ from converter.presentation import result_name
 from converter.refusals import Expired, Forbidden, NotReady, NotTaken, QuotaReached
 from converter.storage.async_files import GATHERED_BYTES
 from converter.storage.errors import StorageFailed, StorageFull
-from holdfast import Holdfast, JobContext, JobState, Pipeline, Retention
+from holdfast import Holdfast, JobContext, JobState, Pipeline
 from holdfast.errors import UnknownJob, WrongState
+from holdfast.retention import Retention
 from holdfast.testing import ManualClock, drain
 
 

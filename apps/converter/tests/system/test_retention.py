@@ -9,7 +9,7 @@ from converter.presentation import result_name
 from converter.refusals import Expired
 from converter.retention import MAX_AT_ONCE, job_retention, purge, retention_chore
 from converter.system import SYSTEM
-from holdfast import Retention
+from holdfast.retention import Retention
 
 DAYS = 30
 

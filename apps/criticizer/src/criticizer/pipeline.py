@@ -18,7 +18,8 @@ from criticizer.reviewers.rules import REVIEWER_RULES
 from criticizer.sources.contract import Source
 from criticizer.sources.errors import ChangeTooLarge
 from criticizer.sources.rules import SOURCE_RULES
-from holdfast import Breaker, JobContext, Notify, Pipeline, Retry, Upstream
+from holdfast import Breaker, JobContext, Pipeline, Retry, Upstream
+from holdfast.deliveries import Notify
 
 REVIEW: Final = "review"
 REQUEST: Final = "review-request"

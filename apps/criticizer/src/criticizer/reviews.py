@@ -22,8 +22,9 @@ from criticizer.refusals import ChangeRefused, ReviewMissing, SourceAway, Versio
 from criticizer.sources.contract import Source
 from criticizer.sources.errors import BadChangeId, ChangeMissing
 from criticizer.sources.rules import SOURCE_RULES
-from holdfast import DeliveryKey, DeliveryView, Holdfast, JobFilter, JobState, JobView, UserError
+from holdfast import Holdfast, JobFilter, JobState, JobView, UserError
 from holdfast.classify import classify
+from holdfast.deliveries import DeliveryKey, DeliveryView
 from holdfast.errors import InvalidValue, UnknownJob, VersionConflict
 
 MAX_VERSIONS: Final = 1_000

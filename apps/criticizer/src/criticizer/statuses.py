@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from holdfast import DeliveryState, DeliveryView, JobState, JobView
+from holdfast import JobState, JobView
+from holdfast.deliveries import DeliveryState, DeliveryView
 
 SUCCEEDED: Final = "succeeded"
 IN_PROGRESS: Final = "in_progress"

@@ -3,7 +3,8 @@
 import pytest
 
 from criticizer.system import build
-from holdfast import Holdfast, Retention
+from holdfast import Holdfast
+from holdfast.retention import Retention
 
 ADA = "ada@example.org"
 

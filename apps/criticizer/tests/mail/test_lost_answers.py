@@ -3,9 +3,10 @@
 import pytest
 
 from apps.criticizer.tests.scripted import QUICK, made_criticizer
-from holdfast import DeliveryState, JobState
+from holdfast import JobState
 from holdfast.bridges.postmark import Postmark
 from holdfast.bridges.smtp import Smtp
+from holdfast.deliveries import DeliveryState
 from tests.bridges import fake_postmark, wire
 from tests.bridges.fake_mail_server import BreakingServer
 from tests.classify.servers import LOOPBACK

@@ -4,8 +4,7 @@ import pytest
 
 from criticizer.sources import errors
 from criticizer.sources.rules import SOURCE_RULES
-from holdfast import Category
-from holdfast.classify import classify
+from holdfast.classify import Category, classify
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from typing import Any, Final
 from grading.messages.contract import DLQ, REQUEST
 from grading.refusals import NotYours, WrongState
 from grading.states import FailureReason
-from holdfast import Holdfast, LetterFilter, LetterState, LetterView
+from holdfast import Holdfast
+from holdfast.dead_letters import LetterFilter, LetterState, LetterView
 from holdfast.errors import UnknownLetter
 
 PIPELINES: Final = ("grade", "grade-speaking")

@@ -14,7 +14,7 @@ from celery import Celery
 from grading.config import GradingConfig
 from grading.messages.topology import Topology
 from grading.service import grader_app
-from holdfast import WorkerOptions
+from holdfast.workers import WorkerOptions
 
 CONFIG: Final = GradingConfig.from_environment(os.environ)
 app: Final = Celery("grading", broker=CONFIG.broker_url)

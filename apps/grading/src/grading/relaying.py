@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grading.config import GradingConfig
-from holdfast import RelayOptions
+from holdfast.messaging import RelayOptions
 
 
 def relay_options(config: GradingConfig) -> RelayOptions:

@@ -15,9 +15,11 @@ from grading.main.side import MainSide
 from grading.messages.contract import CALLBACK, DLQ, REQUEST
 from grading.messages.topology import Topology
 from grading.relaying import relay_options
-from holdfast import Holdfast, Transport, WorkerOptions
+from holdfast import Holdfast
 from holdfast.bridges.celery import CeleryCarrier
+from holdfast.messaging import Transport
 from holdfast.systems import Service
+from holdfast.workers import WorkerOptions
 
 LOGGER: Final = logging.getLogger("grading.service")
 TABLES: Final = {"grading": "grading.tables"}

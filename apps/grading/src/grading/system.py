@@ -19,9 +19,10 @@ from grading.refusals import NotYours
 from grading.relaying import relay_options
 from grading.speech.stand_in import FAULTS, SttStandIn
 from grading.tables.times import from_us
-from holdfast import Holdfast, Owned, Retention
+from holdfast import Holdfast
 from holdfast.bridges.loopback import EXPLANATIONS, Loopback, LoopbackFaults
 from holdfast.classify import PublicCode
+from holdfast.retention import Owned, Retention
 from holdfast.systems import Asgi, Parts, Service, StandIn, Switch, System
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from grading.grader.intake import Intake
 from grading.grader.rows import RequestRow, begin_answering, read_request
 from grading.messages.contract import CALLBACK, REQUEST
 from grading.states import Skill
-from holdfast import GiveUp, JobFilter, OutboxFilter
+from holdfast import GiveUp, JobFilter
 from holdfast.errors import UnavailableError
+from holdfast.messaging import OutboxFilter
 from holdfast.testing import ManualClock, run_inline
 
 MakePair = Callable[..., Pair]

@@ -28,7 +28,8 @@ from grading.main.checks import check
 from grading.main.submissions import Wanted
 from grading.questions import packaged
 from grading.refusals import ValidationRefused
-from holdfast import GiveUp, OutboxFilter
+from holdfast import GiveUp
+from holdfast.messaging import OutboxFilter
 from holdfast.testing import ManualClock, run_inline
 
 MakePair = Callable[..., Pair]

@@ -12,7 +12,7 @@ from apps.grading.tests.sides import REFUSED, ScriptedAssessor, scripted_tools
 from grading.cli import main as program
 from grading.config import GradingConfig
 from grading.llm import LLM_RULES
-from holdfast import LetterFilter, LetterView
+from holdfast.dead_letters import LetterFilter, LetterView
 from tests.bridges.broker import drained, on_channel
 
 pytestmark = pytest.mark.timeout(180)

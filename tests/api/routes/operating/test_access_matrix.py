@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 import pytest
 
-from holdfast import LetterFilter, Notify, Pipeline
+from holdfast import Pipeline
 from holdfast.api.access import api_routes
 from holdfast.core.values.role import Role
+from holdfast.dead_letters import LetterFilter
+from holdfast.deliveries import Notify
 from holdfast.testing import drain
 from tests.api.routes.operating.desk import NOBODY, READY, Desk
 

@@ -8,8 +8,9 @@ from contextlib import closing, contextmanager
 import httpx2
 import pytest
 
-from holdfast import GiveUp, Holdfast, LetterFilter, Pipeline
+from holdfast import GiveUp, Holdfast, Pipeline
 from holdfast.api import ApiOptions, Server, create_api
+from holdfast.dead_letters import LetterFilter
 from tests.api.clients import client_of
 
 PATIENCE_S = 40

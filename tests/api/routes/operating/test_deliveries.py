@@ -1,6 +1,7 @@
 """Deliveries and outbox messages over HTTP."""
 
-from holdfast import DeliveryState, Notify, Pipeline
+from holdfast import Pipeline
+from holdfast.deliveries import DeliveryState, Notify
 from holdfast.testing import drain
 from holdfast.testing.conformance.deliveries import logged
 from tests.api.routes.operating.desk import NOBODY

@@ -7,9 +7,10 @@ from contextlib import suppress
 
 import pytest
 
-from holdfast import DeliveryState, GiveUp, Notify, Pipeline
+from holdfast import GiveUp, Pipeline
 from holdfast.api.replay_runner import ReplayRunner
 from holdfast.bridges.webhook import Webhook
+from holdfast.deliveries import DeliveryState, Notify
 from holdfast.testing import drain
 from tests.api.routes.operating.desk import READY, Desk
 from tests.store.conftest import by_hand

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from holdfast import CourierOptions, Evidence, Holdfast, Promise, Retry
+from holdfast import Holdfast, Retry
 from holdfast.core.delivery.delivery import Delivery
 from holdfast.core.values.instant import SECOND_US
+from holdfast.deliveries import CourierOptions, Evidence, Promise
 from holdfast.runtime.breakers.breakers import Breakers
 from holdfast.runtime.deliveries.courier import Courier
 from holdfast.runtime.deliveries.stage_deliveries import Notices

@@ -7,27 +7,19 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from holdfast import (
-    DeliveryState,
-    Holdfast,
-    JobState,
-    Notify,
-    Pipeline,
-    Promise,
-    Recipient,
-    Wait,
-    WorkerOptions,
-)
+from holdfast import Holdfast, JobState, Pipeline, Wait
 from holdfast.classify import ProviderError, Verdict
 from holdfast.core.delivery.delivery import Delivery, intent
 from holdfast.core.delivery.event import Accepted, CourierLost
 from holdfast.core.delivery.lifecycle import decide_delivery
 from holdfast.core.job.event import Suspended
 from holdfast.core.values.instant import Instant
+from holdfast.deliveries import DeliveryState, Notify, Promise, Recipient
 from holdfast.runtime.deliveries.courier import MAX_STUCK
 from holdfast.runtime.lanes import child
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.testing import ManualClock
+from holdfast.workers import WorkerOptions
 from tests.runtime.crew import Crew
 from tests.runtime.deliveries.courier.desk import OPTIONS, Clerk, Desk, Meddled, deliver, read
 

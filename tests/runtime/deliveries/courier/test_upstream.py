@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast import Breaker, DeliveryState, Rate
+from holdfast import Breaker, Rate
 from holdfast.classify import ProviderError, Verdict
 from holdfast.core.job.job import WorkerId
 from holdfast.core.upstream.upstream import Gate, UpstreamState
 from holdfast.core.values.instant import SECOND_US
+from holdfast.deliveries import DeliveryState
 from holdfast.pipeline.upstream import Upstream
 from holdfast.runtime.breakers.breakers import Breakers
 from holdfast.runtime.breakers.watch import MAX_RETRIES_SAVED

@@ -36,8 +36,9 @@ from collabiq.rows import (
 from collabiq.services.directory import Directory
 from collabiq.settings.config import Config
 from collabiq.tables.times import from_us
-from holdfast import ConflictError, Holdfast, Transaction
+from holdfast import ConflictError, Holdfast
 from holdfast.errors import UnknownJob, UnknownLetter
+from holdfast.transactions import Transaction
 
 MAX_LISTED: Final = 200
 MAX_SEARCH: Final = 200

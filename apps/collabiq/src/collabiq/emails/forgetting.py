@@ -25,7 +25,8 @@ from collabiq.rows import (
     get_email,
 )
 from collabiq.settings.config import Config
-from holdfast import Holdfast, JobFilter, JobState, JobView, Owned
+from holdfast import Holdfast, JobFilter, JobState, JobView
+from holdfast.retention import Owned
 
 LOGGER: Final = logging.getLogger("collabiq.forgetting")
 KEPT_FOR: Final = timedelta(days=400)

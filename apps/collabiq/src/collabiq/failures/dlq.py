@@ -35,7 +35,8 @@ from collabiq.refusals import (
     flaw,
 )
 from collabiq.settings.config import Config
-from holdfast import ConflictError, Holdfast, JobState, JobView, LetterView, UsageError
+from holdfast import ConflictError, Holdfast, JobState, JobView, UsageError
+from holdfast.dead_letters import LetterView
 from holdfast.errors import InvalidDocument, UnknownLetter
 from holdfast.letter_files import Described, Kept, LetterEntry, LetterMirror
 

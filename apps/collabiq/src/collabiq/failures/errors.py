@@ -15,7 +15,8 @@ from collabiq.records.dlq_entry import is_email_id
 from collabiq.records.error_record import ErrorCategory, ErrorRecord, ErrorSeverity
 from collabiq.refusals import Invalid, flaw
 from collabiq.settings.config import Config
-from holdfast import Failure, Holdfast, JobView, UsageError
+from holdfast import Holdfast, JobView, UsageError
+from holdfast.classify import Failure
 from holdfast.error_log import ErrorLog
 
 LOGGER: Final = logging.getLogger("collabiq.errors")

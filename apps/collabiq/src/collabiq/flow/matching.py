@@ -18,7 +18,8 @@ from collabiq.shapes import (
     MatchedDocument,
     MatchResult,
 )
-from holdfast import Holdfast, Reading
+from holdfast import Holdfast
+from holdfast.transactions import Reading
 
 SIMILAR_WITHIN: Final = timedelta(days=7)
 _UNKNOWN: Final = "?"

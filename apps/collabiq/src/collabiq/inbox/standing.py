@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 from collabiq.failures.payloads import EMAIL, UPLOAD
 from collabiq.rows import EmailRow, Status, emails_under_way, set_status
 from collabiq.tables.times import from_us
-from holdfast import Category, Holdfast, JobState
+from holdfast import Holdfast, JobState
+from holdfast.classify import Category
 
 LOOK_EVERY: Final = timedelta(seconds=5)
 _LIMIT: Final = 200

@@ -7,8 +7,10 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from collabiq.records.named_exceptions import NamedExceptions
-from holdfast import Jitter, Retry, Rule
+from holdfast import Retry
+from holdfast.classify import Rule
 from holdfast.errors import InvalidPolicy
+from holdfast.policies import Jitter
 from holdfast.presets import retry_only
 
 MAX_ATTEMPTS: Final = 10_000

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from collabiq.rows.emails import STATUSES
 from collabiq.tables.times import maybe_from_us, to_us
-from holdfast import Reading, Transaction
+from holdfast.transactions import Reading, Transaction
 
 
 class Counts(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from collabiq.rows.kept import listed, next_numbers
 from collabiq.tables.times import from_us, maybe_from_us, maybe_us, to_us
-from holdfast import Reading, Transaction
+from holdfast.transactions import Reading, Transaction
 
 Status = Literal["pending", "processing", "processed", "needs_review", "skipped", "failed"]
 STATUSES: Final[tuple[Status, ...]] = (

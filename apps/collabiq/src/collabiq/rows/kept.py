@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from holdfast import Reading, Transaction
+from holdfast.transactions import Reading, Transaction
 
 
 def add_upload(tx: Transaction, email_id: str, raw: bytes) -> bool:

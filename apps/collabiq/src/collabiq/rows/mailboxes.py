@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from collabiq.tables.times import from_us, maybe_from_us, maybe_us, to_us
-from holdfast import Reading, Transaction
+from holdfast.transactions import Reading, Transaction
 
 
 class MailboxRow(NamedTuple):

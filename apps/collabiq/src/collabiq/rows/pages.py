@@ -11,7 +11,7 @@ from datetime import datetime
 from collabiq.rows.emails import RowState
 from collabiq.rows.kept import listed
 from collabiq.tables.times import to_us
-from holdfast import Reading, Transaction
+from holdfast.transactions import Reading, Transaction
 
 
 def want_page(tx: Transaction, email_id: str) -> None:

@@ -23,7 +23,8 @@ from collabiq.services.directory import LISTS_LIFETIME, Directory, read_company_
 from collabiq.services.tools import COMPANIES_DATABASE, Tools
 from collabiq.settings.config import Config
 from collabiq.tables.times import from_us
-from holdfast import Holdfast, RetryLater, Transaction
+from holdfast import Holdfast, RetryLater
+from holdfast.transactions import Transaction
 
 # States of a company, by name: not found at Notion, being created by a request, created or not by a
 # request without an answer, and there.

@@ -22,9 +22,10 @@ from collabiq.services.tools import COMPANIES_DATABASE, ROWS_DATABASE, Tools
 from collabiq.settings.config import Config
 from collabiq.shapes import DirectoryResult
 from collabiq.tables.times import from_us
-from holdfast import Category, Holdfast, JobState, Reading, RetryLater, Transaction, Verdict
-from holdfast.classify import ProviderError
+from holdfast import Holdfast, JobState, RetryLater
+from holdfast.classify import Category, ProviderError, Verdict
 from holdfast.errors import ConflictError, UnknownJob
+from holdfast.transactions import Reading, Transaction
 
 SCHEMA: Final = "schema"
 COMPANIES: Final = "companies"

@@ -18,7 +18,7 @@ from collabiq.records.retry_configs import (
 )
 from collabiq.services.upstreams import fallback_guard
 from collabiq.settings.config import Config
-from holdfast import Category, Verdict
+from holdfast.classify import Category, Verdict
 from holdfast.secrets import SecretUnavailable
 
 if TYPE_CHECKING:

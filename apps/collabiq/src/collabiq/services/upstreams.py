@@ -32,7 +32,9 @@ from collabiq.records.retry_configs import (
     NOTION_RETRY_CONFIG,
 )
 from collabiq.settings.config import Config
-from holdfast import Breaker, BreakerMode, Category, Guard, Rate, Rule, Upstream, Verdict
+from holdfast import Breaker, Guard, Rate, Upstream
+from holdfast.classify import Category, Rule, Verdict
+from holdfast.policies import BreakerMode
 from holdfast.presets import FIVE_IN_A_ROW
 
 GMAIL: Final = "gmail"

@@ -13,7 +13,9 @@ from criticizer.payload import MAX_NAME, MAX_RECIPIENTS, MAX_VERSION
 from criticizer.pipeline import FETCH_STAGE, LLM_STAGE
 from criticizer.reviews import Made, Reviews, review_of
 from criticizer.statuses import delivery_status_of, status_of
-from holdfast import DeliveryView, Disclosure, JobView
+from holdfast import JobView
+from holdfast.deliveries import DeliveryView
+from holdfast.jobs import Disclosure
 
 Name = Annotated[
     str, StringConstraints(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f]+$")

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 from urllib.parse import unquote, urlsplit
 
-from holdfast import Provider, Retry, Upstream
+from holdfast import Retry, Upstream
 from holdfast.bridges.file import File
 from holdfast.bridges.postmark import Postmark
 from holdfast.bridges.resend import Resend
 from holdfast.bridges.smtp import Smtp
+from holdfast.deliveries import Provider
 from holdfast.errors import InvalidValue
 from holdfast.variables import Variables, invalid
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from criticizer.reviewers.errors import MalformedAnswer, Refused, ReviewerFailed
 from criticizer.sources.rules import TOO_LARGE_RULE
-from holdfast import Rule, Verdict
+from holdfast.classify import Rule, Verdict
 
 LLM_MALFORMED: Final = "LLM_MALFORMED"
 

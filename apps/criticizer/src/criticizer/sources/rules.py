@@ -13,7 +13,7 @@ from criticizer.sources.errors import (
     SourceTimedOut,
     SourceUnusable,
 )
-from holdfast import Category, Rule, Verdict
+from holdfast.classify import Category, Rule, Verdict
 
 CHANGE_TOO_LARGE: Final = "CHANGE_TOO_LARGE"
 SCHEMA_INVALID: Final = "SCHEMA_INVALID"

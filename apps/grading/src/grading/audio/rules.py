@@ -6,7 +6,7 @@ from typing import Final
 
 from grading.audio.errors import AudioUnavailable, DecoderFailed
 from grading.failures import GradingFailure
-from holdfast import Rule, Verdict
+from holdfast.classify import Rule, Verdict
 
 
 def _verdict_of_failure(failure: GradingFailure, _now: object) -> Verdict:

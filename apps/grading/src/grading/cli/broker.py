@@ -25,9 +25,9 @@ from grading.config import GradingConfig
 from grading.messages.contract import CALLBACK
 from grading.messages.topology import Topology
 from grading.service import Together, grader_app, grader_services
-from holdfast import Received
 from holdfast.config.logs import configure
 from holdfast.errors import TopologyMismatch, UnavailableError, UsageError
+from holdfast.messaging import Received
 
 _MISSING: Final = re.compile(r"NOT_FOUND - no (?P<kind>queue|exchange) '(?P<name>[^']*)'")
 """What a broker answers whoever looks for something that is not there."""

@@ -21,7 +21,8 @@ from grading.messages.outgoing import (
 )
 from grading.states import CIRCUIT_OPEN, FailureReason, Step
 from grading.tables.times import from_us
-from holdfast import Decided, DecidedFailure, Holdfast, Message
+from holdfast import Holdfast
+from holdfast.messaging import Decided, DecidedFailure, Message
 
 _RETRYING: Final = "a call failed and is tried again"
 """Learners read it."""

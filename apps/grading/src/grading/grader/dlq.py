@@ -10,8 +10,9 @@ from grading.grader.rows import read_request
 from grading.messages.contract import DLQ
 from grading.messages.outgoing import dlq_record, event_id
 from grading.states import FailureReason
-from holdfast import GiveUp, Handle, Holdfast, Received
+from holdfast import GiveUp, Holdfast
 from holdfast.errors import UnknownLetter
+from holdfast.messaging import Handle, Received
 
 LOGGER: Final = logging.getLogger("grading.dlq")
 INTAKE: Final = "intake"

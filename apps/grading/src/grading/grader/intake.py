@@ -36,19 +36,10 @@ from grading.messages.validation import DoesNotFit
 from grading.messages.validation import read_request as read_message
 from grading.states import FailureReason, Skill, Step
 from grading.tables.times import from_us
-from holdfast import (
-    DecidedFailure,
-    GiveUp,
-    Holdfast,
-    JobState,
-    JobView,
-    Message,
-    Pipeline,
-    Received,
-    Submit,
-    Transaction,
-)
+from holdfast import GiveUp, Holdfast, JobState, JobView, Pipeline, Submit
 from holdfast.errors import UnavailableError, UnknownJob, WrongState
+from holdfast.messaging import DecidedFailure, Message, Received
+from holdfast.transactions import Transaction
 
 LOGGER: Final = logging.getLogger("grading.intake")
 BY: Final = "grading.request"

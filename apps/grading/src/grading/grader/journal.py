@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from grading.calls import RawAnswer
 from grading.tables.times import day_start, to_us
-from holdfast import Holdfast, JobContext, Transaction
+from holdfast import Holdfast, JobContext
+from holdfast.transactions import Transaction
 
 COST_LIMIT: Final = "COST_LIMIT"
 """Why a stage puts a request off: its calls may cost no more today."""

@@ -17,8 +17,8 @@ from grading.grader.tools import Tools
 from grading.llm.config import MAX_RUNS
 from grading.messages.contract import SECRET_NAMES
 from grading.states import Skill
-from holdfast import Holdfast, JobContext, Pipeline, Rule, Upstream, Verdict
-from holdfast.classify import classify
+from holdfast import Holdfast, JobContext, Pipeline, Upstream
+from holdfast.classify import Rule, Verdict, classify
 
 WRITING: Final = "grade"
 SPEAKING: Final = "grade-speaking"

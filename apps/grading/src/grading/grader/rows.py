@@ -10,7 +10,7 @@ from grading.messages.contract import GradingRequest
 from grading.messages.outgoing import Addressee
 from grading.tables.many import row_values
 from grading.tables.times import listed, to_us
-from holdfast import Reading, Transaction
+from holdfast.transactions import Reading, Transaction
 
 
 class RequestRow(NamedTuple):

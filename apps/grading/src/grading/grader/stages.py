@@ -28,7 +28,8 @@ from grading.scoring.evidence import Evidence
 from grading.speech import MalformedTranscript, Segment, SpeechFacts, Transcript
 from grading.states import FailureReason, Skill, Step
 from grading.tables.times import day_start, from_us
-from holdfast import Holdfast, JobContext, Reading, RetryLater, Transaction
+from holdfast import Holdfast, JobContext, RetryLater
+from holdfast.transactions import Reading, Transaction
 
 ASSESS: Final = "assess_"
 SHARES: Final = {

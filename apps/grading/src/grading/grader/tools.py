@@ -15,7 +15,7 @@ from grading.llm import Assessor, AssessTask
 from grading.result import Cost, Result
 from grading.scoring.evidence import Evidence
 from grading.speech import SpeechFacts, Transcriber, Transcript
-from holdfast import Rule
+from holdfast.classify import Rule
 
 
 class ScoreWriting(Protocol):

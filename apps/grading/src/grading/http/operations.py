@@ -18,10 +18,11 @@ from grading.http.routing import Responses, grading_router, problem_of_validatio
 from grading.http.serving import Served
 from grading.main.callbacks import Standing
 from grading.messages.contract import CALLBACK, GradingCallback
-from holdfast import GiveUp, Received
+from holdfast import GiveUp
 from holdfast.api.access import Principal, ReaderOfAll, ReaderOrAnonymous, request_credential
 from holdfast.api.problems import Problem
 from holdfast.errors import TokenRefused
+from holdfast.messaging import Received
 
 _HANDLED: Final[Responses] = {
     202: {"description": "It was taken, or noted as late."},

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from grading.llm.errors import AnswerRefused, MalformedAnswer
 from grading.states import FailureReason
-from holdfast import Category, Rule, Verdict
-from holdfast.classify import usual_verdict
+from holdfast.classify import Category, Rule, Verdict, usual_verdict
 
 MAX_ANSWERS: Final = 3
 """How many answers of one text are paid for: the first, and two after a repair prompt."""

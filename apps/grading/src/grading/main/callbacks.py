@@ -19,19 +19,11 @@ from grading.messages.contract import GradingCallback
 from grading.messages.validation import DoesNotFit, read_callback
 from grading.states import FailureReason, Skill, Step
 from grading.tables.times import from_us, to_us
-from holdfast import (
-    AnswerReceipt,
-    AnswerStanding,
-    CallbackFailure,
-    GivenAnswer,
-    GiveUp,
-    Holdfast,
-    JobState,
-    JobView,
-    Progress,
-    Received,
-)
+from holdfast import GiveUp, Holdfast, JobState, JobView
+from holdfast.answers import AnswerReceipt, AnswerStanding, GivenAnswer, Progress
+from holdfast.classify import CallbackFailure
 from holdfast.errors import TokenRefused, UnknownJob
+from holdfast.messaging import Received
 
 LOGGER: Final = logging.getLogger("grading.callbacks")
 SEEN_EVERY_S: Final = 5.0

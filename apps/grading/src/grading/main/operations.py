@@ -12,7 +12,8 @@ from grading.main.view import time_text
 from grading.messages.contract import DLQ, REQUEST
 from grading.states import FailureReason
 from grading.tables.times import day_start, from_us, to_us
-from holdfast import Holdfast, JobFilter, JobState, LetterFilter, LetterState
+from holdfast import Holdfast, JobFilter, JobState
+from holdfast.dead_letters import LetterFilter, LetterState
 
 GRADE_PIPELINES: Final = ("grade", "grade-speaking")
 UPSTREAMS: Final = ("grading-llm", "grading-stt")

@@ -11,7 +11,8 @@ from grading.main.progress import RANKS, Progress, ProgressEvent
 from grading.states import Skill, Step
 from grading.tables.many import row_values
 from grading.tables.times import from_us, listed, to_us
-from holdfast import Holdfast, Reading, Transaction
+from holdfast import Holdfast
+from holdfast.transactions import Reading, Transaction
 
 RATE_WINDOW_S: Final = 60.0
 GRADER: Final = "grader"

@@ -12,7 +12,8 @@ from grading.main.questions import AddedQuestions
 from grading.main.recordings import Recordings
 from grading.main.submissions import Submissions
 from grading.questions import Questions, packaged
-from holdfast import Holdfast, Received
+from holdfast import Holdfast
+from holdfast.messaging import Received
 
 _T = TypeVar("_T")
 

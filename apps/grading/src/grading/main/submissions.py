@@ -21,9 +21,10 @@ from grading.main.view import HistoryEntry, Page, SubmissionView
 from grading.questions import Questions
 from grading.refusals import Conflict, QuotaReached, RateLimited, WrongState
 from grading.states import Skill, Status
-from holdfast import Holdfast, JobFilter, JobHandle, JobState, Pipeline, Transaction
+from holdfast import Holdfast, JobFilter, JobHandle, JobState, Pipeline
 from holdfast.errors import KeyConflict
 from holdfast.errors import WrongState as EngineWrongState
+from holdfast.transactions import Transaction
 
 REQUEST_IDS: Final = UUID("7e1d4a52-60f1-5a55-9e52-3f3a2f0d7c11")
 """The namespace of request ids that follow from an owner and their key."""

@@ -11,7 +11,9 @@ from grading.audio import AudioStore
 from grading.main.pipeline import SUBMISSION
 from grading.messages.owners import GRADER_PREFIX, grader_owner, user_id_of
 from grading.tables.times import listed, to_us
-from holdfast import Holdfast, Owned, Transaction
+from holdfast import Holdfast
+from holdfast.retention import Owned
+from holdfast.transactions import Transaction
 
 RETENTION_S: Final = 400 * 86_400.0
 AUDIO_RETENTION: Final = timedelta(days=90)

@@ -7,8 +7,7 @@ from typing import Any, Final
 from grading.audio.rules import AUDIO_RULES
 from grading.speech.errors import RecogniserFailed
 from grading.states import FailureReason
-from holdfast import Rule, Verdict
-from holdfast.classify import usual_verdict
+from holdfast.classify import Rule, Verdict, usual_verdict
 
 _AUTH_DENIED: Final = "AUTH_DENIED"
 _CONTENT_POLICY: Final = "CONTENT_POLICY"
