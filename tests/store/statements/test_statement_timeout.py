@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from holdfast.engine.app import open_store
+from holdfast.engine.opening import store_of
 from holdfast.errors import ReadTooSlow
 from holdfast.store.postgres.connection import Connections
 from holdfast.store.statements.statement_timeout import reads_within
@@ -14,7 +14,7 @@ ENDLESS = "with recursive c(n) as (select 1 union all select n + 1 from c) selec
 
 @pytest.fixture
 def store(database_url):
-    opened = open_store(database_url)
+    opened = store_of(database_url)
     opened.migrate()
     yield opened
     opened.close()
