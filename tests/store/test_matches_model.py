@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from holdfast.core.dead_letter.dead_letter import DeadLetter
+from holdfast.core.dead_letter.lifecycle import letter_after
 from holdfast.core.job.decision import Decision
 from holdfast.core.job.event import (
     Answered,
@@ -41,7 +42,6 @@ from holdfast.store.postgres.store import PostgresStore
 from holdfast.store.rows import as_stored
 from holdfast.store.sqlite.store import SqliteStore
 from holdfast.store.tables.dead_letters import LetterFilter
-from holdfast.testing.conformance.dead_letters.letter_model import letter_after
 from tests.store.conftest import TABLES
 
 # Its own: ids only rise, and time passes here, which it does not in other tests.
@@ -317,11 +317,10 @@ class StoreMachine(RuleBasedStateMachine):
             job = self.jobs[decision.job_id]
             after = evolve(job, decision)
             self.jobs[job.id] = after
+            past = [line.entry for line in self.ledgers[job.id]]
+            self.letters[job.id] = letter_after(self.letters.get(job.id), job, decision, past)
             self.ledgers[job.id].append(
                 LedgerEntry(job.id, after.revision, after.state, decision.entry)
-            )
-            self.letters[job.id] = letter_after(
-                self.letters.get(job.id), job, decision, self.ledgers[job.id]
             )
             if decision.checkpoint is not None:
                 place = (job.id, after.run, decision.entry.stage)

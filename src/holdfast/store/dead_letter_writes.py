@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from holdfast.core.dead_letter.fingerprint import fingerprint
+from holdfast.core.dead_letter.lifecycle import attempts_of, closing_note
 from holdfast.core.job.decision import Decision, Kind
 from holdfast.core.values.failure import Failure
 from holdfast.store.tables.audit import ENGINE, AuditEntry, values_of
@@ -50,7 +51,7 @@ def closings(applied: Iterable[Decision]) -> list[dict[str, Any]]:
         {
             "job_id": decision.job_id,
             "at": decision.entry.at,
-            "note": f"its sender's own mistake: {decision.entry.error_class}",
+            "note": closing_note(decision),
         }
         for decision in applied
         if decision.closes_letter
@@ -77,7 +78,7 @@ def _burial(decision: Decision, failure: Failure) -> dict[str, Any]:
         "retryable": int(failure.retryable),
         "outcome_known": int(failure.outcome_known),
         "http_status": failure.http_status,
-        "attempts": entry.attempt if tries is None else tries.attempts,
+        "attempts": attempts_of(decision),
         "first_at": None if tries is None else tries.first_at,
         "at": entry.at,
         "holder": entry.holder,

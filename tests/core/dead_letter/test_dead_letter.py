@@ -22,11 +22,11 @@ from holdfast.core.dead_letter.dead_letter import (
     Standing,
     Step,
     Triaged,
-    decide_letter,
     is_dismissed,
     is_escalated,
     standing,
 )
+from holdfast.core.dead_letter.lifecycle import decide_letter
 from holdfast.core.job.job import JobState
 from holdfast.core.values.failure import Category, Severity
 from holdfast.core.values.instant import SECOND_US, Instant

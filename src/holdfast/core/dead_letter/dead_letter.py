@@ -1,16 +1,10 @@
-"""The record of a job that failed for good, and the one place that says how it moves.
-
-`decide_letter` takes a letter as it was read, what a person does about it, the state of its job
-and the instant, and returns the letter after it, or `Refused` with the step that is missing.
-That a job dies or is sent back moves its letter as well; the store does that in the commit of the
-job's own decision.
-"""
+"""The record of a job that failed for good, what may happen to it, and the words for it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from holdfast.core.job.job import JobState
 
@@ -195,44 +189,6 @@ class Refused(NamedTuple):
     missing: Step
 
 
-def decide_letter(
-    letter: DeadLetter, event: LetterEvent, *, job_state: JobState | None, now: Instant
-) -> DeadLetter | Refused:
-    """Return the letter after `event` at `now`, or the step that is missing.
-
-    The order is triage, remediation with evidence, replay, and a note once the job is complete.
-    `job_state` is None when the job is gone. The revision stays: the write that names it raises it.
-    """
-    match event:
-        case Triaged():
-            if letter.state not in WAITING:
-                return _refused(letter, event, Step.NEW_DEATH)
-            return letter._replace(
-                state=LetterState.TRIAGED,
-                cause=event.cause,
-                note=event.note,
-                evidence=None,
-                updated_at=now,
-            )
-        case Remediated():
-            return _remediate(letter, event, now)
-        case ReplayAsked():
-            missing = _missing_before_replay(letter, event)
-            if missing is not None:
-                return _refused(letter, event, missing)
-            return letter._replace(
-                state=LetterState.REPLAYED, replayed_at=now, resolved_at=None, updated_at=now
-            )
-        case Resolved():
-            missing = _missing_before_end(letter, event, job_state)
-            if missing is not None:
-                return _refused(letter, event, missing)
-            return letter._replace(
-                state=LetterState.RESOLVED, note=event.note, resolved_at=now, updated_at=now
-            )
-    assert_never(event)
-
-
 def is_escalated(letter: DeadLetter) -> bool:
     """Return whether the job died again of what no repetition cures."""
     return (
@@ -263,54 +219,3 @@ def standing(letter: DeadLetter, job_state: JobState | None) -> Standing:
     if letter.state is LetterState.OPEN and is_escalated(letter):
         return Standing.ESCALATED
     return Standing(letter.state.value)
-
-
-def _remediate(letter: DeadLetter, event: Remediated, now: Instant) -> DeadLetter | Refused:
-    if letter.state not in WAITING:
-        return _refused(letter, event, Step.NEW_DEATH)
-    if letter.state is LetterState.OPEN:
-        return _refused(letter, event, Step.TRIAGE)
-    if not event.evidence.strip():
-        return _refused(letter, event, Step.EVIDENCE)
-    return letter._replace(state=LetterState.REMEDIATED, evidence=event.evidence, updated_at=now)
-
-
-def _missing_before_replay(letter: DeadLetter, event: ReplayAsked) -> Step | None:
-    match letter.state:
-        case LetterState.OPEN:
-            return Step.TRIAGE
-        case LetterState.TRIAGED:
-            return Step.REMEDIATE
-        case LetterState.REMEDIATED:
-            if event.undecided:
-                return Step.DELIVERIES
-            return None if event.safe_to_repeat else Step.SAFE_TO_REPEAT
-        case LetterState.REPLAYED | LetterState.RESOLVED:
-            return Step.NEW_DEATH
-    assert_never(letter.state)
-
-
-def _missing_before_end(
-    letter: DeadLetter, event: Resolved, job_state: JobState | None
-) -> Step | None:
-    if letter.state is LetterState.RESOLVED:
-        return Step.NEW_DEATH
-    if letter.state is LetterState.REPLAYED:
-        ended = job_state is JobState.COMPLETE or (
-            event.unreplayed and job_state in (None, JobState.CANCELLED)
-        )
-        if not ended:
-            return Step.COMPLETION
-    elif not event.unreplayed:
-        return _next_step(letter.state)
-    return None if event.note.strip() else Step.NOTE
-
-
-def _next_step(state: LetterState) -> Step:
-    if state is LetterState.OPEN:
-        return Step.TRIAGE
-    return Step.REMEDIATE if state is LetterState.TRIAGED else Step.REPLAY
-
-
-def _refused(letter: DeadLetter, event: LetterEvent, missing: Step) -> Refused:
-    return Refused(letter.id, letter.state, type(event).__name__, missing)

@@ -20,10 +20,10 @@ from holdfast.core.dead_letter.dead_letter import (
     Resolved,
     Step,
     Triaged,
-    decide_letter,
     is_dismissed,
     standing,
 )
+from holdfast.core.dead_letter.lifecycle import decide_letter
 from holdfast.core.delivery.delivery import Delivery, DeliveryState
 from holdfast.core.delivery.doubt import can_be_settled
 from holdfast.core.job.event import Event, RetryRequested

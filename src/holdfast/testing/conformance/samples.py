@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from holdfast.core.dead_letter.lifecycle import letter_after
 from holdfast.core.job.decision import Decision
 from holdfast.core.job.event import Event
 from holdfast.core.job.job import MAX_URGENT, Job, JobState, WorkerId
@@ -15,6 +16,7 @@ from holdfast.core.values.ids import IdSequence, JobId
 from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.core.values.retry import Retry
 from holdfast.store.contract import ExistingJob, NewJob, Store
+from holdfast.store.dead_letter_writes import concerns_letter
 from holdfast.store.tables.audit import AuditEntry
 
 NOW = Instant(1_700_000_000 * SECOND_US)
@@ -119,8 +121,17 @@ def a_twin(
 
 def after_event(store: Store, job: Job, event: Event, *, now: Instant = NOW) -> Job:
     """Return the job once the store has applied what follows from the event."""
-    decision = decided(job, event, now=now)
+    return after_decision(store, job, decided(job, event, now=now))
+
+
+def after_decision(store: Store, job: Job, decision: Decision) -> Job:
+    """Return the job once the store has applied a decision, and made of its letter what follows."""
+    if not concerns_letter(decision):
+        assert store.apply([decision]) == {job.id}
+        return evolve(job, decision)
+    before, past = store.letters.get(job.id), [line.entry for line in store.ledger(job.id)]
     assert store.apply([decision]) == {job.id}
+    assert store.letters.get(job.id) == letter_after(before, job, decision, past)
     return evolve(job, decision)
 
 

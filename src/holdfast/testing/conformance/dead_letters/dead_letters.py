@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.core.dead_letter.dead_letter import Cause, DeadLetter, LetterState
-from holdfast.core.job.decision import Kind
+from holdfast.core.job.decision import Kind, Tries
 from holdfast.core.job.event import (
     CancelRequested,
     DeadlinePassed,
@@ -20,12 +20,12 @@ from holdfast.core.values.failure import Category, Failure, Severity
 from holdfast.store.contract import Store
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.dead_letters import SUBJECT, LetterFilter, LetterStanding
-from holdfast.testing.conformance.dead_letters.letter_model import letter_after
 from holdfast.testing.conformance.samples import (
     LASTING_FAILURE,
     NOW,
     PASSING_FAILURE,
     after,
+    after_decision,
     after_event,
     claim,
     decided,
@@ -130,13 +130,9 @@ class BuryConformance:
         before = letter_of(store, failed)
         after_event(store, failed, RetryRequested("ada"), now=after(3))
         (running,) = claim(store, now=after(4))
-        replayed = letter_of(store, failed)
-        decision = decided(running, Failed(USER_ERROR), now=after(5))
-
-        assert store.apply([decision]) == {failed.id}
+        after_event(store, running, Failed(USER_ERROR), now=after(5))
 
         closed = letter_of(store, failed)
-        assert closed == letter_after(replayed, running, decision, store.ledger(failed.id))
         assert (closed.state, closed.error_class) == (LetterState.RESOLVED, before.error_class)
         assert letter_of(store, other).state is LetterState.OPEN
 
@@ -145,12 +141,20 @@ class BuryConformance:
         self, store: Store, failure: Failure
     ) -> None:
         job = started(store, owner="ada", queue="default", key="k")
-        decision = decided(job, Failed(failure), now=after(2))
 
-        assert store.apply([decision]) == {job.id}
+        after_event(store, job, Failed(failure), now=after(2))
 
-        history = store.ledger(job.id)
-        assert store.letters.get(job.id) == letter_after(None, job, decision, history)
+        letter = letter_of(store, job)
+        assert (letter.error_class, letter.state) == (failure.error_class, LetterState.OPEN)
+
+    def test_a_letter_counts_the_sends_of_deliveries_where_those_failed(self, store: Store) -> None:
+        job = started(store)
+        failed = decided(job, Failed(LASTING_FAILURE), now=after(7))
+
+        after_decision(store, job, failed._replace(tries=Tries(5, after(3))))
+
+        letter = letter_of(store, job)
+        assert (letter.attempts, letter.first_failure_at) == (5, after(3))
 
     def test_a_job_whose_deadline_passes_leaves_a_letter(self, store: Store) -> None:
         job = started(store, deadline_at=after(10))
@@ -243,16 +247,15 @@ class BuryConformance:
 
     def test_a_job_that_dies_again_opens_its_letter_again(self, store: Store) -> None:
         job = buried(store)
-        store.letters.save(triaged(letter_of(store, job)))
+        seen = triaged(letter_of(store, job))
+        store.letters.save(seen._replace(state=LetterState.REMEDIATED, evidence="mended"))
         after_event(store, job, RetryRequested("ada"), now=after(10))
         (job,) = claim(store, now=after(11))
-        before = letter_of(store, job)
-        decision = decided(job, Failed(ODD_FAILURE), now=after(12))
+        again = decided(job, Failed(ODD_FAILURE), now=after(12))
 
-        store.apply([decision])
+        after_decision(store, job, again._replace(tries=Tries(4, after(12))))
 
         letter = letter_of(store, job)
-        assert letter == letter_after(before, job, decision, store.ledger(job.id))
         assert (letter.deaths, letter.previous_class) == (2, "INVALID")
         assert letter.first_failure_at == after(12)
         assert (letter.cause, letter.note, letter.replayed_at) == (None, None, None)

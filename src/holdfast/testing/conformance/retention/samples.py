@@ -5,7 +5,8 @@ import os
 from collections import Counter
 from typing import Any
 
-from holdfast.core.dead_letter.dead_letter import DeadLetter, Resolved, decide_letter
+from holdfast.core.dead_letter.dead_letter import DeadLetter, Resolved
+from holdfast.core.dead_letter.lifecycle import decide_letter
 from holdfast.core.dead_letter.replay import Replay, ReplayState
 from holdfast.core.job.event import CancelRequested, Done, Failed, Refused
 from holdfast.core.job.job import Job, JobState
