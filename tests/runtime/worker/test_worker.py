@@ -407,7 +407,7 @@ def test_a_worker_drained_from_outside_finishes_what_it_runs_takes_no_more_and_e
 
 
 def test_a_worker_that_is_not_on_record_cannot_be_drained(open_real):
-    with pytest.raises(UnknownWorker, match="holdfast workers list"):
+    with pytest.raises(UnknownWorker, match="check the id"):
         open_real().drain_worker("nobody", by="ada")
 
 
