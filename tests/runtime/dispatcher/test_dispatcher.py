@@ -14,6 +14,7 @@ from holdfast.errors import TopologyMismatch
 from holdfast.runtime.breakers.breakers import Allowance
 from holdfast.runtime.dispatcher.dispatcher import (
     AGAIN_US,
+    ENOUGH_WAITING,
     LONGEST_PAUSE_US,
     LOST_US,
     MAX_JOBS,
@@ -192,6 +193,18 @@ def test_no_more_is_sent_than_the_fleet_can_soon_take(bench: Bench):
 
     assert len(bench.fleet.messages) == MAX_WAITING
     assert bench.turn() < UNTAKEN_US, "there is more to tell, so it looks again soon"
+
+
+def test_while_the_fleet_has_work_in_every_queue_no_jobs_are_read_for_more(bench: Bench):
+    bench.submit(20)
+    bench.fleet.messages = [
+        DueMessage(route, ()) for route in (ONE, SLOW) for _ in range(ENOUGH_WAITING)
+    ]
+
+    assert bench.turn() == UNTAKEN_US
+    assert len(bench.fleet.take()) == 2 * ENOUGH_WAITING
+    bench.turn(UNTAKEN_US / SECOND_US)
+    assert len(bench.fleet.take()) == 10, "two jobs each"
 
 
 def test_a_queue_that_is_full_holds_up_no_other(bench: Bench):

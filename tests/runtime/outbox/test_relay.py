@@ -129,6 +129,21 @@ def test_messages_are_published_and_marked_batch_by_batch(bench: Bench):
     assert [bench.status(one) for one in sent] == [(OutboxStatus.PUBLISHED, 0, None)] * 4
 
 
+def test_messages_that_follow_one_another_are_left_to_gather(bench: Bench):
+    relay = bench.another("gathers", gather=0.05)
+    bench.publish(1)
+
+    assert bench.turn(relay) == 0.05, "the first one waits for nothing"
+    bench.publish(2, 3)
+    assert bench.turn(relay) == 0.05
+    assert bench.broker.taken == ["1"]
+    bench.clock.advance(0.05)
+    bench.publish(4, 5)
+    assert bench.turn(relay) == 0, "a full batch is followed at once"
+    assert bench.turn(relay) == 0.05
+    assert bench.broker.taken == ["1", "2", "3", "4", "5"]
+
+
 def test_an_aggregate_is_one_run_in_order(bench: Bench):
     bench.publish(1, 2, aggregate_id="a")
     bench.publish(3)
@@ -380,6 +395,7 @@ def test_a_transport_that_forgets_a_message_has_not_tried_it(bench: Bench, monke
         ("stale_threshold", -1),
         ("publish_timeout", "soon"),
         ("lease", 10.0),
+        ("gather", -0.1),
     ],
 )
 def test_options_that_make_no_sense_are_refused(field, value):

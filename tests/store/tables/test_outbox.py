@@ -121,6 +121,33 @@ def test_a_relay_reads_no_more_of_postgresql_than_it_takes(postgres: Store, stat
     assert "Seq Scan on outbox" not in steps, steps
 
 
+def test_a_claim_reads_what_waits_once_though_little_was_expected(
+    postgres: Store, postgres_url: str
+):
+    added(postgres, *map(str, range(400, 2_400)))
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(
+            "update holdfast.outbox set status = 'published', processed_at = created_at"
+        )
+        connection.execute("vacuum (analyze) holdfast.outbox")
+    added(postgres, *map(str, range(400)))
+    relay = postgres.reserve("relay")
+
+    with relay.transaction() as connection:
+        explain = f"explain (analyze, format json) {POSTGRES['outbox_claim']}"
+        connection.execute("set local plan_cache_mode = force_generic_plan")
+        ((plan,),) = connection.execute(explain, VALUES, prepare=True).fetchall()
+    relay.close()
+
+    assert _thrown_away(plan[0]["Plan"]) < VALUES["limit"]
+
+
+def _thrown_away(step: dict) -> int:
+    """Return how many rows a plan read for nothing."""
+    own = step.get("Rows Removed by Filter", 0) * step["Actual Loops"]
+    return own + sum(map(_thrown_away, step.get("Plans", ())))
+
+
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_a_relay_reads_no_more_of_sqlite_than_it_takes(
     tmp_path, open_store: Callable[[str], Store], statement: str

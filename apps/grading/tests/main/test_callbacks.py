@@ -58,12 +58,15 @@ def test_callbacks_that_come_together_mean_what_they_mean_one_by_one(main: Main)
 
     taken, ignored = Standing.TAKEN, Standing.IGNORED
     assert [each.standing for each in handled] == [
-        *[taken] * 5,
+        *[taken] * 3,
+        *(ignored, taken),
         *(ignored, Standing.REPEATED, ignored),
     ]
     assert [each.status for each in views] == ["COMPLETED", "FAILED", "PROCESSING"]
     assert (views[1].failure_reason, views[1].attempts_made) == ("PROVIDER_ERROR", 4)
     assert views[2].step == "scoring"
+    history = main.submissions.history(first["submissionId"], owner=None)
+    assert [entry.event for entry in history] == ["created", "requested", "taken", "completed"]
     assert main.submissions.progress_of("lan")["writing"]["count"] == 1
 
 

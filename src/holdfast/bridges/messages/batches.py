@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from holdfast.bridges.messages.handler_threads import HandlerThreads
 from holdfast.bridges.messages.handling import is_outage, tried
 from holdfast.errors import HandlerStuck, UsageError
 from holdfast.runtime.outbox.received import Handle, HandleMany, Received
+
+GATHER_S: Final = 0.005
+"""How long messages are waited for that came with the first of a batch."""
 
 HandOver: TypeAlias = Callable[[Received], Awaitable[BaseException | None]]
 """Hands a message over and returns what that raised."""
@@ -57,8 +60,8 @@ class Batches:
     async def _work(self) -> None:
         try:
             while self._waiting:
-                # What has come with the first one is read by now or in a moment.
-                await asyncio.sleep(0)
+                # What was sent with the first one is read in a moment.
+                await asyncio.sleep(GATHER_S)
                 batch, self._waiting = list(self._waiting), deque()
                 for part, raised in await self._outcomes(batch):
                     if not part.raised.done():

@@ -28,6 +28,8 @@ WINDOW: Final = 1_000
 """How many due jobs of a route and priority are looked at."""
 MAX_WAITING: Final = 32
 """How many messages may wait in a queue of the broker before no more are sent there."""
+ENOUGH_WAITING: Final = 8
+"""Messages in every queue of the broker with which a fleet has work: no jobs are read for more."""
 MAX_JOBS: Final = 100
 """How many jobs one message may name."""
 SPREAD: Final = 16
@@ -114,6 +116,9 @@ class Dispatcher:
         waiting = self._waiting()
         if isinstance(waiting, NotTaken):
             return self._pause(now, waiting)
+        if min(waiting.values(), default=0) >= ENOUGH_WAITING:
+            self._paused_until = later(now, UNTAKEN_US)
+            return self._paused_until
         due = self._due(now)
         self._told = {job.id: told for job in due if (told := self._told.get(job.id))}
         untold = [job for job in due if self._is_news(job, waiting[job.route.queue], now)]

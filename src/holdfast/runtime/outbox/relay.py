@@ -55,6 +55,8 @@ class RelayOptions:
     """How long a batch may take until its messages are confirmed."""
     lease: float = 30.0
     """After which another relay takes over what this one has leased."""
+    gather: float = 0.0
+    """How long new messages are left to gather after a batch that was not full."""
 
     def __post_init__(self) -> None:
         check_ranges(
@@ -66,6 +68,7 @@ class RelayOptions:
                 "stale_threshold": Number(0.01, 30 * 86_400),
                 "publish_timeout": Number(0.1, 3_600),
                 "lease": Number(0.1, 86_400),
+                "gather": Number(0, 5),
             },
         )
         if self.lease <= self.publish_timeout:
@@ -117,6 +120,7 @@ class RelayService:
         self._unmarked: _Batch | None = None
         self._pauses = 0
         self._paused_until = Instant(0)
+        self._gathers_until = Instant(0)
         self._looked_at = Instant(0)
         self._warned_at = Instant(0)
 
@@ -128,16 +132,20 @@ class RelayService:
         self._look_out(now)
         if now < self._paused_until:
             return self._paused_until
+        if now < self._gathers_until:
+            return self._gathers_until
         if not self._busy:
             # A look costs nobody anything; on SQLite a claim takes the turn to write.
             due = self._rows.next_due(types=self._types)
             if due is None or due > now:
+                # Messages of other types wake it as well.
+                self._leave_to_gather(now)
                 return self._sleep_until(now, due)
         trouble = self._ready()
         if trouble is not None:
             return self._pause(now, trouble)
         messages = self._claim(now)
-        self._busy = bool(messages)
+        self._busy = len(messages) == self._options.batch_size
         if not messages:
             # What is due waits for one before it, or for a relay that has it.
             return self._sleep_until(now, self._rows.next_due(after=now, types=self._types))
@@ -147,6 +155,9 @@ class RelayService:
     def _sleep_until(self, now: Instant, due: Instant | None) -> Instant:
         polled = later(now, int(self._options.poll_interval * SECOND_US))
         return polled if due is None else min(polled, due)
+
+    def _leave_to_gather(self, now: Instant) -> None:
+        self._gathers_until = later(now, int(self._options.gather * SECOND_US))
 
     def _ready(self) -> NotTaken | None:
         try:
@@ -208,7 +219,9 @@ class RelayService:
         if held_up and all(message.status is OutboxStatus.PENDING for message in decided):
             return self._pause(now, held_up[0], told=True)
         self._pauses = 0
-        return now
+        if len(messages) < self._options.batch_size:
+            self._leave_to_gather(now)
+        return max(now, self._gathers_until)
 
     def _mark(self, batch: _Batch) -> None:
         failpoint.reach("outbox.mark.before")

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from grading.main import rows
 from grading.main.derive import error_class_of
 from grading.main.pipeline import REQUEST_STAGE, SUBMISSION
-from grading.main.progress import ProgressEvent
+from grading.main.progress import RANKS, ProgressEvent
 from grading.main.review import urgency_of
 from grading.messages.contract import GradingCallback
 from grading.messages.validation import DoesNotFit, read_callback
@@ -30,6 +30,8 @@ SEEN_EVERY_S: Final = 5.0
 """How often it is written down, at most, that a grader is there."""
 CALLBACK_REFUSED: Final = "CALLBACK_REFUSED"
 _MAX_NOTE: Final = 200
+_ENDED: Final = len(RANKS)
+"""The rank of an end: above that of every step."""
 
 
 class Standing(StrEnum):
@@ -98,8 +100,10 @@ class Callbacks:
         for each in callbacks:
             _check(each, jobs.get(each.callback.submissionId))
         self._note_grader()
-        standings: dict[int, Standing] = {}
-        for turn in _turns(callbacks):
+        # What is overtaken before it is written would never be seen.
+        standings = dict.fromkeys(_overtaken(callbacks), Standing.IGNORED)
+        left = {place: each for place, each in enumerate(callbacks) if place not in standings}
+        for turn in _turns(left):
             notices = {place: each for place, each in turn.items() if each.callback.is_notice}
             ends = {place: each for place, each in turn.items() if place not in notices}
             standings |= self._note(notices, jobs) | self._end(ends, jobs)
@@ -269,11 +273,31 @@ class Callbacks:
             )
 
 
-def _turns(callbacks: Sequence[_Addressed]) -> list[dict[int, _Addressed]]:
+def _overtaken(callbacks: Sequence[_Addressed]) -> list[int]:
+    """Return the places of steps that a later callback of the same run makes old news.
+
+    That a request was taken is kept: the history says when.
+    """
+    found: list[int] = []
+    reached: dict[tuple[str, int], int] = {}
+    for place in range(len(callbacks) - 1, -1, -1):
+        each = callbacks[place]
+        run = (each.callback.submissionId, each.run)
+        progress = each.callback.progress
+        rank = _ENDED if not each.callback.is_notice else 0
+        if progress is not None:
+            rank = RANKS.get(progress.step, 0)
+            if 0 < rank < reached.get(run, 0):
+                found.append(place)
+        reached[run] = max(rank, reached.get(run, 0))
+    return found
+
+
+def _turns(callbacks: Mapping[int, _Addressed]) -> list[dict[int, _Addressed]]:
     """Return callbacks by place in turns, one of each submission at most, in their order."""
     turns: list[dict[int, _Addressed]] = []
     seen: Counter[str] = Counter()
-    for place, each in enumerate(callbacks):
+    for place, each in callbacks.items():
         number = seen[each.callback.submissionId]
         seen[each.callback.submissionId] += 1
         if number == len(turns):

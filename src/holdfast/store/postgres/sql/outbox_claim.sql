@@ -1,9 +1,11 @@
--- outbox_claim: lease messages that may be published now; uses outbox_pending, outbox_aggregate.
+-- outbox_claim: lease messages that may be published now; uses outbox_pending, outbox_waiting.
 -- The first pending message of an aggregate stands for all of them: who leases it may lease those
 -- behind it as well, up to the first that is not due or that somebody has locked. It is looked for
 -- among the messages longest due, or, when thousands wait behind others, aggregate by aggregate.
 -- Messages of types that this relay does not publish are passed over, also within an aggregate:
 -- the order holds among those of its own types.
+-- Only `due` asks for what is pending. The others say it in the words of outbox_waiting, so that no
+-- plan can read everything that waits for each message.
 with recursive due as materialized (
     select position, aggregate_id
       from holdfast.outbox
@@ -17,7 +19,7 @@ with recursive due as materialized (
     (
         select aggregate_id, position, run_at
           from holdfast.outbox
-         where %(wide)s::boolean and status = 'pending'
+         where %(wide)s::boolean and status not in ('published', 'failed')
            and @outbox_types@
          order by aggregate_id, position
          limit 1
@@ -28,34 +30,40 @@ with recursive due as materialized (
      cross join lateral (
         select message.aggregate_id, message.position, message.run_at
           from holdfast.outbox as message
-         where message.status = 'pending'
+         where message.status not in ('published', 'failed')
            and message.aggregate_id > walk.aggregate_id
            and @outbox_types@
          order by message.aggregate_id, message.position
          limit 1
      ) as following
 ), first as (
-    select due.position
+    select due.aggregate_id, due.position
       from due
      where due.position = (
             select message.position
               from holdfast.outbox as message
              where message.aggregate_id = due.aggregate_id
-               and message.status = 'pending'
+               and message.status not in ('published', 'failed')
                and @outbox_types@
              order by message.position
              limit 1
            )
     union all
-    (select walk.position from walk where walk.run_at <= %(now)s order by run_at, position)
+    (
+        select walk.aggregate_id, walk.position
+          from walk
+         where walk.run_at <= %(now)s
+         order by run_at, position
+    )
 ), head as materialized (
     select candidate.position, candidate.aggregate_id
       from first
      cross join lateral (
         select message.position, message.aggregate_id
           from holdfast.outbox as message
-         where message.position = first.position
-           and message.status = 'pending'
+         where message.aggregate_id = first.aggregate_id
+           and message.position = first.position
+           and message.status not in ('published', 'failed')
            and message.run_at <= %(now)s
            for update skip locked
      ) as candidate
@@ -67,7 +75,7 @@ with recursive due as materialized (
         select message.position, message.aggregate_id
           from holdfast.outbox as message
          where message.aggregate_id = head.aggregate_id
-           and message.status = 'pending'
+           and message.status not in ('published', 'failed')
            and message.run_at <= %(now)s
            and message.position > head.position
            and @outbox_types@
@@ -89,7 +97,7 @@ with recursive due as materialized (
             select count(*)
               from holdfast.outbox as message
              where message.aggregate_id = numbered.aggregate_id
-               and message.status = 'pending'
+               and message.status not in ('published', 'failed')
                and message.position > numbered.head_position
                and message.position <= numbered.position
                and @outbox_types@
