@@ -93,14 +93,14 @@ def _durable(
     )
     database.settle()
     command = [
-        *(sys.executable, "-m", "holdfast", "herald", "--app", f"{SHOP}:jobs"),
+        *(sys.executable, "-m", "holdfast", "dispatch", "--app", f"{SHOP}:jobs"),
         *("--broker-url", environment["BENCH_BROKER"], "--exchange", "bench"),
     ]
     with (
         _worker(shop.DURABLE, environment) as worker,
-        _Running(command, environment) as herald,
+        _Running(command, environment) as dispatcher,
     ):
-        first_ns, _ = _counted(reader, jobs, worker, herald)
+        first_ns, _ = _counted(reader, jobs, worker, dispatcher)
         # Not before the store says so: what ran and is not kept yet is not done.
         ended_ns = finished_at_ns(database, UNFINISHED, within_s=LIMIT_S)
     return Rate(jobs * 1e9 / (ended_ns - first_ns))

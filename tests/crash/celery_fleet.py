@@ -1,4 +1,4 @@
-"""Celery workers that a test starts and kills, and the herald that tells them of jobs."""
+"""Celery workers that a test starts and kills, and the dispatcher that tells them of jobs."""
 
 import json
 import os
@@ -103,7 +103,7 @@ class CeleryFleet:
         self.app: Holdfast = self.shop.jobs
         assert self.app.verify() == []
         self.workers: list[CeleryWorker] = []
-        self.heralds: list[DispatcherProcess] = []
+        self.dispatchers: list[DispatcherProcess] = []
 
     def _imported(self):
         """The shop as this process has it: a copy for each test, with that test's database."""
@@ -134,12 +134,12 @@ class CeleryFleet:
         self.workers.append(worker)
         return worker
 
-    def herald(self) -> DispatcherProcess:
-        made = self.app.herald(
+    def dispatcher(self) -> DispatcherProcess:
+        made = self.app.dispatcher(
             CeleryCarrier(self.broker_url, exchange=self.exchange), options=QUICK
         )
         made.start()
-        self.heralds.append(made)
+        self.dispatchers.append(made)
         return made
 
     def runs(self) -> Counter[str]:
@@ -182,9 +182,9 @@ class CeleryFleet:
     def end(self) -> None:
         for worker in self.workers:
             worker.end()
-        for herald in self.heralds:
-            herald.request_stop()
-            herald.drain()
+        for dispatcher in self.dispatchers:
+            dispatcher.request_stop()
+            dispatcher.drain()
         self.app.close()
         queue = f"{self.exchange}.default"
         delete(

@@ -24,7 +24,7 @@ from holdfast.cli.operations.tokens import tokens
 from holdfast.cli.operations.upstreams import upstreams
 from holdfast.cli.operations.workers import workers
 from holdfast.cli.processes.dev import dev
-from holdfast.cli.processes.dispatch import herald
+from holdfast.cli.processes.dispatch import dispatch
 from holdfast.cli.processes.relay import relay
 from holdfast.cli.processes.up import serve, up
 from holdfast.cli.processes.worker import worker
@@ -73,7 +73,7 @@ for _command in (
     serve,
     worker,
     relay,
-    herald,
+    dispatch,
     submit,
     jobs,
     dead,

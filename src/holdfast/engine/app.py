@@ -144,7 +144,7 @@ class Holdfast:
 
     worker = Delegate("worker_factory", WorkerFactory.worker)
     embedded_worker = Delegate("worker_factory", WorkerFactory.embedded_worker)
-    herald = Delegate("worker_factory", WorkerFactory.dispatcher)
+    dispatcher = herald = Delegate("worker_factory", WorkerFactory.dispatcher)
 
     transaction = Delegate("transactions", Transactions.open)
     reading = Delegate("transactions", Transactions.reading)

@@ -77,7 +77,7 @@ class WorkerFactory:
         return Worker(self._parts(queues, options))
 
     def embedded_worker(self, options: WorkerOptions) -> EmbeddedWorker:
-        """Return a worker that is told which jobs to run, for a process of somebody else's."""
+        """Return a worker for a process such as Celery's, which hands it its jobs."""
         return EmbeddedWorker(self._parts(None, options))
 
     def dispatcher(
@@ -87,9 +87,10 @@ class WorkerFactory:
         queues: Sequence[str] | None = None,
         options: WorkerOptions | None = None,
     ) -> DispatcherProcess:
-        """Return a herald that tells a fleet, by way of `carrier`, which jobs are due.
+        """Return a dispatcher that sends a fleet the ids of due jobs, by way of `carrier`.
 
-        It tells of the jobs of `queues`, or of the queues that the pipelines name.
+        It sends those of `queues`, or of the queues that the pipelines name. `herald` is its name
+        of before.
         """
         return DispatcherProcess(self._parts(queues, options), carrier=carrier)
 

@@ -1,4 +1,4 @@
-"""From a herald to the broker: what is declared, what is sent, and where poison ends."""
+"""From a dispatcher to the broker: what is declared, what is sent, and where poison ends."""
 
 import json
 import time

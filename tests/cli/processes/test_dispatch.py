@@ -21,15 +21,16 @@ ROOT = Path(__file__).parents[3]
 PATIENCE_S = 90.0
 
 
-def test_a_herald_without_a_broker_says_what_is_missing(on_app: Command):
-    result = on_app("herald")
+@pytest.mark.parametrize("command", ["dispatch", "herald"])
+def test_a_dispatcher_without_a_broker_says_what_is_missing(on_app: Command, command: str):
+    result = on_app(command)
 
     assert result.exit_code == 2
     assert "HOLDFAST_BROKER_URL" in result.stderr
 
 
 @pytest.mark.timeout(200)
-def test_a_herald_that_meets_a_queue_made_otherwise_ends_with_its_name(
+def test_a_dispatcher_that_meets_a_queue_made_otherwise_ends_with_its_name(
     on_app: Command, amqp_url: str
 ):
     exchange = own("shop")
@@ -41,7 +42,7 @@ def test_a_herald_that_meets_a_queue_made_otherwise_ends_with_its_name(
     on_channel(amqp_url, predeclare)
 
     result = on_app(
-        "herald", "--broker-url", amqp_url, "--exchange", exchange, "--queues", "reviews"
+        "dispatch", "--broker-url", amqp_url, "--exchange", exchange, "--queues", "reviews"
     )
 
     assert result.exit_code == 2
@@ -55,14 +56,14 @@ def test_a_herald_that_meets_a_queue_made_otherwise_ends_with_its_name(
 
 
 @pytest.mark.timeout(300)
-def test_a_herald_tells_of_due_jobs_until_it_is_told_to_stop(app: Holdfast, database_url, amqp_url):
+def test_a_dispatcher_sends_due_jobs_until_it_is_stopped(app: Holdfast, database_url, amqp_url):
     exchange = own("shop")
     queues = [f"{exchange}.default", f"{exchange}.reviews"]
     first = app.submit("convert", {"pdf": "a"})
 
     process = WarmProcess(
         [
-            *(sys.executable, "-m", "holdfast", "herald", "--json", "--exchange", exchange),
+            *(sys.executable, "-m", "holdfast", "dispatch", "--json", "--exchange", exchange),
             *("--app", "tests.cli.sample_app:make", "--poll", "10m"),
         ],
         env={

@@ -49,12 +49,12 @@ def test_the_commands_are_those_that_are_documented():
         "deliveries resolve",
         "deliveries show",
         "dev",
+        "dispatch",
         "doctor",
         "erase",
         "export alerts",
         "export grafana",
         "export openapi",
-        "herald",
         "jobs cancel",
         "jobs list",
         "jobs retry",
@@ -268,7 +268,7 @@ def test_options_of_settings_show_variable_and_default(holdfast: Command):
 
 def test_an_option_that_sets_something_names_its_variable():
     flags = {"--no-worker", "--no-services", "--types", "--without-types"}
-    for name in ("up", "serve", "dev", "worker", "relay", "herald"):
+    for name in ("up", "serve", "dev", "worker", "relay", "dispatch"):
         own = [
             each
             for each in program.commands[name].params

@@ -16,7 +16,7 @@ JSON = {"content_type": "application/json", "content_encoding": "utf-8", "header
 
 def test_what_commits_runs_once_in_time_and_what_is_rolled_back_does_not(fleet: CeleryFleet):
     shop = fleet.shop
-    fleet.herald()
+    fleet.dispatcher()
     fleet.start()
     first = shop.add.delay(1, y=2)
     later = shop.add.apply_async((2,), countdown=2)
@@ -41,7 +41,7 @@ def test_what_commits_runs_once_in_time_and_what_is_rolled_back_does_not(fleet: 
 @pytest.mark.slow
 def test_poison_becomes_a_dead_letter_at_once_and_the_fleet_goes_on(postgres_fleet: CeleryFleet):
     fleet = postgres_fleet
-    fleet.herald()
+    fleet.dispatcher()
     route = {"queue": "default", "pipeline": "add", "stage": "run"}
     unknown = "01a1e20e-f7bd-766a-afe3-548dc18f1ad7"
     bodies = [
@@ -69,7 +69,7 @@ def test_poison_becomes_a_dead_letter_at_once_and_the_fleet_goes_on(postgres_fle
 @pytest.mark.slow
 def test_one_worker_runs_tasks_of_celerys_beside_durable_ones(postgres_fleet: CeleryFleet):
     fleet = postgres_fleet
-    fleet.herald()
+    fleet.dispatcher()
     queue = f"{fleet.exchange}-plain"
     fleet.start(queues=f"{queue},{fleet.exchange}.default").ready()
 
@@ -81,10 +81,10 @@ def test_one_worker_runs_tasks_of_celerys_beside_durable_ones(postgres_fleet: Ce
 
 
 @pytest.mark.slow
-def test_two_heralds_tell_of_a_job_twice_and_it_runs_once(postgres_fleet: CeleryFleet):
+def test_two_dispatchers_tell_of_a_job_twice_and_it_runs_once(postgres_fleet: CeleryFleet):
     fleet = postgres_fleet
-    fleet.herald()
-    fleet.herald()
+    fleet.dispatcher()
+    fleet.dispatcher()
     fleet.start()
 
     made = [fleet.shop.work.delay(n) for n in range(100)]
@@ -98,7 +98,7 @@ def test_what_runs_when_a_worker_is_told_to_stop_is_finished_or_handed_back_at_n
     postgres_fleet: CeleryFleet,
 ):
     fleet = postgres_fleet
-    fleet.herald()
+    fleet.dispatcher()
     worker = fleet.start()
     made = [fleet.shop.work.delay(n) for n in range(60)]
     eventually(lambda: len(fleet.runs()) > 5, what="some have run", within_s=60)
@@ -119,7 +119,7 @@ def test_a_worker_that_is_told_to_stop_begins_nothing_more_of_what_its_messages_
 ):
     fleet = postgres_fleet
     made = [fleet.shop.nap.delay(n) for n in range(320)]
-    fleet.herald()
+    fleet.dispatcher()
     worker = fleet.start()
     # By then each child has a message that names twenty jobs.
     eventually(lambda: len(fleet.runs()) >= 4, what="some have run", within_s=60)
@@ -141,7 +141,7 @@ def test_a_pool_of_one_process_runs_as_many_jobs_at_a_time_as_it_has_places(
     postgres_fleet: CeleryFleet, pool: str, places: int
 ):
     fleet = postgres_fleet
-    fleet.herald()
+    fleet.dispatcher()
     worker = fleet.start(pool=pool, places=places, with_options_of_pool=True)
 
     together = [fleet.shop.meet.delay("a", n, places - 1) for n in range(places)]

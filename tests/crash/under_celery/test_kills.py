@@ -20,7 +20,7 @@ def test_a_child_that_is_killed_mid_job_costs_an_attempt_and_nothing_else(
     postgres_fleet: CeleryFleet,
 ):
     fleet = postgres_fleet
-    fleet.herald()
+    fleet.dispatcher()
     fleet.start()
     job = fleet.shop.stall.delay("a", 60)
     fleet.has_run("stall-a")
@@ -40,7 +40,7 @@ def test_a_child_that_is_killed_mid_job_costs_an_attempt_and_nothing_else(
 @pytest.mark.slow
 def test_a_fleet_that_is_killed_mid_job_is_followed_by_another(postgres_fleet: CeleryFleet):
     fleet = postgres_fleet
-    fleet.herald()
+    fleet.dispatcher()
     worker = fleet.start()
     job = fleet.shop.stall.delay("b", 60)
     fleet.has_run("stall-b")
@@ -58,7 +58,7 @@ def test_a_task_that_kills_its_worker_ends_as_a_dead_letter_with_backoff_in_betw
     postgres_fleet: CeleryFleet,
 ):
     fleet = postgres_fleet
-    fleet.herald()
+    fleet.dispatcher()
     fleet.start()
     job = fleet.shop.suicide.delay()
 
@@ -78,7 +78,7 @@ def test_a_worker_of_one_process_that_is_killed_is_followed_by_another(
     postgres_fleet: CeleryFleet, pool: str, places: int
 ):
     fleet = postgres_fleet
-    fleet.herald()
+    fleet.dispatcher()
     first = fleet.start(pool=pool, places=places)
     job = fleet.shop.stall.delay("a", 60)
     fleet.has_run("stall-a")
@@ -95,7 +95,7 @@ def test_a_worker_of_one_process_that_is_killed_is_followed_by_another(
 
 @pytest.mark.slow
 def test_every_job_ends_once_while_children_and_workers_are_killed_at_random(fleet: CeleryFleet):
-    fleet.herald()
+    fleet.dispatcher()
     workers = [fleet.start(), fleet.start()]
     for worker in workers:
         worker.ready()

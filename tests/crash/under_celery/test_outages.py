@@ -20,7 +20,7 @@ def test_while_the_broker_is_away_jobs_wait_and_then_all_run(
     hurt_fleet: CeleryFleet, rabbitmq_server: PrivateRabbitmq, harm: str
 ):
     fleet = hurt_fleet
-    fleet.herald()
+    fleet.dispatcher()
     fleet.start().ready()
     assert fleet.shop.add.delay(0).wait(LONG_S).result == 1
     getattr(rabbitmq_server, harm)()
@@ -42,7 +42,7 @@ def test_while_the_database_is_away_jobs_wait_and_each_ends_once(
     cut_fleet: CeleryFleet, proxy: PostgresProxy, harm: str, rounds: int
 ):
     fleet = cut_fleet
-    fleet.herald()
+    fleet.dispatcher()
     worker = fleet.start()
     made = [fleet.shop.nap.delay(n) for n in range(20 * rounds)]
 
@@ -68,7 +68,7 @@ def test_answers_that_the_database_gave_and_nobody_heard_change_nothing(
     cut_fleet: CeleryFleet, proxy: PostgresProxy
 ):
     fleet = cut_fleet
-    fleet.herald()
+    fleet.dispatcher()
     fleet.start()
     made = [fleet.shop.work.delay(n) for n in range(60)]
 
@@ -87,7 +87,7 @@ def test_answers_that_the_database_gave_and_nobody_heard_change_nothing(
 @pytest.mark.slow
 def test_a_job_that_outlasts_the_brokers_patience_runs_once(hurt_fleet: CeleryFleet):
     fleet = hurt_fleet
-    fleet.herald()
+    fleet.dispatcher()
     worker = fleet.start()
     job = fleet.shop.stall.delay("long", 12)
     fleet.has_run("stall-long")

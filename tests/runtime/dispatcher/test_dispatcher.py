@@ -1,4 +1,4 @@
-"""The herald, turn by turn: real jobs, a manual clock, and a carrier that does as told."""
+"""The dispatcher, turn by turn: real jobs, a manual clock, and a carrier that does as told."""
 
 import logging
 from collections.abc import Callable
@@ -68,7 +68,7 @@ class Fleet:
 
 
 class Bench:
-    """One herald beside its application, in the test's own time."""
+    """One dispatcher beside its application, in the test's own time."""
 
     def __init__(self, app: Holdfast, clock: ManualClock) -> None:
         self.app = app
@@ -76,7 +76,7 @@ class Bench:
         self.fleet = Fleet()
         self.fatal: list[str] = []
         self.allowances: dict[str, Allowance] = {}
-        self.herald = Dispatcher(
+        self.dispatcher = Dispatcher(
             app.store,
             self.fleet,
             routes={ONE: None, TWO: "mail", SLOW: None},
@@ -91,10 +91,10 @@ class Bench:
         return [one.job_id for one in made]
 
     def turn(self, after_s: float = 0.0) -> int:
-        """Give the herald a turn, and return after how long it wants the next."""
+        """Give the dispatcher a turn, and return after how long it wants the next."""
         self.clock.advance(after_s)
         now = self.clock.now()
-        return self.herald.tick(now) - now
+        return self.dispatcher.tick(now) - now
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def test_jobs_that_their_upstream_holds_up_are_not_told_of(
     bench: Bench, allowance: Allowance | None, told: int
 ):
     bench.submit(20)
-    bench.herald._routes = {ONE: "mail", TWO: "mail", SLOW: None}
+    bench.dispatcher._routes = {ONE: "mail", TWO: "mail", SLOW: None}
     bench.allowances = {} if allowance is None else {"mail": allowance}
 
     bench.turn()
@@ -264,7 +264,7 @@ def test_while_the_broker_is_away_it_waits_longer_and_longer_and_loses_nothing(
 
     assert pauses[0] < pauses[3] <= LONGEST_PAUSE_US
     assert bench.fleet.take() == [(job,)]
-    assert [line.event for line in caplog.records] == ["herald_held_up"]
+    assert [line.event for line in caplog.records] == ["dispatcher_held_up"]
 
 
 def test_what_the_broker_did_not_confirm_is_told_of_again(bench: Bench):

@@ -85,7 +85,7 @@ def grader_services(app: Holdfast, grader: GraderSide) -> dict[str, Service]:
         services["worker"] = app.worker(options=worker_options(config))
     else:
         carrier = CeleryCarrier(topology.url, exchange=topology.celery_exchange)
-        services["herald"] = app.herald(carrier, options=worker_options(config))
+        services["dispatcher"] = app.dispatcher(carrier, options=worker_options(config))
     return services
 
 

@@ -75,7 +75,7 @@ class CeleryBridge:
     """Makes durable tasks, and has the workers of a Celery application run jobs.
 
     A worker runs them when it consumes the queue of the broker that belongs to a queue of jobs:
-    `celery -A … worker -Q holdfast.default`. A herald tells it what is due.
+    `celery -A … worker -Q holdfast.default`. A dispatcher tells it what is due.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class CeleryBridge:
             raise Reject(str(error), requeue=False) from error
 
     def _on_init(self, instance: Any, conf: Any, options: dict[str, Any], **_: Any) -> None:  # noqa: ANN401 - Celery's
-        """Declare the queues that a worker was told to consume, as heralds declare them."""
+        """Declare the queues that a worker was told to consume, as dispatchers declare them."""
         if instance.app is not self._celery:
             return
         self._controller = instance

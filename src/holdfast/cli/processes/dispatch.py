@@ -1,4 +1,4 @@
-"""`holdfast herald`."""
+"""`holdfast dispatch`."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _SPAN: Final = "DURATION"
 
 
 @click.command(
-    "herald", cls=Command, example="holdfast herald -A app:app --broker-url amqp://broker/"
+    "dispatch", cls=Command, example="holdfast dispatch -A app:app --broker-url amqp://broker/"
 )
 @setting_option("--broker-url", metavar="URL", help="The broker, such as amqp://host/.")
 @setting_option("--exchange", metavar="NAME", help="The exchange, and what its queues begin with.")
-@setting_option("-q", "--queues", multiple=True, metavar="NAME[,NAME]", help="Queues to tell of.")
-@setting_option("--poll", metavar=_SPAN, help="How often to look for due jobs unasked.")
+@setting_option("-q", "--queues", multiple=True, metavar="NAME[,NAME]", help="Queues to look at.")
+@setting_option("--poll", metavar=_SPAN, help="How often to look for due jobs without a wake-up.")
 @setting_option("--sweep", metavar=_SPAN, help="How often to look for lost workers.")
 @setting_option("--deadline-check", metavar=_SPAN, help="How often to look for passed deadlines.")
 @log_options
 @pass_invocation
-def herald(invocation: Invocation, /, queues: tuple[str, ...], **options: str | None) -> int:
-    """Tell the workers of a Celery fleet which jobs are due, until told to stop.
+def dispatch(invocation: Invocation, /, queues: tuple[str, ...], **options: str | None) -> int:
+    """Send the workers of a Celery fleet the ids of due jobs, until it is stopped.
 
     Runs no jobs itself. Looks after lost workers, deadlines, deliveries and what is old, as a
-    worker does. Any number may run; a job that is told of twice runs once.
+    worker does. Any number may run; a job that is sent twice runs once.
 
     Exits with 0 after a clean end, with 1 when something had to be cut off, and with 2 when the
     broker has a queue made otherwise.
@@ -41,11 +41,11 @@ def herald(invocation: Invocation, /, queues: tuple[str, ...], **options: str | 
     give_options(invocation, options)
     invocation.give("queues", "--queues", ",".join(queues) or None)
     settings = invocation.settings
-    carrier = _carrier(broker_of(invocation, "herald"), exchange=settings.exchange)
+    carrier = _carrier(broker_of(invocation, "dispatch"), exchange=settings.exchange)
     app = invocation.application()
     invocation.log("info")
-    running = app.herald(carrier, queues=settings.queues or None, options=settings.worker)
-    return run_service(invocation, "herald", running)
+    running = app.dispatcher(carrier, queues=settings.queues or None, options=settings.worker)
+    return run_service(invocation, "dispatcher", running)
 
 
 def _carrier(url: str, *, exchange: str) -> CeleryCarrier:

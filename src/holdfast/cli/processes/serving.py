@@ -21,7 +21,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class Service(Protocol):
-    """A worker, a relay or a herald."""
+    """A worker, a relay or a dispatcher."""
 
     @property
     def id(self) -> str:

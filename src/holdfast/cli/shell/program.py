@@ -105,6 +105,10 @@ class Command(_WithCommonOptions):
     """A command."""
 
 
+_FORMERLY: Final = {"herald": "dispatch"}
+"""What commands were called before, and are found by still."""
+
+
 class Group(_WithCommonOptions, click.Group):
     """Commands about one noun, listed as they were added: what is used most comes first."""
 
@@ -126,6 +130,12 @@ class Group(_WithCommonOptions, click.Group):
         ]
         with formatter.section("Commands"):
             formatter.write_dl(records)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, also by the name that it had before."""
+        return super().get_command(ctx, cmd_name) or super().get_command(
+            ctx, _FORMERLY.get(cmd_name, cmd_name)
+        )
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's own
         """Return the names of the commands."""

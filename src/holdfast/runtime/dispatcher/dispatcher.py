@@ -23,7 +23,7 @@ from holdfast.runtime.kernel.clock import Chance
 from holdfast.store.contract import Store
 from holdfast.store.tables.due import DueJob
 
-LOGGER: Final = logging.getLogger("holdfast.herald")
+LOGGER: Final = logging.getLogger("holdfast.dispatcher")
 WINDOW: Final = 1_000
 """How many due jobs of a route and priority are looked at."""
 MAX_WAITING: Final = 32
@@ -83,7 +83,7 @@ class _Told(NamedTuple):
 class Dispatcher:
     """Turn by turn, tells of what has become due; any number may run."""
 
-    name = "herald"
+    name = "dispatcher"
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class Dispatcher:
                 "nobody can be told of due jobs: %s",
                 trouble.error,
                 extra={
-                    "event": "herald_held_up",
+                    "event": "dispatcher_held_up",
                     "trouble": trouble.trouble.value,
                     "error": trouble.error,
                 },

@@ -25,7 +25,7 @@ AWAY_S: Final = 0.5
 
 
 class EmbeddedWorker(Worker):
-    """Keeps leases and reports outcomes; looking for jobs and sweeping are left to a herald."""
+    """Keeps leases and reports outcomes; looking for jobs and sweeping are left to a dispatcher."""
 
     _claimer_kind = EmbeddedClaimer
     claimer: EmbeddedClaimer

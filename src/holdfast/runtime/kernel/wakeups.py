@@ -14,7 +14,7 @@ WAIT_S: Final = 5.0
 class WakeupListener:
     """Waits for announcements. What it misses, the claimer finds by polling."""
 
-    name = "ear"
+    name = "listener"
 
     def __init__(self, listener: Listener, *, heard: threading.Event) -> None:
         self.wake = threading.Event()
