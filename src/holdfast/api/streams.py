@@ -89,7 +89,7 @@ def stream_of(
         raise UsageError("stream_of: app is another application than the one that is served")
     if who is not None:
         hub.admit((who.name, who.owner))
-    terms = _Terms(job_id, render, first, heartbeat_s, idle_s, poll_s, retry_ms)
+    terms = _Terms(job_id, render, first, heartbeat_s, idle_s, poll_s, retry_ms=retry_ms)
     return _Response(hub, terms, request, who)
 
 

@@ -178,7 +178,7 @@ class Deliveries:
                     delivery.id, action=event.word, state=delivery.state, why=decided.why
                 )
             detail = {"before": delivery.state.value, "after": decided.state.value}
-            entry = AuditEntry(now, who, event.word.value, SUBJECT, delivery.id, why, detail)
+            entry = AuditEntry(now, who, event.word.value, SUBJECT, delivery.id, why, detail=detail)
             written = self._store().deliveries.apply([decided], audit=[entry])
             if written:
                 tell(DeliveryChanged(delivery, event, decided), self._signals.deliveries)

@@ -262,5 +262,5 @@ class _Receipts:
         """Enter a receipt into the record."""
         detail = receipt.to_document()
         now = self._clock.now()
-        entry = AuditEntry(now, self._by, action, SUBJECT, self._hash, reason, detail)
+        entry = AuditEntry(now, self._by, action, SUBJECT, self._hash, reason, detail=detail)
         self._store.audit.add(entry)

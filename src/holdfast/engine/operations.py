@@ -75,7 +75,17 @@ class Operations:
         now = self._clock.now()
         counted = {counts.queue: counts for counts in self._store().queues(now=now)}
         return [
-            counted.get(name) or QueueCounts(name, None, None, 0, 0, 0, 0, None)
+            counted.get(name)
+            or QueueCounts(
+                queue=name,
+                paused_at=None,
+                paused_by=None,
+                due=0,
+                scheduled=0,
+                processing=0,
+                waiting=0,
+                oldest_due_at=None,
+            )
             for name in sorted({*counted, *self._declared_queues(now)})
         ]
 

@@ -111,7 +111,7 @@ class Tokens:
         detail = {"name": row.name, "role": row.role.value, "owner": row.owner}
         if row.permissions:
             detail["permissions"] = " ".join(row.permissions)
-        entry = AuditEntry(now, who, "created", SUBJECT, row.id, None, detail)
+        entry = AuditEntry(now, who, "created", SUBJECT, row.id, None, detail=detail)
         self._store().tokens.add(row, audit=entry)
         return _view(row), secret
 
@@ -136,7 +136,7 @@ class Tokens:
         view = self.get(token_id)
         now = self._clock.now()
         detail = {"name": view.name}
-        entry = AuditEntry(now, who, "revoked", SUBJECT, view.id, why, detail)
+        entry = AuditEntry(now, who, "revoked", SUBJECT, view.id, why, detail=detail)
         self._store().tokens.revoke(view.id, at=now, audit=entry)
         return self.get(view.id)
 

@@ -140,7 +140,7 @@ class Upstreams:
                 )
             decided = decided or before
             detail = {"from": (before.forced or before.gate).value, "generation": before.generation}
-            entry = AuditEntry(now, by, action, SUBJECT, name, reason, detail)
+            entry = AuditEntry(now, by, action, SUBJECT, name, reason, detail=detail)
             written = rows.save(decided, now=now, audit=[entry])
             if written is not None:
                 self._moved.tell(GateMoved(before, written))

@@ -197,7 +197,7 @@ class LetterFiles:
             resolved_at=now,
         )
         detail = {"job_id": made.id, "pipeline": pipeline, "entry_id": entry.entry_id}
-        audit = AuditEntry(now, who, "replayed", SUBJECT, letter.id, why, detail)
+        audit = AuditEntry(now, who, "replayed", SUBJECT, letter.id, why, detail=detail)
         saved = self._store.letters.save(done, audit=[audit])
         if saved is None:
             saved = self._store.letters.get(letter.id)
@@ -218,7 +218,7 @@ class LetterFiles:
             SUBJECT,
             letter.id,
             None,
-            {"entry_id": entry.entry_id},
+            detail={"entry_id": entry.entry_id},
         )
         return Outcome.IMPORTED if self._store.letters.add(letter, audit=audit) else Outcome.KNOWN
 

@@ -216,15 +216,15 @@ class Pipeline:
             if not self._plans:
                 raise UsageError(f"pipeline {self.name!r} has no stages; add one with .stage")
             plan = Plan(
-                self.name,
-                tuple(self._plans),
-                self._deadline_us,
-                self.access,
-                self._keeps_keys,
-                self._remembers,
-                self.keeps_personal_data,
-                self._secret_names,
-                self.on_decision is not None,
+                pipeline=self.name,
+                stages=tuple(self._plans),
+                deadline_us=self._deadline_us,
+                access=self.access,
+                keeps_keys=self._keeps_keys,
+                remembers=self._remembers,
+                keeps_personal_data=self.keeps_personal_data,
+                secret_names=self._secret_names,
+                on_decision=self.on_decision is not None,
             )
             self._bound = BoundPipeline(plan, self.queue, tuple(self._stages))
         return self._bound

@@ -13,7 +13,7 @@ from holdfast.api.models.values.texts import Plain, Text
 from holdfast.api.models.values.whole import WHOLE
 from holdfast.api.requests.paging import PageQuery
 from holdfast.core.job.job import DEFAULT_PRIORITY, PRIORITIES, JobState
-from holdfast.engine.submit.submission import MAX_VERSION
+from holdfast.engine.submit.submission import MAX_VERSION, Submit
 from holdfast.secrecy import (
     kept_value,
     private_value,
@@ -64,6 +64,14 @@ class JobSubmission(Request):
     deadline_at: When | None = None
     owner: Plain | None = None
     """Whose job it is; your own owner's unless your token is for every owner."""
+
+    def options(self) -> dict[str, Any]:
+        """Return what `submit` takes under the names of the fields."""
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        deadline_at = given.pop("deadline_at")
+        if deadline_at is not None:
+            given["deadline"] = deadline_at
+        return {name: value for name, value in given.items() if name in Submit._fields}
 
     @model_validator(mode="after")
     def _one_way_to_say_when(self) -> JobSubmission:

@@ -90,21 +90,12 @@ def submit_job(
     key: Key = None,
 ) -> JobDocument:
     """Make a job, or find the one that the key already names, also one that was removed."""
-    handle = engine.submit(
-        engine.access.open_pipeline(body.pipeline),
-        body.payload,
-        key=plain_key(key),
-        key_alone=body.key_alone,
-        owner=owner_for(who, body.owner) or DEFAULT_OWNER,
-        version=body.version,
-        rerun=body.rerun,
-        queue=body.queue,
-        priority=body.priority,
-        delay=body.delay,
-        run_at=body.run_at,
-        deadline=body.deadline_at if body.deadline is None else body.deadline,
-        trace=tracing.received(request.headers),
-    )
+    options = body.options() | {
+        "key": plain_key(key),
+        "owner": owner_for(who, body.owner) or DEFAULT_OWNER,
+        "trace": tracing.received(request.headers),
+    }
+    handle = engine.submit(engine.access.open_pipeline(body.pipeline), **options)
     view = handle.get()
     if view.removed_at is None:
         response.headers["Location"] = f"{request.scope.get('root_path', '')}/api/jobs/{handle.id}"

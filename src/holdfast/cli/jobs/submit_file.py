@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple, get_args, get_type_hints
 
 from holdfast.cli.shell.complaint import document_of
 from holdfast.cli.shell.exit_codes import ExitCode, code_of
@@ -23,17 +23,14 @@ from holdfast.errors import HoldfastError, InvalidDocument, InvalidValue, Unavai
 CHUNK: Final = 1_000
 ROOM_BYTES: Final = 64 * 1024
 FIELDS: Final = Submit._fields
-_TYPES: Final = {
-    "key": str,
-    "key_alone": bool,
-    "owner": str,
-    "version": int,
-    "rerun": bool,
-    "queue": str,
-    "priority": int,
-    "trace": str,
-}
 _LIMITS: Final = {str: "text", bool: "true or false", int: "a whole number"}
+_TYPES: Final = {
+    name: kind
+    for name, hint in get_type_hints(Submit).items()
+    for kind in get_args(hint) or (hint,)
+    if kind in _LIMITS
+}
+"""The fields that are what JSON has; the others are spans and times."""
 
 
 class Line(NamedTuple):

@@ -1,4 +1,7 @@
-"""The columns and the ledger entry that a decision writes, for each way a job may go on."""
+"""The columns and the ledger entry that a decision writes, for each way a job may go on.
+
+By position: these run for every attempt, and keywords cost as much again.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,31 @@ def put_back(
         None,
         job.snoozes if snoozes is None else snoozes,
         job.interruptions if interruptions is None else interruptions,
+        job.retries,
+        None,
+        None,
+        None,
+        None,
+    )
+
+
+def advanced(job: Job, stage: str, now: Instant, *, lease_until: Instant | None) -> Change:
+    """Return the columns of a job that goes on to its next stage: at once under a new lease."""
+    goes_on = lease_until is not None
+    return Change(
+        JobState.PROCESSING if goes_on else JobState.QUEUED,
+        stage,
+        job.run,
+        1 if goes_on else 0,
+        job.token + 1 if goes_on else job.token,
+        now,
+        job.deadline_at,
+        job.holder if goes_on else None,
+        lease_until,
+        now if goes_on else job.attempt_at,
+        None,
+        0,
+        job.interruptions,
         job.retries,
         None,
         None,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, assert_never
 
 from holdfast.core.job import deadline
-from holdfast.core.job.change import ended, entry, put_back, same
-from holdfast.core.job.decision import Change, Decision, Ignored, Kind, Tries
+from holdfast.core.job.change import advanced, ended, entry, put_back, same
+from holdfast.core.job.decision import Decision, Ignored, Kind, Tries
 from holdfast.core.job.event import (
     Answered,
     AnsweredFailure,
@@ -207,36 +207,18 @@ def _received(at: Instant | None, now: Instant) -> Remark | None:
 def _complete(job: Job, done: Done, now: Instant, remark: Remark | None) -> Decision:
     change = ended(job, JobState.COMPLETE, now, result=done.result)
     noted = entry(job, Kind.COMPLETED, now, None, remark, http_status=done.http_status)
-    return Decision(job.id, job.revision, change, noted, None, None, done.messages)
+    return Decision(job.id, job.revision, change, noted, messages=done.messages)
 
 
 def _advance(
     job: Job, following: StagePlan, done: Done, now: Instant, remark: Remark | None
 ) -> Decision:
     """Checkpoint the stage and start the next: at once under a new lease, or by the queue."""
-    goes_on = done.lease_until is not None
-    change = Change(
-        JobState.PROCESSING if goes_on else JobState.QUEUED,
-        following.name,
-        job.run,
-        1 if goes_on else 0,
-        job.token + 1 if goes_on else job.token,
-        now,
-        job.deadline_at,
-        job.holder if goes_on else None,
-        done.lease_until,
-        now if goes_on else job.attempt_at,
-        None,
-        0,
-        job.interruptions,
-        job.retries,
-        None,
-        None,
-        None,
-        None,
-    )
+    change = advanced(job, following.name, now, lease_until=done.lease_until)
     noted = entry(job, Kind.ADVANCED, now, None, remark, http_status=done.http_status)
-    return Decision(job.id, job.revision, change, noted, done.result, None, done.messages)
+    return Decision(
+        job.id, job.revision, change, noted, checkpoint=done.result, messages=done.messages
+    )
 
 
 def _after_failure(
@@ -350,7 +332,7 @@ def _suspend(job: Job, event: Suspended, now: Instant) -> Decision:
     until = FAR_FUTURE if event.until is None else event.until
     change = put_back(job, run_at=until, attempt=job.attempt, state=JobState.WAITING)
     noted = entry(job, Kind.SUSPENDED, now)
-    return Decision(job.id, job.revision, change, noted, None, None, event.messages)
+    return Decision(job.id, job.revision, change, noted, messages=event.messages)
 
 
 def _cancel(job: Job, event: CancelRequested, now: Instant) -> Decision:
@@ -431,25 +413,11 @@ def _keep_as_late(job: Job, done: Done, now: Instant, at: Instant | None) -> Dec
 
 
 def _revive(job: Job, plan: Plan, event: RetryRequested, now: Instant) -> Decision:
-    change = Change(
-        JobState.QUEUED,
-        plan.first.name if event.from_start else job.stage,
-        job.run + 1 if event.from_start else job.run,
-        0,
-        job.token,
-        now,
-        deadline.renewed(job, now),
-        None,
-        None,
-        job.attempt_at,
-        None,
-        0,
-        job.interruptions,
-        job.retries + 1,
-        None,
-        None,
-        None,
-        None,
+    change = put_back(job, run_at=now, attempt=0, snoozes=0)._replace(
+        stage=plan.first.name if event.from_start else job.stage,
+        run=job.run + 1 if event.from_start else job.run,
+        deadline_at=deadline.renewed(job, now),
+        retries=job.retries + 1,
     )
     remark: Remark = {"by": event.by, "reason": event.reason, "from_start": event.from_start}
     return Decision(job.id, job.revision, change, entry(job, Kind.REVIVED, now, None, remark))

@@ -40,31 +40,32 @@ def letters(
             said = f"{back} came back from a replay with the same error. {said}"
             advice = "Repeating does not cure it: show it to those who wrote the code."
         yield Attention(
-            kind,
-            urgency,
-            group.fingerprint,
-            said,
-            whose,
-            advice,
-            _next_step(group, whose),
-            f"/dead-letters?fingerprint={group.fingerprint}",
-            group.letters,
-            group.first_failure_at,
+            kind=kind,
+            urgency=urgency,
+            subject=group.fingerprint,
+            sentence=said,
+            whose=whose,
+            advice=advice,
+            action=_next_step(group, whose),
+            page=f"/dead-letters?fingerprint={group.fingerprint}",
+            count=group.letters,
+            since=group.first_failure_at,
         )
     others = groups[MAX_CAUSES:]
     if others:
         letters = sum(group.letters for group in others)
         yield Attention(
-            Kind.DEAD_LETTERS,
-            Urgency.WARNING,
-            "others",
-            f"{number_of(letters, 'dead letter')} of {number_of(len(others), 'other cause')}.",
-            UNSURE.mover,
-            UNSURE.action,
-            Action("All causes", "/groups", "holdfast dead groups"),
-            "/groups",
-            letters,
-            min(group.first_failure_at for group in others),
+            kind=Kind.DEAD_LETTERS,
+            urgency=Urgency.WARNING,
+            subject="others",
+            sentence=f"{number_of(letters, 'dead letter')} of "
+            f"{number_of(len(others), 'other cause')}.",
+            whose=UNSURE.mover,
+            advice=UNSURE.action,
+            action=Action("All causes", "/groups", "holdfast dead groups"),
+            page="/groups",
+            count=letters,
+            since=min(group.first_failure_at for group in others),
         )
 
 
@@ -99,25 +100,25 @@ def deliveries(unattended: Sequence[DeliveryStanding]) -> Iterator[Attention]:
         what = number_of(count, "delivery", "deliveries")
         page = f"/deliveries?state={state.value}"
         yield Attention(
-            Kind.DELIVERY_UNKNOWN if unknown else Kind.DELIVERY_FAILED,
-            Urgency.WARNING,
-            provider,
-            f"{what} by {provider} {are(count)} in doubt: nobody knows whether "
+            kind=Kind.DELIVERY_UNKNOWN if unknown else Kind.DELIVERY_FAILED,
+            urgency=Urgency.WARNING,
+            subject=provider,
+            sentence=f"{what} by {provider} {are(count)} in doubt: nobody knows whether "
             f"{'it' if count == 1 else 'they'} arrived."
             if unknown
             else f"{what} by {provider} failed for good, and no dead letter says so.",
-            Mover.OPERATOR,
-            "Find out whether it arrived; then mark it as sent, or have it sent again."
+            whose=Mover.OPERATOR,
+            advice="Find out whether it arrived; then mark it as sent, or have it sent again."
             if unknown
             else "Put right what the provider refused and have it sent again, or give it up.",
-            Action(
+            action=Action(
                 "Decide",
                 page,
                 f"holdfast deliveries list --state {state.value} --provider {provider}",
             ),
-            page,
-            count,
-            since or None,
+            page=page,
+            count=count,
+            since=since or None,
         )
 
 
@@ -128,30 +129,32 @@ def outbox(read: Read) -> Iterator[Attention]:
     if pending and due_at is not None and read.now - due_at > STUCK_US:
         waits = span(read.now - (oldest or due_at))
         yield Attention(
-            Kind.OUTBOX_STUCK,
-            Urgency.CRITICAL,
-            "outbox",
-            f"{number_of(pending, 'message')} {are(pending)} not going out, the first for {waits}: "
-            "no relay takes them.",
-            Mover.OPERATOR,
-            "Start a relay, and see in its log that it reaches the broker.",
-            Action("Look at the outbox", "/outbox", "holdfast -A module:app relay"),
-            "/outbox",
-            pending,
-            oldest,
+            kind=Kind.OUTBOX_STUCK,
+            urgency=Urgency.CRITICAL,
+            subject="outbox",
+            sentence=f"{number_of(pending, 'message')} {are(pending)} not going out, "
+            f"the first for {waits}: no relay takes them.",
+            whose=Mover.OPERATOR,
+            advice="Start a relay, and see in its log that it reaches the broker.",
+            action=Action("Look at the outbox", "/outbox", "holdfast -A module:app relay"),
+            page="/outbox",
+            count=pending,
+            since=oldest,
         )
     if failed:
         yield Attention(
-            Kind.MESSAGE_FAILED,
-            Urgency.WARNING,
-            "outbox",
-            f"{number_of(failed, 'message')} {'was' if failed == 1 else 'were'} given up: "
+            kind=Kind.MESSAGE_FAILED,
+            urgency=Urgency.WARNING,
+            subject="outbox",
+            sentence=f"{number_of(failed, 'message')} {'was' if failed == 1 else 'were'} given up: "
             "the broker did not take them.",
-            Mover.OPERATOR,
-            "See what the broker said, put that right, then have them tried again.",
-            Action("Look at them", "/outbox?status=failed", "holdfast outbox list --status failed"),
-            "/outbox?status=failed",
-            failed,
+            whose=Mover.OPERATOR,
+            advice="See what the broker said, put that right, then have them tried again.",
+            action=Action(
+                "Look at them", "/outbox?status=failed", "holdfast outbox list --status failed"
+            ),
+            page="/outbox?status=failed",
+            count=failed,
         )
 
 
@@ -160,15 +163,17 @@ def replays(stopped: Sequence[tuple[Replay, int]]) -> Iterator[Attention]:
     for replay, left in stopped:
         why = f": {replay.note}" if replay.note else ""
         yield Attention(
-            Kind.REPLAY_STOPPED,
-            Urgency.WARNING,
-            replay.id,
-            f"Replay {replay.name} stopped{why}. {number_of(left, 'letter')} "
+            kind=Kind.REPLAY_STOPPED,
+            urgency=Urgency.WARNING,
+            subject=replay.id,
+            sentence=f"Replay {replay.name} stopped{why}. {number_of(left, 'letter')} "
             f"{'was' if left == 1 else 'were'} not sent.",
-            Mover.OPERATOR,
-            "See why the first ones failed again; remove that, then replay the rest.",
-            Action("Look at it", f"/replays/{replay.id}", f"holdfast dead replays {replay.id}"),
-            f"/replays/{replay.id}",
-            left,
-            replay.updated_at,
+            whose=Mover.OPERATOR,
+            advice="See why the first ones failed again; remove that, then replay the rest.",
+            action=Action(
+                "Look at it", f"/replays/{replay.id}", f"holdfast dead replays {replay.id}"
+            ),
+            page=f"/replays/{replay.id}",
+            count=left,
+            since=replay.updated_at,
         )

@@ -42,14 +42,14 @@ class Need:
     def entry(self) -> Attention:
         """Return the entry of the list of what needs a person."""
         return Attention(
-            Kind.SYSTEM,
-            Urgency(self.urgency),
-            self.subject,
-            self.sentence,
-            Mover(self.whose),
-            self.advice,
-            Action(self.label, self.path, self.command),
-            self.path,
-            self.count,
-            None if self.since is None else from_datetime(self.since),
+            kind=Kind.SYSTEM,
+            urgency=Urgency(self.urgency),
+            subject=self.subject,
+            sentence=self.sentence,
+            whose=Mover(self.whose),
+            advice=self.advice,
+            action=Action(self.label, self.path, self.command),
+            page=self.path,
+            count=self.count,
+            since=None if self.since is None else from_datetime(self.since),
         )

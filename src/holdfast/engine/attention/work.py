@@ -49,17 +49,18 @@ def due_jobs(read: Read) -> Iterator[Attention]:
     for queue, (count, since, says) in behind.items():
         late = span(read.now - since)
         yield Attention(
-            Kind.QUEUE_BEHIND,
-            Urgency.WARNING,
-            queue,
-            f"{jobs_of(count)} of queue {queue} {are(count)} due, the first for {late}. {says}",
-            Mover.OPERATOR,
-            "If that lasts, start more workers or give them more places; if they have room, look "
-            "at their logs. Where a rate holds them back, have it raised.",
-            Action("Look at the queue", "/queues", "holdfast queues list"),
-            "/queues",
-            count,
-            since,
+            kind=Kind.QUEUE_BEHIND,
+            urgency=Urgency.WARNING,
+            subject=queue,
+            sentence=f"{jobs_of(count)} of queue {queue} {are(count)} due, "
+            f"the first for {late}. {says}",
+            whose=Mover.OPERATOR,
+            advice="If that lasts, start more workers or give them more places; if they have room, "
+            "look at their logs. Where a rate holds them back, have it raised.",
+            action=Action("Look at the queue", "/queues", "holdfast queues list"),
+            page="/queues",
+            count=count,
+            since=since,
         )
 
 
@@ -80,21 +81,22 @@ def _neglected(
         else "Start a worker with the code that has that stage: was an older version deployed?"
     )
     return Attention(
-        kind,
-        Urgency.CRITICAL,
-        f"{route.queue}/{route.pipeline}/{route.stage}",
-        f"{jobs_of(due)} of pipeline {route.pipeline}, stage {route.stage}, queue {route.queue}, "
-        f"{are(due)} due, and nobody runs {'it' if due == 1 else 'them'}. {sentence}",
-        Mover.OPERATOR,
-        advice,
-        Action(
+        kind=kind,
+        urgency=Urgency.CRITICAL,
+        subject=f"{route.queue}/{route.pipeline}/{route.stage}",
+        sentence=f"{jobs_of(due)} of pipeline {route.pipeline}, stage {route.stage}, "
+        f"queue {route.queue}, {are(due)} due, and nobody runs {'it' if due == 1 else 'them'}. "
+        f"{sentence}",
+        whose=Mover.OPERATOR,
+        advice=advice,
+        action=Action(
             "Look at workers",
             "/workers",
             f"holdfast -A module:app worker --queues {route.queue}",
         ),
-        f"/jobs?state=queued&queue={in_url(route.queue)}",
-        due,
-        since,
+        page=f"/jobs?state=queued&queue={in_url(route.queue)}",
+        count=due,
+        since=since,
     )
 
 
@@ -136,16 +138,16 @@ def _shut(view: UpstreamView, due: int, now: Instant) -> Attention:
         said = f"The breaker of {view.name} is open{again}: {why}{_last_failure(view)}."
         advice = "See whether it is down, and tell those who run it; jobs go on by themselves."
     return Attention(
-        Kind.BREAKER_OPEN,
-        Urgency.WARNING,
-        view.name,
-        f"{said}{waits}",
-        whose,
-        advice,
-        look,
-        path,
-        due,
-        view.since,
+        kind=Kind.BREAKER_OPEN,
+        urgency=Urgency.WARNING,
+        subject=view.name,
+        sentence=f"{said}{waits}",
+        whose=whose,
+        advice=advice,
+        action=look,
+        page=path,
+        count=due,
+        since=view.since,
     )
 
 
@@ -169,22 +171,22 @@ def pauses(read: Read) -> Iterator[Attention]:
         why = f": {paused.reason}" if paused.reason else ""
         ago = span(read.now - paused.paused_at)
         yield Attention(
-            Kind.QUEUE_PAUSED,
-            Urgency.WARNING,
-            name,
-            f"Queue {name} is paused with {jobs_of(count)} due: by {paused.paused_by}, "
+            kind=Kind.QUEUE_PAUSED,
+            urgency=Urgency.WARNING,
+            subject=name,
+            sentence=f"Queue {name} is paused with {jobs_of(count)} due: by {paused.paused_by}, "
             f"{ago} ago{why.rstrip('.')}.",
-            Mover.OPERATOR,
-            "Resume it once its reason is gone.",
-            Action(
+            whose=Mover.OPERATOR,
+            advice="Resume it once its reason is gone.",
+            action=Action(
                 "Resume…",
                 f"/queues/{in_url(name)}/resume",
                 f"holdfast queues resume {name}",
                 asks=True,
             ),
-            f"/jobs?state=queued&queue={in_url(name)}",
-            count,
-            paused.paused_at,
+            page=f"/jobs?state=queued&queue={in_url(name)}",
+            count=count,
+            since=paused.paused_at,
         )
 
 
@@ -204,19 +206,20 @@ def workers(read: Read) -> Iterator[Attention]:
     if alone:
         leased += f" No live worker serves {', '.join(alone)}: nobody takes over."
     yield Attention(
-        Kind.WORKER_SILENT,
-        Urgency.CRITICAL if alone else Urgency.WARNING,
-        silent[0].id,
-        f"{number_of(len(silent), 'worker')} ended without a word: {names}{more}.{leased}",
-        Mover.OPERATOR,
-        f"Start a worker that serves {', '.join(alone)}, and see in the log why this one ended."
+        kind=Kind.WORKER_SILENT,
+        urgency=Urgency.CRITICAL if alone else Urgency.WARNING,
+        subject=silent[0].id,
+        sentence=f"{number_of(len(silent), 'worker')} ended without a word: {names}{more}.{leased}",
+        whose=Mover.OPERATOR,
+        advice=f"Start a worker that serves {', '.join(alone)}, "
+        "and see in the log why this one ended."
         if alone
         else "See in its log why, and start another; a running worker takes its jobs over when "
         "their leases have ended.",
-        Action("Look at workers", "/workers", "holdfast workers list"),
-        "/workers",
-        len(silent),
-        max(row.seen_at for row in silent),
+        action=Action("Look at workers", "/workers", "holdfast workers list"),
+        page="/workers",
+        count=len(silent),
+        since=max(row.seen_at for row in silent),
     )
 
 

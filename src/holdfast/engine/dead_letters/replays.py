@@ -130,7 +130,13 @@ class Replays:
             first = [letter, *first[: SAMPLE - 1]]
         pipelines, stages, classes = (dict(counter.most_common()) for counter in counters)
         return Preview(
-            letters, ready, pipelines, stages, classes, dict(skipped.most_common()), tuple(first)
+            letters,
+            ready,
+            pipelines,
+            stages,
+            classes,
+            dict(skipped.most_common()),
+            first=tuple(first),
         )
 
     def start(
@@ -186,7 +192,7 @@ class Replays:
         if all(letter.note is not None for letter in letters):
             raise UsageError(_nothing_to_send(letters))
         terms = {"name": replay.name, "canary": canary, "rate": rate, "stop_after": stop_after}
-        entry = AuditEntry(now, who, "planned", SUBJECT, replay.id, replay.reason, terms)
+        entry = AuditEntry(now, who, "planned", SUBJECT, replay.id, replay.reason, detail=terms)
         handed = AuditEntry(now, who, HANDED_OVER, SUBJECT, replay.id) if hand_over else None
         self._store().replays.create(replay, letters, audit=entry, handed_over=handed)
         return self.show(replay.id)

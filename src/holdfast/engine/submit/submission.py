@@ -109,27 +109,27 @@ class RowMaker:
         bound = pipeline.bound()
         plan = bound.plan
         check = pipeline.payload_check
-        given, key, _, owner, version, _, queue, priority, delay, run_at, deadline, trace = submit
-        document = check.document(given)
+        owner, key = submit.owner, submit.key
+        document = check.document(submit.payload)
         payload = check.encode(document)
         self._check(submit)
-        is_due = delay is None and run_at is None
-        has_deadline = deadline is not None or plan.deadline_us is not None
+        is_due = submit.delay is None and submit.run_at is None
+        has_deadline = submit.deadline is not None or plan.deadline_us is not None
         job_id = self._ids.next(now=now, chance=self._chance.bits(_ID_BITS))
         # By position: this runs for every job of a bulk submission.
         return NewJob(
             job_id if owner == DEFAULT_OWNER else marked(job_id, owner),
             pipeline.name,
             plan.digest,
-            bound.queue if queue is None else checked_name(queue, what="queue"),
-            priority,
+            bound.queue if submit.queue is None else checked_name(submit.queue, what="queue"),
+            submit.priority,
             owner,
             key,
-            version,
+            submit.version,
             None,
             payload,
             None if key is None else fingerprint(document),
-            trace,
+            submit.trace,
             now,
             plan.stages[0].name,
             now if is_due else _run_at(submit, now),

@@ -108,20 +108,19 @@ class Submissions:
         found = self.pipeline(pipeline)
         self._opened.open()
         with tracing.submitting(found.name, trace) as context:
-            # By position, in the order of its fields: keywords cost as much again.
             submit = Submit(
-                payload,
-                key,
-                key_alone,
-                owner,
-                version,
-                rerun,
-                queue,
-                priority,
-                delay,
-                run_at,
-                deadline,
-                context,
+                payload=payload,
+                key=key,
+                key_alone=key_alone,
+                owner=owner,
+                version=version,
+                rerun=rerun,
+                queue=queue,
+                priority=priority,
+                delay=delay,
+                run_at=run_at,
+                deadline=deadline,
+                trace=context,
             )
             named = self._one(found, submit, connection=connection)
         return self._handle(named, found, submit)

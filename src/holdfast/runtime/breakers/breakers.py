@@ -371,4 +371,6 @@ def _audit(before: UpstreamState, after: UpstreamState, now: Instant) -> list[Au
     if after.gate is Gate.OPEN and after.failures:
         detail["failures"] = [call.to_document() for call in after.failures]
     reason = after.reason if after.gate is Gate.OPEN else None
-    return [AuditEntry(now, ENGINE, WORDS[after.gate], "upstream", after.name, reason, detail)]
+    return [
+        AuditEntry(now, ENGINE, WORDS[after.gate], "upstream", after.name, reason, detail=detail)
+    ]

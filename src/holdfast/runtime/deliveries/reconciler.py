@@ -213,4 +213,4 @@ def _broken(delivery: Delivery, now: Instant) -> AuditEntry:
         "notified_at": delivery.notified_at,
     }
     reason = "marked as sent, and the provider knows nothing of it"
-    return AuditEntry(now, ENGINE, "ordering_broken", SUBJECT, delivery.id, reason, detail)
+    return AuditEntry(now, ENGINE, "ordering_broken", SUBJECT, delivery.id, reason, detail=detail)

@@ -130,7 +130,7 @@ def _event(
 ) -> StreamEvent:
     job_id, whose = job
     data = {"job_id": job_id, **whose._asdict(), **facts, "at": to_rfc3339(at)}
-    return StreamEvent("", name, at, job_id, whose.owner, data, rank)
+    return StreamEvent("", name, at, job_id, whose.owner, data, rank=rank)
 
 
 def _beginning(

@@ -21,11 +21,20 @@ class _Abandoned(Exception):
 
 
 def _entry(subject: str) -> AuditEntry:
-    return AuditEntry(NOW, "ada", "tried", "thing", subject, "it's % \\ odd", {"was": [1]})
+    return AuditEntry(NOW, "ada", "tried", "thing", subject, "it's % \\ odd", detail={"was": [1]})
 
 
 def _worker(worker_id: str, state: str = "running") -> WorkerRow:
-    return WorkerRow(WorkerId(worker_id), "host", 1, NOW, NOW, "[]", 1, state)
+    return WorkerRow(
+        id=WorkerId(worker_id),
+        host="host",
+        pid=1,
+        started_at=NOW,
+        seen_at=NOW,
+        queues="[]",
+        concurrency=1,
+        state=state,
+    )
 
 
 class RecordConformance:

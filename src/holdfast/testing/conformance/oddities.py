@@ -110,7 +110,17 @@ class OddityConformance:
     @odd_text
     def test_odd_text_survives_in_decisions(self, store: Store, text: str) -> None:
         job = started(store)
-        entry = Entry(Kind.ADVANCED, after(1), text, 1, WorkerId(text), after(0), text, 599, text)
+        entry = Entry(
+            kind=Kind.ADVANCED,
+            at=after(1),
+            stage=text,
+            attempt=1,
+            holder=WorkerId(text),
+            started_at=after(0),
+            error_class=text,
+            http_status=599,
+            detail=text,
+        )
         moved = decided(job, Done('"x"')).change._replace(stage=text, run_at=after(1))
         advance = Decision(job.id, job.revision, moved, entry, checkpoint=text)
         assert store.apply([advance]) == {job.id}
@@ -147,7 +157,16 @@ class OddityConformance:
     @odd_text
     def test_odd_text_survives_in_plans_and_workers(self, store: Store, text: str) -> None:
         plan = Plan(text, (StagePlan(text, RETRY, upstream=text),))
-        worker = WorkerRow(WorkerId(text), text, 1, NOW, NOW, json.dumps([text]), 1, text)
+        worker = WorkerRow(
+            id=WorkerId(text),
+            host=text,
+            pid=1,
+            started_at=NOW,
+            seen_at=NOW,
+            queues=json.dumps([text]),
+            concurrency=1,
+            state=text,
+        )
 
         store.save_plan(plan, now=NOW)
         store.record_worker(worker)

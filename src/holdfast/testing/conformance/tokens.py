@@ -26,7 +26,7 @@ def a_token(**changes: Any) -> TokenRow:
 
 def about(token: TokenRow, action: str) -> AuditEntry:
     """What the record says of a token."""
-    return AuditEntry(NOW, "ada", action, SUBJECT, token.id, "why", {"name": token.name})
+    return AuditEntry(NOW, "ada", action, SUBJECT, token.id, "why", detail={"name": token.name})
 
 
 def added(store: Store, **changes: Any) -> TokenRow:

@@ -239,14 +239,14 @@ def _line(line: HistoryLine, hide: Callable[[object], Any]) -> Line:
     meta.pop("state", None)
     told += [_fact(name, value) for name, value in meta.items() if value is not None]
     return Line(
-        line.at,
-        line.event,
-        line.word or line.event,
-        line.stage,
-        line.attempt,
-        error,
-        ", ".join(told),
-        message,
+        at=line.at,
+        event=line.event,
+        word=line.word or line.event,
+        stage=line.stage,
+        attempt=line.attempt,
+        error=error,
+        detail=", ".join(told),
+        message=message,
     )
 
 

@@ -72,7 +72,7 @@ def letter_of(store: Store, job: Job) -> DeadLetter:
 
 def noted(letter: DeadLetter, by: str = "ada") -> AuditEntry:
     """What the record says of a letter's triage."""
-    return AuditEntry(NOW, by, "triaged", SUBJECT, letter.id, "why", {"cause": "data"})
+    return AuditEntry(NOW, by, "triaged", SUBJECT, letter.id, "why", detail={"cause": "data"})
 
 
 def triaged(letter: DeadLetter) -> DeadLetter:
@@ -241,7 +241,7 @@ class BuryConformance:
                 SUBJECT,
                 job.id,
                 "it is back",
-                {"from_start": True, "stage": "draft"},
+                detail={"from_start": True, "stage": "draft"},
             )
         ]
 

@@ -11,8 +11,8 @@ from holdfast.testing.conformance.samples import NOW, after
 _KEEP_US = int(KEEP_S * SECOND_US)
 _MINUTE = Instant(NOW - NOW % MINUTE_US)
 _LATER = Instant(_MINUTE + MINUTE_US)
-_DONE = Tally(_MINUTE, "letters", "draft", "completed", "", 3, 70)
-_FAILED = Tally(_MINUTE, "letters", "draft", "failed", "NETWORK", 1, 9)
+_DONE = Tally(_MINUTE, "letters", "draft", "completed", "", 3, duration_us=70)
+_FAILED = Tally(_MINUTE, "letters", "draft", "failed", "NETWORK", 1, duration_us=9)
 
 
 def _since(store: Store, minute: Instant = _MINUTE) -> list[Tally]:

@@ -22,7 +22,16 @@ from holdfast.testing.conformance.samples import (
 
 
 def _worker(name: str, *, seen_at: int = 0, state: str = "running") -> WorkerRow:
-    return WorkerRow(WorkerId(name), "host-1", 4711, NOW, after(seen_at), '["default"]', 16, state)
+    return WorkerRow(
+        id=WorkerId(name),
+        host="host-1",
+        pid=4711,
+        started_at=NOW,
+        seen_at=after(seen_at),
+        queues='["default"]',
+        concurrency=16,
+        state=state,
+    )
 
 
 class KeepConformance:

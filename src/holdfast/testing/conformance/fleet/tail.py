@@ -163,8 +163,10 @@ class TailConformance:
     ) -> None:
         before = mark(store)
         upstream = store.upstreams.get("gateway")
-        opened = AuditEntry(NOW, "holdfast", "opened", "upstream", "gateway", None, {"from": "x"})
-        other = AuditEntry(NOW, "ada", "resolved", "dead_letter", "1", None, None)
+        opened = AuditEntry(
+            NOW, "holdfast", "opened", "upstream", "gateway", None, detail={"from": "x"}
+        )
+        other = AuditEntry(NOW, "ada", "resolved", "dead_letter", "1", None, detail=None)
         store.upstreams.save(upstream, now=NOW, audit=[other, opened])
         until = mark(store)
 

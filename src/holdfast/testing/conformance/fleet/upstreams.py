@@ -46,7 +46,9 @@ EVERYTHING = UpstreamState(
 
 def entry(action: str, subject: str = "gateway", *, at: Instant = NOW) -> AuditEntry:
     """What the record says of somebody's action."""
-    return AuditEntry(at, "ada", action, "upstream", subject, "it's % \\ odd", {"was": ["open", 1]})
+    return AuditEntry(
+        at, "ada", action, "upstream", subject, "it's % \\ odd", detail={"was": ["open", 1]}
+    )
 
 
 def saved(store: Store, upstream: UpstreamState, *audit: AuditEntry) -> UpstreamState:

@@ -138,9 +138,36 @@ class ReadConformance:
         store.pause_queue("unused", by="bob", now=after(-2))
 
         assert store.queues(now=NOW) == [
-            QueueCounts("default", None, None, 3, 3, 1, 1, after(-9)),
-            QueueCounts("slow", after(-1), "ada", 0, 1, 0, 0, None),
-            QueueCounts("unused", after(-2), "bob", 0, 0, 0, 0, None),
+            QueueCounts(
+                queue="default",
+                paused_at=None,
+                paused_by=None,
+                due=3,
+                scheduled=3,
+                processing=1,
+                waiting=1,
+                oldest_due_at=after(-9),
+            ),
+            QueueCounts(
+                queue="slow",
+                paused_at=after(-1),
+                paused_by="ada",
+                due=0,
+                scheduled=1,
+                processing=0,
+                waiting=0,
+                oldest_due_at=None,
+            ),
+            QueueCounts(
+                queue="unused",
+                paused_at=after(-2),
+                paused_by="bob",
+                due=0,
+                scheduled=0,
+                processing=0,
+                waiting=0,
+                oldest_due_at=None,
+            ),
         ]
 
     def test_a_queue_whose_jobs_have_all_ended_is_not_listed(self, store: Store) -> None:
