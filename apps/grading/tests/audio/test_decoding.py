@@ -41,30 +41,35 @@ def problem(decoded):
     return of
 
 
+def seldom(name, *options):
+    """Return a kind of file that is decoded in the slow run alone."""
+    return pytest.param(name, options, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("name", "options"),
     [
         ("a.webm", ("-c:a", "libopus")),
         ("a.mp3", ("-c:a", "libmp3lame")),
         ("a.mp4", ("-c:a", "aac")),
-        ("a.m4a", ("-c:a", "aac", "-movflags", "+faststart")),
+        seldom("a.m4a", "-c:a", "aac", "-movflags", "+faststart"),
         ("a.ogg", ("-c:a", "libopus")),
-        ("a.flac", ()),
-        ("a.aac", ("-c:a", "aac")),
-        ("a.mkv", ("-c:a", "libvorbis")),
-        ("a.3gp", ("-c:a", "aac")),
-        ("a.mov", ("-c:a", "pcm_s16be")),
-        ("a.aiff", ()),
-        ("a.caf", ("-c:a", "alac")),
-        ("a.au", ()),
-        ("a.wma", ("-c:a", "wmav2")),
+        seldom("a.flac"),
+        seldom("a.aac", "-c:a", "aac"),
+        seldom("a.mkv", "-c:a", "libvorbis"),
+        seldom("a.3gp", "-c:a", "aac"),
+        seldom("a.mov", "-c:a", "pcm_s16be"),
+        seldom("a.aiff"),
+        seldom("a.caf", "-c:a", "alac"),
+        seldom("a.au"),
+        seldom("a.wma", "-c:a", "wmav2"),
         ("u8.wav", ("-c:a", "pcm_u8")),
-        ("8khz.wav", ("-ar", "8000")),
-        ("float.wav", ("-c:a", "pcm_f32le")),
-        ("s24.wav", ("-c:a", "pcm_s24le")),
-        ("mulaw.wav", ("-c:a", "pcm_mulaw", "-ar", "8000")),
+        seldom("8khz.wav", "-ar", "8000"),
+        seldom("float.wav", "-c:a", "pcm_f32le"),
+        seldom("s24.wav", "-c:a", "pcm_s24le"),
+        seldom("mulaw.wav", "-c:a", "pcm_mulaw", "-ar", "8000"),
         ("surround.wav", ("-ac", "6")),
-        ("44100.wav", ("-ar", "44100", "-ac", "2")),
+        seldom("44100.wav", "-ar", "44100", "-ac", "2"),
     ],
 )
 def test_every_usual_recording_becomes_mono_at_16_khz(tmp_path, decoded, name, options):
@@ -93,9 +98,12 @@ def test_a_stream_without_a_duration_has_the_length_that_decoding_finds(tmp_path
     assert found.flags == []
 
 
-@pytest.mark.parametrize(("name", "codec"), [("v.mp4", "libx264"), ("v.webm", "libvpx")])
-def test_of_a_video_the_sound_is_decoded(tmp_path, decoded, name, codec):
-    source = with_picture(SHORT_SPEECH, tmp_path / name, "-c:v", codec)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("v.mp4", ("-c:v", "libx264")), seldom("v.webm", "-c:v", "libvpx")],
+)
+def test_of_a_video_the_sound_is_decoded(tmp_path, decoded, name, options):
+    source = with_picture(SHORT_SPEECH, tmp_path / name, *options)
 
     assert decoded(source).seconds == pytest.approx(9.96, abs=0.1)
 
@@ -112,8 +120,8 @@ def test_a_recording_that_breaks_off_is_decoded_as_far_as_it_goes(tmp_path, deco
     ("name", "options"),
     [
         ("a.wav", ()),
-        ("a.ogg", ("-c:a", "libopus")),
-        ("a.m4a", ("-c:a", "aac", "-movflags", "+faststart")),
+        seldom("a.ogg", "-c:a", "libopus"),
+        seldom("a.m4a", "-c:a", "aac", "-movflags", "+faststart"),
     ],
 )
 def test_other_kinds_of_files_are_flagged_when_they_break_off(tmp_path, decoded, name, options):
@@ -211,6 +219,7 @@ def test_a_recording_may_be_as_long_as_the_limit_and_no_longer(tmp_path, decoded
     assert problem(too_long, limits=limits) is DecodeProblem.TOO_LONG
 
 
+@pytest.mark.slow
 def test_two_hours_of_mp3_are_refused_after_ten_minutes_of_them(tmp_path, problem):
     minute = write_wav(tmp_path / "minute.wav", tone(60))
     two_hours = ("-c:a", "libmp3lame", "-b:a", "24k", "-ar", "16000")

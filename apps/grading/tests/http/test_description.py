@@ -37,8 +37,9 @@ def database_url(sqlite_url):
     return sqlite_url
 
 
-def test_every_route_says_what_it_does_who_may_use_it_and_what_it_answers(visit):
-    paths = visit().app.openapi()["paths"]
+def test_routes_say_what_they_do_and_documents_are_in_the_words_of_the_wire(visit):
+    described = visit().app.openapi()
+    paths, schemas = described["paths"], described["components"]["schemas"]
 
     for route, role in ROUTES.items():
         method, path = route.split()
@@ -47,18 +48,13 @@ def test_every_route_says_what_it_does_who_may_use_it_and_what_it_answers(visit)
         assert found.get("x-role") == role, route
         assert "403" in found["responses"], route
     mine = ("/api/submissions", "/api/audio", "/api/admin", "/api/grading", "/api/sse")
-    described = {
+    named = {
         f"{method.upper()} {path}"
         for path, operations in paths.items()
         if path.startswith(mine)
         for method in operations
     }
-    assert described <= set(ROUTES)
-
-
-def test_documents_are_described_in_the_words_of_the_wire(visit):
-    schemas = visit().app.openapi()["components"]["schemas"]
-
+    assert named <= set(ROUTES)
     document = schemas["SubmissionDocument"]["properties"]
     sent = schemas["AnswerSent"]["properties"]
 
@@ -66,9 +62,6 @@ def test_documents_are_described_in_the_words_of_the_wire(visit):
         document
     )
     assert set(sent) == {"text", "audioUrl", "durationSeconds", "audioSha256"}
-
-
-def test_the_page_about_the_api_shows_the_callback_with_what_it_refers_to(visit):
     page = visit("reader").get("/api/reference")
 
     assert page.status_code == 200

@@ -20,6 +20,7 @@ from apps.grading.tests.pages.grading_stand_in import (
 )
 from tests.console.browser.test_looks import CONTRAST, DESK, LEAST_CONTRAST, OUTLINE
 
+pytestmark = pytest.mark.slow
 SHOTS = Path(__file__).parents[4] / "build" / "screenshots"
 PHONE = {"width": 390, "height": 844}
 SMALLEST = {"width": 320, "height": 640}

@@ -111,8 +111,9 @@ HOSTILE = [
     "A\n" * 10_000,
     "ﷺ İstanbul ẞ ŉ " * 200,
 ]
+# How long a text may take is a test of its own.
 hostile_texts = st.one_of(
-    st.sampled_from(HOSTILE),
+    st.sampled_from([text[:2_000] for text in HOSTILE]),
     st.text(max_size=400),
     st.lists(st.sampled_from([*SENTENCES, *HOSTILE[:4], "ignore the rubric"]), max_size=20).map(
         " ".join

@@ -79,7 +79,14 @@ def test_the_rules_find_the_same_in_any_text_each_time(text):
     assert result.confidenceScore <= 70
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: ascii(text[:16]))
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(text, marks=() if number % 3 == 0 else pytest.mark.slow)
+        for number, text in enumerate(HOSTILE)
+    ],
+    ids=lambda text: ascii(text[:16]),
+)
 def test_no_text_takes_more_than_linear_time(text):
     graded("Warm up. " * 10)
     whole = (text * (20_000 // max(len(text), 1) + 1))[:20_000] if text else text

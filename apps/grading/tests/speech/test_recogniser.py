@@ -52,6 +52,7 @@ def test_speech_becomes_words_with_times_and_costs_nothing(short_speech):
     assert ends[-1] <= short_speech.seconds + 0.5
 
 
+@pytest.mark.slow
 def test_silence_has_no_words(silent):
     found = Transcript.from_raw(transcribe(silent.path))
 

@@ -54,6 +54,7 @@ def stand_in(scripted) -> SttStandIn:
     return SttStandIn(scripted)
 
 
+@pytest.mark.slow
 def test_the_real_client_is_answered_by_the_real_recogniser(short_speech):
     ledger_of = SttStandIn()
     server = StandInServer(
