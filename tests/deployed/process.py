@@ -78,6 +78,10 @@ class Process:
 
         return eventually(look, "the address is told") or ""
 
+    @property
+    def has_ended(self) -> bool:
+        return self._process.poll() is not None
+
     def send(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 

@@ -11,6 +11,7 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
+from apps.collabiq.tests.servers import served_world
 from collabiq.collabiq import Collabiq
 from collabiq.inbox.poller import Poller
 from collabiq.rows import EmailRow, count_by_status, get_email, list_emails
@@ -41,7 +42,8 @@ class Scripted:
     now_s: Callable[[], float]
     calls: list[tuple[float, str, str]] = field(default_factory=list)
     """When each call came by the test's clock, its method and its path."""
-    _rules: list[tuple[str, str, list[Answering]]] = field(default_factory=list)
+    rules: list[tuple[str, str, list[Answering]]] = field(default_factory=list)
+    """Methods and paths that get other answers, and those."""
 
     def __post_init__(self) -> None:
         self.stand_in: Any = self.serving.stand_in
@@ -54,14 +56,14 @@ class Scripted:
     def __call__(self, call: Call) -> Answer:
         path = call.path.partition("?")[0]
         self.calls.append((self.now_s(), call.method, path))
-        for method, part, answers in self._rules:
+        for method, part, answers in self.rules:
             if answers and method == call.method and part in path:
                 return answers.pop(0)(call)
         return self.stand_in(call)
 
     def next(self, method: str, part: str, *answers: Answering) -> None:
         """Have the next calls of a method to such a path get these answers."""
-        self._rules.append((method, part, list(answers)))
+        self.rules.append((method, part, list(answers)))
 
     def fault(self, name: str) -> Answering:
         return self.stand_in.faults[name]
@@ -188,9 +190,8 @@ def open_world(
 ) -> Iterator[World]:
     """Open the system on a database, with stand-ins of its own; `settings` are variables."""
     clock = ManualClock(start)
-    made = StandInWorld(notion_rate_per_s=None)
-    made.notion._clock = lambda: clock.now() / 1_000_000
-    with ServedWorld(made) as served:
+    made = StandInWorld(notion_rate_per_s=None, notion_clock=lambda: clock.now() / 1_000_000)
+    with served_world(made) as served:
         scripted = {
             name: Scripted(serving, lambda: clock.now() / 1_000_000)
             for name, serving in served.servings.items()

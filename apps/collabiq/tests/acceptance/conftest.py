@@ -8,12 +8,6 @@ import pytest
 from apps.collabiq.tests.world import World, open_world
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest) -> str:
-    """The URL of a database of this test's own, once for each dialect."""
-    return str(request.getfixturevalue(f"{request.param}_url"))
-
-
 @pytest.fixture
 def world(database_url: str, tmp_path: Path) -> Iterator[World]:
     """The system against stand-ins, with the rules as its extractor."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from apps.collabiq.tests.world import SETTINGS, Scripted, mail
 from collabiq.rows import count_by_status
+from collabiq.samples import COMPANIES
 from collabiq.stand_ins.world import ServedWorld, StandInWorld
 from holdfast import Holdfast
 from holdfast.systems import Answer, Call
@@ -47,16 +48,24 @@ class Deployed:
         world = self.served.world
         return world.notion.databases[world.rows_id]
 
-    def start(self) -> Process:
+    @property
+    def companies_source(self) -> str:
+        """The id of the data source of companies."""
+        world = self.served.world
+        return world.notion.databases[world.companies_id]
+
+    def start(self, **variables: str) -> Process:
         """Start a process with the worker and the services."""
-        made = Process(
-            "collabiq", ["--port", "0"], folder=self.folder, environment=dict(self.environment)
-        )
+        environment = {**self.environment, **variables}
+        made = Process("collabiq", ["--port", "0"], folder=self.folder, environment=environment)
         self.processes.append(made)
         return made
 
-    def kill_at(self, method: str, part: str, *, done_before: bool) -> None:
-        """Have the first process be killed by the next such call, which gets no answer."""
+    def kill_at(self, method: str, part: str, *, done_before: bool, after: int = 0) -> None:
+        """Have the first process be killed by such a call, which gets no answer.
+
+        `after` so many others of them, which are answered.
+        """
 
         def killing(call: Call) -> Answer:
             if done_before:
@@ -64,24 +73,30 @@ class Deployed:
             self.processes[0].kill()
             raise ConnectionAbortedError
 
-        self.notion.next(method, part, killing)
+        self.notion.next(method, part, *[self.notion.stand_in] * after, killing)
 
-    def deliver(self, count: int) -> None:
-        for number in range(count):
+    def deliver(self, count: int, *, first: int = 0) -> None:
+        for number in range(first, first + count):
             text = f"Firm{number} and Orchard Retail agreed on a pilot on 2026-11-03."
             raw = mail(f"Firm{number} x Orchard Retail", text, number=number)
             self.served.world.gmail.deliver(raw, received_ms=int(time.time() * 1_000))
 
     def ended(self, count: int) -> dict[str, int]:
         """Return how mails stand, once so many have ended."""
+        return eventually(lambda: self.ends_of(count), f"{count} mails have ended")
 
-        def look() -> dict[str, int] | None:
-            with self.engine.transaction() as tx:
-                found = count_by_status(tx)
-            over = sum(found.values()) - found["pending"] - found["processing"]
-            return found if over >= count else None
+    def ends_of(self, count: int) -> dict[str, int] | None:
+        """Return how mails stand if so many have ended, and None otherwise."""
+        with self.engine.transaction() as tx:
+            found = count_by_status(tx)
+        over = sum(found.values()) - found["pending"] - found["processing"]
+        return found if over >= count else None
 
-        return eventually(look, f"{count} mails have ended")
+    def companies(self) -> list[str]:
+        """Return the titles of the companies that were made."""
+        world = self.served.world
+        rows = world.notion.rows_of(world.companies_id)[len(COMPANIES) :]
+        return [world.notion.texts_of(row, ["Name"])[0] for row in rows]
 
     def pages(self) -> list[dict[str, Any]]:
         world = self.served.world

@@ -7,10 +7,8 @@ import pytest
 
 from apps.collabiq.tests.world import World, status
 from collabiq.notion.errors import NotionFailure
-from collabiq.rows import get_listed
+from collabiq.rows import get_listed, replace_listed
 from collabiq.samples import COMPANIES
-from collabiq.services.companies import WRITING, _Wanted
-from collabiq.services.directory import read_company_schema
 from holdfast import RetryLater
 from holdfast.systems import Answer, Call
 
@@ -110,7 +108,7 @@ def test_a_lost_answer_is_looked_for_by_the_title_that_was_sent(world: World):
     world.run()
     works = world.built.flow.works
     api, _ = works.tools.notion()
-    companies = works.writer._companies
+    companies = works.writer.companies
     world.notion.next(*CREATE, world.notion.fault("lost_answer"))
     for reason in (RetryLater, NotionFailure):
         with pytest.raises(reason):
@@ -121,34 +119,6 @@ def test_a_lost_answer_is_looked_for_by_the_title_that_was_sent(world: World):
 
     assert companies.get(api, f"{NEW} Inc.") == companies.get(api, NEW)
     assert made(world) == [NEW]
-
-
-@pytest.mark.parametrize("is_made", [True, False], ids=["after it was made", "before"])
-def test_a_worker_that_is_killed_while_it_makes_a_company_leaves_one(world: World, is_made):
-    world.deliver()
-    world.run()
-    works = world.built.flow.works
-    api, _ = works.tools.notion()
-    companies = works.writer._companies
-    with pytest.raises(RetryLater, match="is made next"):
-        companies.get(api, NEW)
-
-    class Killed(BaseException):
-        """Ends the worker at the request: no code of it stores what became of that."""
-
-    def kill(_: object) -> None:
-        raise Killed
-
-    api._http.event_hooks = {"response" if is_made else "request": [kill]}
-    with pytest.raises(Killed):
-        companies.get(api, NEW)
-    api._http.event_hooks = {}
-    assert made(world) == [NEW] * is_made
-    email_id = world.deliver(subject=f"{NEW} x Orchard Retail")
-    world.poll()
-
-    assert made(world) == [NEW]
-    assert related(world, email_id)[STARTUP] == NEW
 
 
 def test_a_failure_that_made_no_company_is_tried_again_after_a_lookup(world: World):
@@ -189,22 +159,19 @@ def test_of_two_workers_that_begin_a_company_one_makes_it(world: World):
     world.run()
     works = world.built.flow.works
     api, _ = works.tools.notion()
-    companies = works.writer._companies
+    companies = works.writer.companies
     with pytest.raises(RetryLater, match="is made next"):
         companies.get(api, NEW)
 
     with world.engine.reading() as tx:
         seen = get_listed(tx, KEY)
-        source = read_company_schema(tx)
-    assert source is not None
-    wanted = _Wanted(NEW, KEY, source, "Name")
 
     def meanwhile(call: Call) -> Answer:
         with pytest.raises(RetryLater, match="may have made"):
             companies.get(api, f"{NEW} Inc.")
-        # The step of a worker that has read the same before the other one began.
-        with pytest.raises(RetryLater, match="another worker"):
-            companies._move(wanted, seen, WRITING)
+        # What a worker does that has read the same before the other one began.
+        with world.engine.transaction() as tx:
+            assert not replace_listed(tx, KEY, {"state": "writing", "title": NEW}, before=seen)
         return world.notion.stand_in(call)
 
     world.notion.next(*CREATE, meanwhile)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from click.testing import CliRunner, Result
 
+from apps.collabiq.tests.servers import served_world
 from collabiq.cli import main
 from collabiq.stand_ins.world import ServedWorld, StandInWorld
 
@@ -14,7 +15,7 @@ from collabiq.stand_ins.world import ServedWorld, StandInWorld
 @pytest.fixture
 def world() -> Iterator[ServedWorld]:
     """The four stand-ins, with no limit of calls."""
-    with ServedWorld(StandInWorld(notion_rate_per_s=None)) as served:
+    with served_world(StandInWorld(notion_rate_per_s=None)) as served:
         yield served
 
 

@@ -6,11 +6,6 @@ import pytest
 from apps.collabiq.tests.running import System, running
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest) -> str:
-    return str(request.getfixturevalue(f"{request.param}_url"))
-
-
 @pytest.fixture
 def system(database_url: str, tmp_path: Path) -> Iterator[System]:
     with running(database_url, tmp_path) as made:

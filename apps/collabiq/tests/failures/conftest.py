@@ -72,11 +72,6 @@ def email_pipeline(world: Callable[[], World]) -> Pipeline:
     return made
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest) -> str:
-    return str(request.getfixturevalue(f"{request.param}_url"))
-
-
 @pytest.fixture
 def world(database_url: str, tmp_path: Path) -> Iterator[World]:
     made: list[World] = []

@@ -19,11 +19,6 @@ ORIGIN = "http://127.0.0.1"
 OWN_TOKEN = "an-operators-own-token-of-enough-length"
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest) -> str:
-    return str(request.getfixturevalue(f"{request.param}_url"))
-
-
 @pytest.fixture
 def system(database_url: str, tmp_path: Path) -> Iterator[System]:
     with running(database_url, tmp_path) as made:

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from collabiq.failures.dlq import DeadLetterQueue
 from collabiq.failures.errors import ErrorRecords
+from collabiq.records.retry_configs import INFISICAL_RETRY_CONFIG
 from collabiq.secrets import GuardedSource, InfisicalSettings, InfisicalSource
 from collabiq.settings.config import REQUIRED_SECRETS, Config, InfisicalConfig
 from collabiq.settings.system_secrets import SystemSecrets
@@ -21,6 +23,7 @@ from holdfast.secrets import SecretUnavailable
 from holdfast.testing import ManualClock
 
 VALUES = {name: f"value-of-{name.lower()}-1" for name in REQUIRED_SECRETS}
+START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 DATABASE = "NOTION_DATABASE_ID_COLLABIQ"
 
 
@@ -221,7 +224,7 @@ def test_values_are_hidden_before_they_are_used_and_ids_of_databases_are_not(beg
 
     path = started.errors.record(
         f"refused {VALUES['NOTION_API_KEY']} for {VALUES[DATABASE]}",
-        at=started.starting._now(),
+        at=START,
         operation="notion_write",
     )
 
@@ -240,7 +243,7 @@ def test_the_parts_of_a_document_are_hidden_like_the_whole(begun, infisical: Ser
 
     path = started.errors.record(
         f"refused {token['refresh_token']} of {token['client_secret']}",
-        at=started.starting._now(),
+        at=START,
         operation="gmail_fetch",
     )
 
@@ -288,7 +291,7 @@ def test_the_waits_of_an_outage_stay_below_its_bounds(infisical: Serving):
     source.close()
 
     assert sum(waits) <= 3.0, "refused connections cost 4 seconds at most"
-    assert 2 * guarded._timeout_s + sum(waits) <= 25.0
+    assert 2 * INFISICAL_RETRY_CONFIG.timeout + sum(waits) <= 25.0
 
 
 def test_three_failures_open_the_breaker_and_infisical_is_left_alone(infisical: Serving):

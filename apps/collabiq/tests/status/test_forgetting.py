@@ -107,12 +107,14 @@ class World:
             return " ".join(str(tx.rows(f"select * from {table}")) for table in tables)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    url = str(request.getfixturevalue(f"{request.param}_url"))
+@pytest.fixture
+def world(database_url: str, tmp_path: Path) -> Iterator[World]:
     config = Config(email_address=MAILBOX, data_dir=tmp_path / "data")
     with Holdfast(
-        url, pipelines=pipelines(), tables={"collabiq": "collabiq.tables"}, clock=ManualClock()
+        database_url,
+        pipelines=pipelines(),
+        tables={"collabiq": "collabiq.tables"},
+        clock=ManualClock(),
     ) as engine:
         made = World(engine, config)
         yield made

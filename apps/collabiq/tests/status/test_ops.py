@@ -68,13 +68,14 @@ class Observed:
             )
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def observed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Observed]:
-    url = str(request.getfixturevalue(f"{request.param}_url"))
+@pytest.fixture
+def observed(database_url: str, tmp_path: Path) -> Iterator[Observed]:
     config = Config(
         email_address=MAILBOX, data_dir=tmp_path / "data" / "deep", data_min_free_bytes=0
     )
-    with Holdfast(url, tables={"collabiq": "collabiq.tables"}, clock=ManualClock()) as engine:
+    with Holdfast(
+        database_url, tables={"collabiq": "collabiq.tables"}, clock=ManualClock()
+    ) as engine:
         yield Observed(engine, config)
 
 

@@ -32,7 +32,7 @@ def test_nonsense_costs_an_attempt_and_no_mail(world: World, service: str):
     scripted = getattr(world, service)
     for count, nonsense in enumerate(NONSENSE, start=1):
         # Those that are only called at the start get the first kind, all others each of them.
-        scripted._rules.clear()
+        scripted.rules.clear()
         for method, path in CALLS[service]:
             scripted.next(method, path, lambda _call, kind=nonsense: NONSENSE[kind])
         email_id = world.deliver(subject=f"Firm{count} x Orchard Retail")

@@ -1,6 +1,7 @@
 """Pushes of Pub/Sub, real and forged."""
 
 import base64
+import functools
 import json
 import time
 from collections.abc import Iterator
@@ -33,12 +34,18 @@ AUDIENCE = "https://collabiq.example/api/gmail/notifications"
 
 
 class Pushed:
-    def __init__(self, secret: str | None = KEY, max_per_minute: int = 3) -> None:
+    def __init__(
+        self,
+        secret: str | None = KEY,
+        max_per_minute: int = 3,
+        signed: PushTokens | None = None,
+    ) -> None:
         self.polls = 0
         self.now_s = 0.0
         self.notifications = Notifications(
             secret=lambda: secret,
             on_push=self._poll,
+            signed=signed,
             max_per_minute=max_per_minute,
             clock=lambda: self.now_s,
         )
@@ -139,8 +146,20 @@ class Google:
             "exp": now + 600,
         } | changes
         claims = {name: value for name, value in claims.items() if value is not None}
-        pem = pem_of(key or self.keys[key_id])
-        return jwt.encode(crypt.RSASigner.from_string(pem, key_id=key_id), claims).decode()
+        signer = signer_of(key or self.keys[key_id], key_id)
+        return jwt.encode(signer, claims).decode()
+
+
+@functools.cache
+def key_named(name: str) -> rsa.RSAPrivateKey:
+    """Return the key of a name: to make one takes longer than most tests."""
+    return new_key()
+
+
+@functools.cache
+def signer_of(key: rsa.RSAPrivateKey, key_id: str) -> crypt.RSASigner:
+    """Return what signs with a key, which is checked at length when it is read."""
+    return crypt.RSASigner.from_string(pem_of(key), key_id=key_id)
 
 
 def new_key() -> rsa.RSAPrivateKey:
@@ -152,6 +171,7 @@ def pem_of(key: rsa.RSAPrivateKey) -> bytes:
     return key.private_bytes(serialization.Encoding.PEM, form, serialization.NoEncryption())
 
 
+@functools.cache
 def certificate_of(key: rsa.RSAPrivateKey) -> str:
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "google.example")])
     today = datetime.now(UTC)
@@ -178,11 +198,10 @@ def certificates() -> Iterator[tuple[Google, str]]:
 class Signed(Pushed):
     """Pushes that Google signs; `now_s` is the time of the keys as well."""
 
-    def __init__(self, google: Google, url: str) -> None:
-        super().__init__(secret=None)
-        self.google, google.calls, google.status, google.body = google, 0, 200, None
+    def __init__(self, google: Google, url: str, *, secret: str | None = None) -> None:
         keys = GoogleKeys(f"{url}/certs", clock=lambda: self.now_s)
-        self.notifications._signed = PushTokens(ACCOUNT, AUDIENCE, keys)
+        super().__init__(secret, signed=PushTokens(ACCOUNT, AUDIENCE, keys))
+        self.google, google.calls, google.status, google.body = google, 0, 200, None
 
     def push(self, token: str) -> None:
         self.notifications.take(authorization=f"Bearer {token}")
@@ -224,8 +243,8 @@ def test_a_token_for_others_of_others_or_of_another_time_makes_none(signed: Sign
 
 def test_a_token_that_somebody_else_has_signed_makes_none(signed: Signed):
     forged = [
-        signed.google.token(key=new_key()),
-        signed.google.token(key=new_key(), key_id="unknown"),
+        signed.google.token(key=key_named("forger")),
+        signed.google.token(key=key_named("forger"), key_id="unknown"),
         unsigned(signed.google.token(), alg="none"),
         unsigned(signed.google.token(), alg="HS256"),
         signed.google.token()[:-8] + "AAAAAAAA",
@@ -250,7 +269,7 @@ def unsigned(token: str, *, alg: str) -> str:
 def test_a_new_key_of_google_is_fetched_after_a_pause(signed: Signed):
     google = signed.google
     signed.push(google.token())
-    google.keys = {**google.keys, "second": new_key()}
+    google.keys = {**google.keys, "second": key_named("second")}
     with pytest.raises(NotificationRefused):
         signed.push(google.token(key_id="second"))
 
@@ -278,8 +297,8 @@ def test_without_googles_keys_pubsub_is_asked_to_come_again(signed: Signed, stat
     assert signed.polls == 1
 
 
-def test_the_shared_secret_is_the_alternative(signed: Signed):
-    signed.notifications._secret = lambda: KEY
+def test_the_shared_secret_is_the_alternative(certificates: tuple[Google, str]):
+    signed = Signed(*certificates, secret=KEY)
 
     signed.notifications.take(token=KEY)
     signed.push(signed.google.token())

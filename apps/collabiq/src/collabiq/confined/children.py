@@ -57,6 +57,12 @@ class Children:
                 self._idle.append(child)
         return _mail_in(answer, len(raw))
 
+    @property
+    def pids(self) -> list[int]:
+        """The processes that wait for a mail."""
+        with self._lock:
+            return [child.pid for child in self._idle]
+
     def close(self) -> None:
         """End the processes that wait for a mail."""
         with self._lock:
@@ -93,6 +99,10 @@ class _Child:
         if not self._connection.poll(START_S) or self._connection.recv_bytes() != READY:
             self.kill()
             raise OSError("the process that parses mails does not start")
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def is_alive(self) -> bool:
         return self._process.poll() is None

@@ -89,7 +89,7 @@ class Writer:
     ) -> None:
         self._engine, self._tools, self._config = engine, tools, config
         self._directory, self._errors = directory, errors
-        self._companies = Companies(engine, tools, config, directory)
+        self.companies = Companies(engine, tools, config, directory)
         self._lag = timedelta(seconds=config.notion_lookup_lag_s)
         self._missing: set[str] = set()
 
@@ -270,7 +270,7 @@ class Writer:
             return mail
         properties, review = dict(mail.properties), list(mail.review)
         for field, name in mail.new_companies.items():
-            found = self._companies.get(api, name)
+            found = self.companies.get(api, name)
             if found is None:
                 continue
             properties[self._config.notion_fields[field]] = {"relation": [{"id": found.id}]}

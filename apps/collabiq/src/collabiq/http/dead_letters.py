@@ -85,7 +85,7 @@ def _add_acting(routes: APIRouter, collabiq: Collabiq) -> None:
     )
     def replay_dlq_entry(dlq_id: DlqId, who: Operator) -> JSONResponse:
         """Send what failed again, once; rows are looked up before they are made."""
-        _check_owner(collabiq, dlq_id, who)
+        check_owner(collabiq, dlq_id, who)
         return JSONResponse(collabiq.dlq.replay(dlq_id, by=who.name), 202)
 
     @routes.post(
@@ -93,11 +93,11 @@ def _add_acting(routes: APIRouter, collabiq: Collabiq) -> None:
     )
     def complete_dlq_entry(dlq_id: DlqId, body: CompletionSent, who: Operator) -> JSONResponse:
         """Close a dead letter that was seen to by hand; `reason` says how."""
-        _check_owner(collabiq, dlq_id, who)
+        check_owner(collabiq, dlq_id, who)
         return JSONResponse(collabiq.dlq.complete(dlq_id, by=who.name, reason=body.reason))
 
 
-def _check_owner(collabiq: Collabiq, dlq_id: str, who: Principal) -> None:
+def check_owner(collabiq: Collabiq, dlq_id: str, who: Principal) -> None:
     """Raise `DeadLetterNotFound` unless the entry is of a mail that somebody may see."""
     if who.owner is None:
         return

@@ -9,6 +9,7 @@ from collabiq.http.dead_letters import dead_letter_routes
 from collabiq.http.emails import email_routes
 from collabiq.http.notifications import notification_routes
 from collabiq.http.operations import operation_routes
+from collabiq.http.plain.routes import plain_pages
 from collabiq.http.stream import stream_routes
 
 
@@ -21,6 +22,7 @@ def routes_of(collabiq: Collabiq) -> APIRouter:
         dead_letter_routes,
         operation_routes,
         notification_routes,
+        plain_pages,
     ):
         router.include_router(routes(collabiq))
     return router

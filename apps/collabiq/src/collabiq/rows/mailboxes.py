@@ -195,6 +195,19 @@ def set_listed(tx: Transaction, name: str, document: Mapping[str, Any] | list[An
     )
 
 
+def replace_listed(
+    tx: Transaction, name: str, document: Mapping[str, Any], *, before: Listed | None
+) -> bool:
+    """Keep a document unless another took the place of `before`; return whether it was kept.
+
+    Whoever calls it has locked what others may write of this name until the commit.
+    """
+    if get_listed(tx, name) != before:
+        return False
+    set_listed(tx, name, document)
+    return True
+
+
 def forget_listed(tx: Transaction, name: str) -> None:
     """Have a document be read of Notion anew."""
     tx.execute("delete from collabiq.directory where name = :name", {"name": name})

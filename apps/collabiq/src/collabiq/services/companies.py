@@ -18,7 +18,7 @@ from collabiq.notion.properties import MAX_TITLE
 from collabiq.notion.schema import Source
 from collabiq.notion.text import text_objects
 from collabiq.records.retry_configs import NOTION_RETRY_CONFIG
-from collabiq.rows import Listed, get_listed, next_numbers, set_listed
+from collabiq.rows import Listed, get_listed, next_numbers, replace_listed, set_listed
 from collabiq.services.directory import LISTS_LIFETIME, Directory, read_company_schema
 from collabiq.services.tools import COMPANIES_DATABASE, Tools
 from collabiq.settings.config import Config
@@ -151,9 +151,8 @@ class Companies:
         document: dict[str, Any] = {"state": state, "title": wanted.title}
         with self._engine.transaction() as tx:
             _lock(tx)
-            if get_listed(tx, wanted.key) != before:
+            if not replace_listed(tx, wanted.key, document, before=before):
                 raise RetryLater(after=_BUSY_S, reason=_BUSY)
-            set_listed(tx, wanted.key, document)
             return Listed(document, tx.now)
 
     def _is_new(self, kept: Listed) -> bool:

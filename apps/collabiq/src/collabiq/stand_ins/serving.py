@@ -80,6 +80,16 @@ class Serving:
         self._server.server_close()
         self._thread.join()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether connections are refused."""
+        return self._closing.is_set()
+
+    def begin(self, stand_in: Answers) -> None:
+        """Serve another stand-in from now on, as a new server at the same address would."""
+        with self._planning:
+            self.stand_in, self.fault, self.calls, self._planned = stand_in, None, [], []
+
     def fail_next(
         self, fault: str, *, times: int = 1, method: str | None = None, path: str = ""
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Final, Self
 
@@ -39,10 +39,16 @@ _COMPANY_COLUMNS: Final = {
 class StandInWorld:
     """What the four servers have: companies, people, an empty table of rows, an empty mailbox."""
 
-    def __init__(self, *, notion_rate_per_s: float | None = 3.0, run: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        notion_rate_per_s: float | None = 3.0,
+        run: int = 0,
+        notion_clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.gmail = GmailStandIn(address=ADDRESS, run=run)
         self.gemini = GeminiStandIn()
-        self.notion = NotionStandIn(rate_per_s=notion_rate_per_s)
+        self.notion = NotionStandIn(rate_per_s=notion_rate_per_s, clock=notion_clock)
         self.infisical = InfisicalStandIn()
         self.rows_id = self.notion.add_database(
             "협업", COLUMNS, options={DEFAULT_FIELDS["type"]: TYPES}
@@ -108,15 +114,9 @@ class ServedWorld:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        world = self.world
-        stand_ins: tuple[Answers, ...] = (
-            world.gmail,
-            world.gemini,
-            world.notion,
-            world.infisical,
-        )
         with ExitStack() as opening:
-            for at, (name, stand_in) in enumerate(zip(SERVICES, stand_ins, strict=True)):
+            stand_ins = zip(SERVICES, _stand_ins(self.world), strict=True)
+            for at, (name, stand_in) in enumerate(stand_ins):
                 serving = Serving(stand_in, port=self._port + at if self._port else 0)
                 self.servings[name] = opening.enter_context(serving)
             self._open = opening.pop_all()
@@ -124,6 +124,12 @@ class ServedWorld:
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
+
+    def begin(self, world: StandInWorld) -> None:
+        """Serve another world from now on, as four new servers at the same addresses would."""
+        self.world = world
+        for serving, stand_in in zip(self.servings.values(), _stand_ins(world), strict=True):
+            serving.begin(stand_in)
 
     @property
     def urls(self) -> dict[str, str]:
@@ -133,3 +139,7 @@ class ServedWorld:
     def variables(self) -> dict[str, str]:
         """Return what a system has to be set to that calls these servers."""
         return self.world.variables(self.urls)
+
+
+def _stand_ins(world: StandInWorld) -> tuple[Answers, ...]:
+    return world.gmail, world.gemini, world.notion, world.infisical

@@ -60,7 +60,7 @@ function tile(title, value, line, tone = "") {
 
 function circuitRow(each) {
   return made("tr", {},
-    made("th", { scope: "row", text: each.service_name }),
+    made("th", { scope: "row", text: serviceOf(each.service_name) }),
     made("td", {}, badge(each.state, circuitTone(each.state))),
     made("td", { className: "number", text: String(each.failure_count) }),
     made("td", { className: "number", text: String(each.success_count) }),

@@ -1,0 +1,1 @@
+"""Plain pages for browsers without scripts: mails, dead letters, health and rules, with forms."""
