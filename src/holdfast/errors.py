@@ -45,7 +45,7 @@
 
     HandlerSignal               raised by handlers, never by holdfast
     ├── GiveUp                  this attempt failed and no other can succeed
-    │   └── UserError           the same, by a mistake of whoever sent the job
+    │   └── UserError           the same, by a mistake of the job's sender
     └── RetryLater              not now; run the stage again after a while
 
 Every class keeps its facts as attributes and builds its sentence from them.
@@ -356,7 +356,7 @@ class ForkedProcess(UsageError):
 
 
 class ConflictError(HoldfastError):
-    """Somebody else changed what was read; read again, then decide."""
+    """Another changed what was read; read again, then decide."""
 
 
 class StaleRevision(ConflictError):
@@ -490,7 +490,7 @@ class StoreCorrupt(UnavailableError):
 
 
 class ReadTooSlow(UnavailableError):
-    """Reading took longer than whoever asked was ready to wait, and was broken off."""
+    """Reading took longer than the caller was ready to wait, and was broken off."""
 
     def __init__(self, *, limit_s: float) -> None:
         self.limit_s = limit_s
@@ -529,7 +529,7 @@ class GiveUp(HandlerSignal):
 
 
 class UserError(GiveUp):
-    """Raised by a handler: whoever sent the job made a mistake, and only they can correct it.
+    """Raised by a handler: the job's sender made a mistake, and only they can correct it.
 
     The job fails, is counted and shown to its sender, and leaves no dead letter.
     """

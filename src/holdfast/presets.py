@@ -157,7 +157,7 @@ THREE_TRIALS: Final = Breaker(
     trials=3,
     mode=BreakerMode.NOTICE,
 )
-"""More than half of the last 20 calls open it for 30 s, 3 trials close it; who waits is told."""
+"""More than half of the last 20 calls open it for 30 s, 3 trials close it; waiters are notified."""
 
 FIVE_IN_A_ROW: Final = Breaker(
     consecutive=5,

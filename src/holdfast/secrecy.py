@@ -68,7 +68,7 @@ class _Current(NamedTuple):
 
 
 class Secrecy:
-    """The secrets of a process. It may be asked and told from any thread."""
+    """The secrets of a process. It may be used from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -94,7 +94,7 @@ class Secrecy:
     def keep(self, values: Iterable[str], *, names: Iterable[str] = ()) -> int:
         """Hide these values from now on, and what stands under these names.
 
-        Returns how many of the values are too short or too plain to be told from ordinary words;
+        Returns how many of the values are too short or too plain to be recognised;
         those are hidden only where a name or a shape gives them away. What is no text is refused,
         and not shown.
         """
@@ -129,7 +129,7 @@ class Secrecy:
     def keep_document(self, value: str) -> bool:
         """Hide a value, and where it is a JSON object what is secret in that by its name.
 
-        Returns whether the value itself can be told from ordinary words, and so be hidden.
+        Returns whether the value itself can be distinguished from ordinary words, and so be hidden.
         """
         inside = [
             text for pair in _texts_in(value) for text in secrets_in_environment(dict([pair]))

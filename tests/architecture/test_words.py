@@ -28,6 +28,12 @@ RETIRED = {
 OLD_BEGINNINGS = ("Tell whether", "Tells whether", "Returns")
 
 
+PROSE = re.compile(
+    r"\b(told|heard of|somebody|whoever|of late|in vain|for ever)\b(?!`)", re.IGNORECASE
+)
+"""Idioms that a reader trips over; `told` in backticks is a parameter."""
+WRITTEN = re.compile(r'""".*?"""|(?:^|  )\s*# .*?$', re.MULTILINE | re.DOTALL)
+"""Docstrings and comments."""
 DEFINED = re.compile(r"^\s*(?:class|(?:async )?def) (\w+)", re.MULTILINE)
 DOCUMENTED = re.compile(r'^\s*r?"""(\w+(?: \w+)?)', re.MULTILINE)
 BOUND = re.compile(r"^_?MOST_\w+", re.MULTILINE)
@@ -66,3 +72,14 @@ def test_a_docstring_says_return_and_return_whether(sources):
 
 def test_a_constant_that_bounds_something_is_called_max(sources):
     assert found(sources, BOUND) == set()
+
+
+def test_comments_and_docstrings_are_in_plain_words(sources):
+    assert [
+        f"{file}: {line.strip()}"
+        for file, text in sources.items()
+        if not file.endswith("/prompt.py")  # what a model reads
+        for said in WRITTEN.findall(text)
+        for line in said.splitlines()
+        if PROSE.search(line)
+    ] == []

@@ -1,4 +1,4 @@
-"""Alerts: told to the log, and to whoever has a webhook for them, when a person should know.
+"""Alerts: sent to the log, and to a webhook, when a person should know.
 
 The webhook is `holdfast.alerts.webhook.WebhookSink`, and takes the extra `http`.
 """

@@ -1,4 +1,4 @@
-"""What a person is told: of which kind, about what, how urgent, and where to read on."""
+"""What is sent to a person: of which kind, about what, how urgent, and where to read on."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class Alert(NamedTuple):
     at: Instant
     facts: Mapping[str, Any]
     variant: str = ""
-    """What tells it from others of its kind about the same subject: those are told apart."""
+    """What distinguishes it from others of its kind about the same subject."""
     more: int = 0
-    """How many like it there were besides, since somebody was last told."""
+    """How many like it there were besides, since the last that was sent."""
 
     @property
     def key(self) -> str:

@@ -34,17 +34,17 @@ SHARE: Final = 20
 PAUSES_S: Final = (0.5, 2.0)
 """How long a sink that failed is left alone before it is tried again."""
 CONSUMER: Final = "holdfast.alerts"
-"""Under which the store notes what was told, so that one process of the fleet tells it."""
+"""Under which the store notes what was sent, so that one process of the fleet sends it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertOptions:
-    """How alerts are told, in seconds.
+    """How alerts are sent, in seconds.
 
-    `debounce` is for how long those like one that was told are only counted. `deadline_within` is
+    `debounce` is for how long those like one that was sent are only counted. `deadline_within` is
     how near a deadline must be to be at risk, though never more than a quarter of the job's time;
     0 looks for none. `attention_after` is for how long something has to need a person before that
-    is told; 0 tells of none. `look_every` is how often it is looked.
+    is sent; 0 is for none. `look_every` is how often it is looked.
     """
 
     debounce: float = 300.0
@@ -62,7 +62,7 @@ class AlertOptions:
 
 @dataclass(slots=True)
 class _Need:
-    """Something that needs a person: since when it is known, and whether that was told."""
+    """Something that needs a person: since when it is known, and whether that was sent."""
 
     since: Instant
     told: bool = False
@@ -217,7 +217,7 @@ class Alerting:
             self._send(sink, alert, token)
 
     def _is_ours(self, alert_id: str, now: Instant) -> bool:
-        """Return whether no other process has told this; in doubt it is told twice."""
+        """Return whether no other process has sent this; in doubt it is sent twice."""
         try:
             return self._app.store.inbox.take(CONSUMER, alert_id[:255], now=now)
         except HoldfastError:

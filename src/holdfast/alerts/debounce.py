@@ -1,4 +1,4 @@
-"""One alert is enough: those like it are counted for a while, and told together."""
+"""One alert is enough: those like it are counted for a while, and sent together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Debounce:
         self._told: dict[str, _Told] = {}
 
     def admit(self, alert: Alert, now: Instant) -> Alert | None:
-        """Return the alert if it is to be told now; else it is counted."""
+        """Return the alert if it is to be sent now; else it is counted."""
         told = self._told.get(alert.key)
         if told is not None and now - told.at < self._window_us:
             self._count(told, alert)
@@ -36,7 +36,7 @@ class Debounce:
         return alert._replace(more=more)
 
     def take_back(self, alert: Alert) -> None:
-        """Count an alert that was admitted and is told by nobody, because others were quicker."""
+        """Count an alert that was admitted and is sent by nobody, because others were quicker."""
         told = self._told.get(alert.key)
         if told is not None:
             self._count(told, alert)
@@ -61,6 +61,6 @@ class Debounce:
 
     def _note(self, alert: Alert, now: Instant) -> None:
         if len(self._told) >= MAX_KEYS:
-            # What was told longest ago is forgotten: then one of its kind is told too early.
+            # What was sent longest ago is forgotten: then one of its kind is sent too early.
             del self._told[min(self._told, key=lambda key: self._told[key].at)]
         self._told[alert.key] = _Told(now, alert)

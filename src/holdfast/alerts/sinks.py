@@ -1,4 +1,4 @@
-"""Whom alerts are told to."""
+"""Where alerts are sent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Sink(Protocol):
     name: str
 
     def send(self, alert: Alert, *, alert_id: str) -> None:
-        """Tell somebody; `alert_id` is the same for every try."""
+        """Send an alert; `alert_id` is the same for every try."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""From what happened to what a person is told of it. Most of what happens is told to nobody."""
+"""From what happened to what a person learns of it. Most of what happens is sent to nobody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alerts to whoever has a URL for them; the extra `http` brings what this needs."""
+"""Alerts by POST to a URL; the extra `http` brings what this needs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WebhookSink:
     def __init__(self, url: str, secrets: Secrets) -> None:
         self._webhook = Webhook(secrets, name="alerts")
         self._url = url
-        # Many services take whoever knows the URL for somebody of theirs.
+        # Many services take the URL for a credential.
         keep_secret([url])
         self._webhook.check(self._message("holdfast.alert.test", {}))
 

@@ -69,7 +69,7 @@ _CHALLENGE: Final = {"WWW-Authenticate": "Bearer"}
 _FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 Carried = Callable[[Request], Awaitable[str | None]]
-"""Return the name of whoever a request lets in by what it carries, such as a signature in its
+"""Return the name of who is let in by what a request carries, such as a signature in its
 query; None when it carries nothing of that kind. Raises a problem when that is not good."""
 
 
@@ -99,7 +99,7 @@ def needs(
     walk_ins: bool = False,
     carried: Carried | None = None,
 ) -> Callable[..., Any]:
-    """Return a dependency that lets in whoever has the role, and is their `Principal`.
+    """Return a dependency that lets in those with the role, and is their `Principal`.
 
     With `carried` it also lets in those whose request holds a credential for this one thing.
     """
@@ -215,7 +215,7 @@ def in_a_thread(endpoint: Callable[..., Any]) -> Callable[..., Any]:
 async def _body_of_one_admitted(
     request: Request, admit: Callable[[Request], Coroutine[Any, Any, None]]
 ) -> None:
-    """Read the body; but unless it is here already, only of somebody who has the role."""
+    """Read the body; but unless it is here already, only of a visitor who has the role."""
     if "expect" in request.headers:
         await admit(request)
     reading = asyncio.ensure_future(request.body())
@@ -226,7 +226,7 @@ async def _body_of_one_admitted(
         await reading
     finally:
         if not reading.cancel() and not reading.cancelled():
-            # Looked at, also where somebody is refused for another reason.
+            # Looked at, also where a visitor is refused for another reason.
             reading.exception()
 
 
@@ -332,7 +332,7 @@ async def principal_of(request: Request, *, walk_ins: bool = False) -> Principal
 
     A request that may change something has to come from where it claims to: with a session it
     carries the session's token, without credentials it must not come from another site.
-    With `walk_ins` it may come from somebody without credentials.
+    With `walk_ins` it may come from a visitor without credentials.
     """
     return (await visitor_of(request, walk_ins=walk_ins)).principal
 
@@ -446,7 +446,7 @@ def _walk_in(request: Request) -> Visitor:
 
 
 def keep_walk_in(request: Request, response: Response) -> None:
-    """Give somebody new the cookie by which they are known from now on."""
+    """Give a new visitor the cookie by which they are known from now on."""
     fresh = getattr(request.state, "walk_in", None)
     if fresh is not None:
         path, https = request.scope.get("root_path", ""), serving_of(request).options.https
@@ -471,7 +471,7 @@ async def _check_form(request: Request, session: Session) -> None:
 
 
 async def _token_in_form(request: Request) -> str | None:
-    """Return what a form carries for a token, and leave the form to whoever takes it."""
+    """Return what a form carries for a token, and leave the form to the route."""
     body = await request.body()
 
     async def again() -> Message:

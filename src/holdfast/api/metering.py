@@ -1,4 +1,4 @@
-"""The metrics of a process that serves: counted from its start, or from when somebody first asks.
+"""The metrics of a process that serves: counted from its start, or from the first request for them.
 
 Where another application mounts the API nobody says when it starts and ends.
 """

@@ -26,7 +26,7 @@ class ApiOptions:
     `host` is the address it listens on, None when another application mounts it. `token` is an
     operator's of every owner, besides those in the store. `hosts` are the names it may be asked
     under, `*.` in front standing for any beginning; loopback names are always among them. With
-    `https` people reach it by HTTPS only, whoever ends that. `body_limits` are limits of their own
+    `https` people reach it by HTTPS only, also by a proxy. `body_limits` are limits of their own
     for what begins with a path. With `walk_ins` people without credentials may use the routes that
     say so, each as an owner of their own. `not_yours` is the answer to those who see one owner's
     jobs and ask for one that is another's, or not there: the same for both, so that nobody learns

@@ -1,7 +1,7 @@
 """How queues stand, for everybody who asks at about the same time.
 
 Counting takes as long as there are jobs to count, and pages and probes ask often. A long count is
-told to whoever asks within a second of it; a short one is made anew each time.
+given to everybody who asks within a second of it; a short one is made anew each time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from holdfast.engine.app import Holdfast
 from holdfast.store.contract import QueueCounts
 
 MANY: Final = 1_000
-"""From how many active jobs on a count is told again."""
+"""From how many active jobs on a count is given again."""
 KEPT_US: Final = SECOND_US
 
 
@@ -32,7 +32,7 @@ class QueueCounting:
         self._many = many
         self._kept: _Kept | None = None
         self._counting = threading.Lock()
-        """Held while a long count is made anew; others are told the one before."""
+        """Held while a long count is made anew; others get the one before."""
 
     def read(self) -> Sequence[QueueCounts]:
         """Return how every queue stands, now or about a second ago."""
@@ -54,5 +54,5 @@ class QueueCounting:
         return counts
 
     def forget(self) -> None:
-        """Have the next one who asks told how things are after a change made here."""
+        """Have the next one who asks shown how things are after a change made here."""
         self._kept = None

@@ -111,7 +111,7 @@ class BackgroundReplays:
         """Run what was handed over, unless that is done already.
 
         For an API that is mounted in another application, which may never tell it that it is
-        served: whoever looks at replays has them go on.
+        served: looking at replays has them go on.
         """
         with self._lock:
             if self._stopped or self._runner is not None:

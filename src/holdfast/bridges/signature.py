@@ -36,7 +36,7 @@ _MAX_SIGNATURES: Final = 16
 
 
 class Received(NamedTuple):
-    """A webhook that was signed by somebody who has the secret."""
+    """A webhook that was signed with the secret."""
 
     id: str
     """The same for every try; a receiver that keeps it handles each message once."""

@@ -1,4 +1,4 @@
-"""Webhooks: a signed POST to a URL that somebody gave us, in the style of Standard Webhooks.
+"""Webhooks: a signed POST to a URL that we were given, in the style of Standard Webhooks.
 
 Its promise is the receiver's: every try of a delivery carries the same `webhook-id`, and whether
 the second is dropped is for the receiver to say. There is nothing to look up.

@@ -1,4 +1,4 @@
-"""The failure that a waiting stage is answered with, where whoever answers knows what it means."""
+"""The failure that a waiting stage is answered with, and what it means by the one who answers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What providers of deliveries raise when an answer, rather than its transport, is the failure.
 
-Only whoever knows a provider knows what its answers mean, so the exception brings its verdict with
+Only the code of a provider knows what its answers mean, so the exception brings its verdict with
 it. Input that holdfast itself refuses was never sent.
 """
 

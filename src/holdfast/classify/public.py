@@ -31,7 +31,7 @@ Line: TypeAlias = Callable[[Failure, "PublicCode"], str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicCode:
-    """What a user is told: one line, the HTTP status it goes with, and whether to try again."""
+    """What a user reads: one line, the HTTP status it goes with, and whether to try again."""
 
     message: str
     http_status: int = 500
@@ -89,15 +89,15 @@ class PublicCodes:
             else:
                 self._by_class[_checked_name("mapping", key)] = code
         self.default = self._known("default", default)
-        """What a user is told about anything that is not mapped."""
+        """What a user reads about anything that is not mapped."""
 
     def of(
         self, failure: Failure | Mapping[str, Any] | str, *, final: bool | None = None
     ) -> PublicCode:
-        """What a user is told about a failure, about a job's `error`, or about an error class.
+        """What a user reads about a failure, about a job's `error`, or about an error class.
 
         A job's `error` is final, since a job has one only once it has failed; of other failures
-        `final` says whether no attempt follows. It never raises: what cannot be read is told as
+        `final` says whether no attempt follows. It never raises: what cannot be read is shown as
         the default.
         """
         if final is None:

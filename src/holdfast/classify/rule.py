@@ -60,7 +60,7 @@ class Verdict:
     """False for what no job can help, such as a refused credential: the job is tried again after
     ever longer waits, 5 minutes at most, without using up an attempt, until a person has acted."""
     user_error: bool = False
-    """True for a mistake of whoever sent the job, such as a file that nobody can read: the job
+    """True for a mistake of the job's sender, such as a file that nobody can read: the job
     fails at once, is shown to them and counted, and leaves no dead letter."""
     effective_category: Category = field(init=False, repr=False, compare=False)
     """The category, given or implied; worked out once, because many exceptions get one verdict."""

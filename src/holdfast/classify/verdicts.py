@@ -35,7 +35,7 @@ OUTPUT_INVALID: Final = Verdict(
 """A model's answer that does not fit: the next one may, but each is paid for."""
 NOT_FOUND: Final = Verdict(ErrorClass.NOT_FOUND, retryable=False)
 CONFLICT: Final = Verdict(ErrorClass.CONFLICT, retryable=True)
-"""Somebody else was faster; what reads again before it writes may try again."""
+"""Another was faster; what reads again before it writes may try again."""
 CONFLICT_FINAL: Final = Verdict(ErrorClass.CONFLICT, retryable=False)
 """What was to be made is there already."""
 POLICY: Final = Verdict(ErrorClass.CONTENT_POLICY, retryable=False)

@@ -85,7 +85,7 @@ class Settings:
     host_names: tuple[str, ...] = ()
     """Under which names people reach it, besides those of this machine."""
     https: bool = False
-    """Whether people reach it by HTTPS only, whoever ends that."""
+    """Whether people reach it by HTTPS only, which a proxy may end."""
     api_token: str | None = field(default=None, repr=False)
     """A token of an operator that is kept in no database."""
     queues: tuple[str, ...] = ()

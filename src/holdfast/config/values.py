@@ -352,4 +352,4 @@ SECRETS: Final = frozenset(
     }
 )
 HIDDEN: Final = SECRETS | {"secret_variables"}
-"""What is not shown when it is wrong: somebody may have written a secret where its name belongs."""
+"""What is not shown when it is wrong: a person may have written a secret where its name belongs."""

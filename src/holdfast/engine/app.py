@@ -389,7 +389,7 @@ class Holdfast:
     def add_figures(self, read: Callable[[Holdfast], Iterable[Figure]]) -> None:
         """Show the figures that `read` returns of this application on `/metrics` from now on.
 
-        It is called when somebody asks for them, at most every few seconds, in any thread.
+        It is called when they are asked for, at most every few seconds, in any thread.
         """
         self.figure_sources = (*self.figure_sources, lambda: read(self))
 
@@ -411,7 +411,7 @@ class Holdfast:
         """Return what makes durable tasks, and has the workers of a Celery application run jobs.
 
         `options` are those of the workers in its processes, which run as many jobs at a time as
-        Celery runs tasks there unless told otherwise. `hold` is for how many seconds a message
+        Celery runs tasks there by default. `hold` is for how many seconds a message
         waits for its jobs.
         """
         bridge = _celery_bridge()

@@ -30,7 +30,7 @@ def checked_limit(owner: str, limit: int) -> int:
 
 
 def instant_since(since: datetime | timedelta | float, *, now: Instant) -> Instant:
-    """Return the instant that somebody means by a time, or by how long ago it was."""
+    """Return the instant that is meant by a time, or by how long ago it was."""
     if isinstance(since, datetime):
         return from_datetime(since)
     seconds = since.total_seconds() if isinstance(since, timedelta) else since

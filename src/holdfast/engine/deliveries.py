@@ -70,7 +70,7 @@ class Deliveries:
         provider: str | None = None,
         connection: object = None,
     ) -> list[DeliveryView]:
-        """Have recipients told, each once per subject and version, and return how that stands.
+        """Have recipients notified, each once per subject and version, and return how that stands.
 
         A delivery that a recipient has for that subject and version stays as it is. `message` is
         what the provider needs, but for the recipient. With `connection` the deliveries are part
@@ -100,7 +100,7 @@ class Deliveries:
     ) -> list[DeliveryView]:
         """Return matching deliveries, newest first; the last id is `before` of the next page.
 
-        A delivery is its job's owner's. With `owner`, here and in what follows, one of somebody
+        A delivery is its job's owner's. With `owner`, here and in what follows, one of another
         else's, or without a job, is as unknown as one that is not there.
         """
         checked_limit("deliveries", limit)
@@ -120,7 +120,7 @@ class Deliveries:
         return [DeliveryView(each, now) for each in rows]
 
     def of_keys(self, keys: Collection[DeliveryKey]) -> dict[DeliveryKey, DeliveryView]:
-        """Return, in one look for many, the deliveries that were made for these, whoever's."""
+        """Return, in one look for many, the deliveries that were made for these, of all owners."""
         now = self._clock.now()
         rows = self._store().deliveries.of_keys(keys) if keys else []
         return {each.key: DeliveryView(each, now) for each in rows}
@@ -161,8 +161,8 @@ class Deliveries:
     ) -> DeliveryView:
         """Say what became of a delivery, or what is to become of it.
 
-        `sent`: the recipient has been told. `resend`: send it, though it may be told twice.
-        `fail`: the recipient is not to be told.
+        `sent`: the recipient has been notified. `resend`: send it, though it may be notified twice.
+        `fail`: the recipient is not to be notified.
         """
         who, why = asked("resolve", by, reason)
         event = OperatorSays(_checked_word(word), who, why)

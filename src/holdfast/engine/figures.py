@@ -19,7 +19,7 @@ class Figure:
     """One figure: a gauge that goes up and down, or a counter that only goes up.
 
     Figures of one name are one metric, so their kinds and the names of their labels have to agree.
-    Labels are names that somebody declared, never ids, addresses or texts: everybody reads them.
+    Labels are declared names, never ids, addresses or texts: everybody reads them.
     """
 
     name: str

@@ -111,8 +111,8 @@ class Operations:
     def drain_worker(self, worker_id: str, *, by: str, reason: str | None = None) -> WorkerRow:
         """Have a worker take no more jobs, finish those it runs, and end.
 
-        It hears of it when it next reports itself, within seconds. One that was told before stays
-        told; one that has stopped raises `ConflictError`.
+        It learns of it when it next reports itself, within seconds. One that was asked before stays
+        so; one that has stopped raises `ConflictError`.
         """
         who, why = asked("drain", by, reason)
         found = self._worker(worker_id)
@@ -153,7 +153,7 @@ class Operations:
         before: int | None = None,
         limit: int = PAGE,
     ) -> list[AuditEntry]:
-        """Return who did what of late, newest first; the last id is `before` of the next page."""
+        """Return who recently did what, newest first; the last id is `before` of the next page."""
         for field, text in (("subject_kind", subject_kind), ("subject", subject)):
             if text is not None:
                 checked_text("audit", field=field, text=text)
@@ -182,7 +182,7 @@ class Operations:
     ) -> dict[str, int]:
         """Remove now what `retention` lets go, and return how many of each; workers do so anyway.
 
-        With `dry_run` they are only counted. `told` hears of every batch.
+        With `dry_run` they are only counted. `told` is called with every batch.
         """
         cutoffs = self._retention().cutoffs(self._clock.now())
         return purge(Walk(self._store(), cutoffs, dry_run=dry_run), told=told)

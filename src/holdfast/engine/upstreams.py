@@ -36,7 +36,7 @@ Declared = Callable[[], Mapping[str, UpstreamTerms]]
 
 
 class UpstreamReport(NamedTuple):
-    """An upstream and what was done to it of late, newest first."""
+    """An upstream and what was recently done to it, newest first."""
 
     view: UpstreamView
     actions: list[AuditEntry]

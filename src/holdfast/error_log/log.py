@@ -37,7 +37,7 @@ Redact: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 Describe: TypeAlias = Callable[[Job], Mapping[str, Any]]
 """Says what else the context of a job's records names."""
 SeverityOf: TypeAlias = Callable[[Failure, bool], Severity]
-"""Says how loudly a failure is told, given it and whether it is tried again."""
+"""Says how loudly a failure is logged, given it and whether it is tried again."""
 
 
 class ErrorLog:
@@ -47,7 +47,7 @@ class ErrorLog:
     context has no such name. `context` says what else the context of a job's records names.
     `redact`, if given, gets every record, its secrets gone already, and gives back what is written
     of it. With `pipelines` only their jobs have records. `severity` says how loudly a failure is
-    told, given it and whether it is tried again; without it the failure's own counts.
+    logged, given it and whether it is tried again; without it the failure's own counts.
     """
 
     def __init__(

@@ -43,10 +43,10 @@ Ticket: TypeAlias = int | Trial
 
 
 class LocalBreaker:
-    """Lets calls through, is told how they ended, and moves as `decide_breaker` says.
+    """Lets calls through, is given how they ended, and moves as `decide_breaker` says.
 
     While all is well a call costs a count under a lock. The machine is asked once something fails,
-    and told then of the fine calls before, because those alone open nothing.
+    and given then the fine calls before, because those alone open nothing.
     """
 
     __slots__ = (
@@ -75,7 +75,7 @@ class LocalBreaker:
         self._chance = chance
         self._lock = threading.Lock()
         self._fine = 0
-        """Fine calls that the machine has not been told of."""
+        """Fine calls that the machine has not been given."""
         self._tell_at = NEVER
         """At how many of them it wants to know: it judges no rate of too few calls."""
         span_us = int((policy.over_seconds or 0) * SECOND_US)

@@ -18,7 +18,7 @@ class Alarm:
         self.ends_s = ends_s
         self.ringing = ringing
         self._task = task
-        # Whoever cancelled the task before is not to be taken for this alarm.
+        # The one who cancelled the task before is not to be taken for this alarm.
         self._cancels = task.cancelling()
         self._rang = False
         self._timer: asyncio.TimerHandle | None = None

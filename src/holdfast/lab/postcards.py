@@ -34,7 +34,7 @@ _PEOPLE: Final = ("Ada", "Grace", "Alan", "Edsger", "Barbara", "Donald", "Radia"
 _VIEWS: Final = ("harbour", "lighthouse", "old town", "mountain", "ferry", "market", "castle")
 _UNPRINTABLE: Final = 422
 
-# An outage is noticed within a second or two and over a few seconds after it is: whoever watches
+# An outage is noticed within a second or two and over a few seconds after it is: who watches
 # has not much time. Attempts are plenty, because trials are made by jobs and cost them one each.
 _BREAKER: Final = Breaker(consecutive=4, cooldown=4, growth=1.5, cooldown_cap=15, release=4)
 _RETRY: Final = Retry(attempts=8, base=1, cap=8)

@@ -1,4 +1,4 @@
-"""One stand-in upstream: an HTTP server on loopback that behaves as it is told."""
+"""One stand-in upstream: an HTTP server on loopback that behaves as it is set."""
 
 from __future__ import annotations
 

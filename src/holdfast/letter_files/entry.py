@@ -136,7 +136,7 @@ def entry_of_file(letter: DeadLetter) -> LetterEntry:
 
 
 def digest_of(payload: Mapping[str, Any]) -> str:
-    """Return by what the payload of an entry is known again, to see whether somebody changed it."""
+    """Return by what the payload of an entry is known again, to see whether it was changed."""
     return fingerprint_of_document(dict(payload))
 
 

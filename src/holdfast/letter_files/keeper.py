@@ -55,7 +55,7 @@ class _Edit(Enum):
     NONE = auto()
     TAKEN = auto()
     UNUSABLE = auto()
-    """The file stays as it is until somebody mends it, or the letter moves."""
+    """The file stays as it is until it is mended, or the letter moves."""
 
 
 class LetterKeeper:

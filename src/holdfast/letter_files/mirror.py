@@ -206,7 +206,7 @@ class LetterMirror:
         reason: str | None = None,
         confirm_idempotent: bool = False,
     ) -> Kept:
-        """Send the job of an entry back, with the payload of the file if somebody changed it.
+        """Send the job of an entry back, with the payload of the file if it was changed.
 
         Raises `InvalidDocument` for a file that breaks a rule, and `StepMissing` for an entry that
         is being replayed or is done with.

@@ -12,7 +12,7 @@ from holdfast.core.values.instant import SECOND_US
 Labels = tuple[str, ...]
 
 MAX_SERIES: Final = 1_000
-"""How many sets of labels one metric may have. Names are declared and few; should somebody make
+"""How many sets of labels one metric may have. Names are declared and few; should a program make
 error classes of texts, all further ones are counted as one."""
 OTHER: Final = "OTHER"
 

@@ -116,7 +116,7 @@ class Counted:
             self.sums[metric].add(labels, count)
 
     def _code(self, pipeline: str, error_class: str) -> str:
-        """Return what the users of a pipeline are told of an error class, or the class itself."""
+        """Return what the users of a pipeline read of an error class, or the class itself."""
         known = self._pipelines.get(pipeline)
         if known is None or known.public_codes is None:
             return error_class

@@ -1,4 +1,4 @@
-"""The metrics of an application as text, in the form that whoever asks prefers."""
+"""The metrics of an application as text, in the form that the caller prefers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Page(NamedTuple):
 class Exposition:
     """All metrics that this process can tell of; it counts from when it is made until closed.
 
-    Whoever scrapes several processes asks one of them for the fleet's figures, and each for its
-    own: else the fleet would be added up several times. What was read of the store is told for
+    A scraper of several processes asks one of them for the fleet's figures, and each for its
+    own: else the fleet would be added up several times. What was read of the store is kept for
     `fresh_s` seconds, and for longer where reading takes long; with 0 every page is a new look.
     """
 

@@ -1,4 +1,4 @@
-"""What the store knows of the whole fleet, read when somebody asks, and not too often."""
+"""What the store knows of the whole fleet, read on request, and not too often."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHARE: Final = 0.1
 """Of the time, at most this share goes into reading: a store with millions of jobs takes long."""
 MAX_STALE_S: Final = 60.0
 SILENT_US: Final = 60 * SECOND_US
-"""A worker that was not heard of for so long is counted as silent."""
+"""A worker that was not seen for so long is counted as silent."""
 _GATES: Final = {Gate.CLOSED: 0, Gate.HALF_OPEN: 1, Gate.OPEN: 2}
 _OPEN_DELIVERIES: Final = frozenset({DeliveryState.INTENT, DeliveryState.SENDING})
 
@@ -53,7 +53,7 @@ class Read(NamedTuple):
 
 
 class FleetMetrics(Collector):
-    """Reads the store for whoever scrapes; those who come at the same time share one look."""
+    """Reads the store for scrapers; those who come at the same time share one look."""
 
     def __init__(self, app: Holdfast, *, fresh_s: float = FRESH_S) -> None:
         self._app = app

@@ -1,6 +1,6 @@
 """The one table of metrics: what each is called, what it says, and where it is known.
 
-Names are in seconds and with `_total` as Prometheus has them. Labels are names that somebody
+Names are in seconds and with `_total` as Prometheus has them. Labels are names that a program
 declared, and never ids, addresses or texts. Those without a prefix are the converter's own.
 """
 

@@ -1,7 +1,7 @@
 """A port of its own for the metrics of a process that serves nothing else.
 
 `/metrics` tells of this process, `/metrics/fleet` of what the store knows. There are no
-credentials and no secrets; whoever takes long, or comes with many others, is turned away.
+credentials and no secrets; what takes long, or comes with many others, is turned away.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figures of systems, read when somebody asks, and not too often."""
+"""Figures of systems, read on request, and not too often."""
 
 from __future__ import annotations
 

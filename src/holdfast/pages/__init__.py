@@ -37,7 +37,7 @@ class _File(NamedTuple):
 def pages_of(package: str) -> Callable[[Any, Any, Any], Awaitable[None]]:
     """Return the application that serves a package's page at its root, the rest under `static/`.
 
-    It knows nobody and holds nothing of anybody, so whoever asks may have it.
+    It knows nobody and holds nothing of anybody, so everybody may have it.
     """
     page = _read(package, PAGE)
     static = {

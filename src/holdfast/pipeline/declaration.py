@@ -34,7 +34,7 @@ class Pipeline:
 
     `deadline` is the time a job may take from its submission to its end. `payload` is the type
     of the payload, checked at submission and again before a handler gets it. `public_codes` are
-    what the users of the system are told of failures; failures are then counted by them.
+    what the users of the system read of failures; failures are then counted by them.
     `events` says what events are called in histories, streams and logs, by the engine's word for
     them. `document` returns fields for the documents of its jobs, from a `JobView` that holds no
     more than its reader may see. With `log_attempts` every attempt is logged at the level info.

@@ -117,7 +117,7 @@ class Inspection:
 
 
 def bare(kind: Kind) -> str:
-    """The marker of something that cannot be, or need not be, told from others of its kind."""
+    """The marker of what cannot be, or need not be, distinguished from others of its kind."""
     return f"{OPENING}{kind}]"
 
 

@@ -28,7 +28,7 @@ def json_text(value: object) -> str:
 
 
 def safe_name(text: str, *, longest: int) -> str:
-    """Return `text` as part of a file's name; what had to be changed is told apart by a digest."""
+    """Return `text` as part of a file's name; a digest marks what had to be changed."""
     safe = _UNSAFE_IN_NAME.sub("_", text).strip("._-")[:longest]
     if safe == text and safe:
         return safe

@@ -61,9 +61,9 @@ class Redactor:
     """Takes secrets out of texts and values. It never raises, and what it hides, it hides whole.
 
     `known_values` are hidden wherever they occur, also encoded, except those too short or too plain
-    to be told from ordinary words (`is_maskable`). `extra_keys` are names whose values are secret,
+    to be recognised (`is_maskable`). `extra_keys` are names whose values are secret,
     besides the built-in ones. With `personal` e-mail addresses and one-time codes are hidden, too,
-    and they and phones can be told from others of their kind. `hash_key` keys the digests by which
+    and they and phones can be recognised. `hash_key` keys the digests by which
     equal secrets can be recognised.
     What is redacted already stays as it is.
     """

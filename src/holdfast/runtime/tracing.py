@@ -46,7 +46,7 @@ def use_provider(provider: TracerProvider) -> Callable[[], None]:
 
 
 def enabled() -> bool:
-    """Return whether spans are recorded: whether somebody has configured an SDK."""
+    """Return whether spans are recorded: whether an SDK is configured."""
     if not HAS_API or not (_providers or _NAMED_OUTSIDE or _global_provider()):
         return False
     return not isinstance(_provider(), _RECORD_NOTHING)
@@ -169,10 +169,10 @@ def call_within(asked_by: str | None, call: Callable[..., Any], *arguments: obje
 
 
 def _global_provider() -> object:
-    """Return what somebody has made the global provider, if anybody has.
+    """Return what was made the global provider, if anything was.
 
     Past the API, which looks into the environment each time: this is asked for every job. Where it
-    cannot be told so, the API is asked after all.
+    cannot be seen so, the API is asked after all.
     """
     return getattr(otel, "_TRACER_PROVIDER", True)
 

@@ -166,7 +166,7 @@ def asked_and_listed(
 
 
 def _check_name(name: object) -> None:
-    """Refuse what is no name, and do not show it: somebody may have given the value."""
+    """Refuse what is no name, and do not show it: it may be the value itself."""
     if isinstance(name, str) and _NAME.fullmatch(name):
         return
     told = f"a text of {len(name)} characters" if isinstance(name, str) else type(name).__name__

@@ -98,7 +98,7 @@ class JobFilter(NamedTuple):
 
 
 def since_id(wanted: JobFilter) -> JobId | None:
-    """Return the id below which every job is too old: ids rise with time, whoever makes them."""
+    """Return the id below which every job is too old: ids rise with time, in every process."""
     if wanted.created_since is None:
         return None
     return id_before(Instant(max(wanted.created_since - _CLOCKS_APART_US, 0)))
@@ -194,7 +194,7 @@ class WorkerRow(NamedTuple):
     state: str
     """`running`, `draining` or `stopped`."""
     drain_asked_at: Instant | None = None
-    """When somebody told it to end; it hears of it when it next reports itself."""
+    """When its end was requested; it learns of it when it next reports itself."""
     drain_asked_by: str | None = None
     stages: str | None = None
     """What it runs, as `["pipeline/stage", …]`; None for one that does not say."""
@@ -248,7 +248,7 @@ class Store(Protocol):
     tallies: TallyRows
     drains: DrainRows
     timings: Timings
-    """Who is told how long operations took."""
+    """Who is notified how long operations took."""
     tables: tuple[SystemTables, ...]
     """The tables of systems: brought up to date, shown and checked after the engine's own."""
 
@@ -345,7 +345,7 @@ class Store(Protocol):
     ) -> set[Lease]:
         """Extend leases to `now + lease_us`; return those still held. Revisions stay.
 
-        A row that somebody else has locked is not waited for: it counts as held when it is, and
+        A row that another has locked is not waited for: it counts as held when it is, and
         is renewed the next time.
         """
         ...
@@ -353,7 +353,7 @@ class Store(Protocol):
     def apply(self, decisions: Sequence[Decision], *, connection: object = None) -> set[JobId]:
         """Write decisions in one transaction; return the ids whose revision still matched.
 
-        A decision whose job has moved on, or is locked by somebody for long, is left out; the
+        A decision whose job has moved on, or is locked by another for long, is left out; the
         others stand. At most one decision per job in one call. With `connection` they become part
         of the caller's own transaction, and a row that is locked is waited for.
         """

@@ -59,7 +59,7 @@ def closings(applied: Iterable[Decision]) -> list[dict[str, Any]]:
 
 
 def records(applied: Iterable[Decision]) -> list[dict[str, Any]]:
-    """Return what `audit_record` takes for each decision that somebody asked for."""
+    """Return what `audit_record` takes for each decision that a person asked for."""
     return [
         values_of(_RECORDS[decision.entry.kind](decision))
         for decision in applied

@@ -53,7 +53,7 @@ class StandIn:
     """What takes the place of an upstream over HTTP on a developer's machine.
 
     `upstream` is the name of the `Upstream` that is called there. The stand-in's address is put
-    into the environment variable `variable`, unless somebody has set it already. `answer` is what
+    into the environment variable `variable`, unless it is set already. `answer` is what
     it does while it is well; it gets bodies of `max_body_bytes` at most. `faults` by name are what
     it answers while the lab has that one switched on; the first line of a docstring explains it.
     One that raises `ConnectionError` leaves the call without an answer. `table` returns what the

@@ -1,4 +1,4 @@
-"""A clock that moves only when it is told to."""
+"""A clock that is moved by hand."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.core.values.instant import FAR_FUTURE, SECOND_US, Instant, from_da
 from holdfast.errors import InvalidValue
 
 START: Final = Instant(1_767_225_600 * SECOND_US)
-"""Where a manual clock starts unless told otherwise: midnight at the start of 2026, UTC."""
+"""Where a manual clock starts by default: midnight at the start of 2026, UTC."""
 
 
 class ManualClock:
@@ -40,10 +40,10 @@ class ManualClock:
         return self._now
 
     def learn(self) -> None:
-        """Follow nobody: this clock is told."""
+        """Follow nobody: this clock is set by hand."""
 
     def steady_for(self, span_us: int) -> bool:
-        """A clock that is told never jumps by itself."""
+        """A clock that is set by hand never jumps by itself."""
         del span_us
         return True
 

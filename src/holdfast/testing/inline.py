@@ -249,7 +249,7 @@ class _InlineClaimer(Claimer):
 
 
 class _InlineLane:
-    """Keeps attempts until it is told to run one."""
+    """Keeps attempts until it is to run one."""
 
     limit = 1
 

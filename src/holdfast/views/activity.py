@@ -11,7 +11,7 @@ from holdfast.store.tables.activity import Tally
 
 @dataclass(frozen=True, slots=True)
 class ActivityRow:
-    """How often something happened to jobs of a stage in a minute, whoever's they are."""
+    """How often something happened to jobs of a stage in a minute, of all owners."""
 
     minute: Instant
     """When the minute began."""

@@ -98,7 +98,7 @@ class LetterView:
 
     @property
     def dismissed(self) -> bool:
-        """Whether somebody closed the letter although the job never completed."""
+        """Whether a person closed the letter although the job never completed."""
         return is_dismissed(self.letter, self.job_state)
 
     @property

@@ -35,7 +35,7 @@ class DeliveryView(NamedTuple):
 
     @property
     def state(self) -> DeliveryState:
-        """How far the recipient has been told."""
+        """How far the recipient has been notified."""
         return self.delivery.state
 
     @property

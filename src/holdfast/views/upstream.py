@@ -47,7 +47,7 @@ class RateView:
 
     @property
     def is_short(self) -> bool:
-        """Whether jobs wait for room: a worker that had some found none of late."""
+        """Whether jobs wait for room: a worker that had some found none recently."""
         short_at = self.bucket.short_at
         if short_at is None:
             return False

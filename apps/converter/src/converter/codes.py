@@ -134,7 +134,7 @@ def told_of(error: Mapping[str, Any]) -> PublicCode:
 
 
 def told_of_mapping(mapping: str, *, known: Sequence[str]) -> PublicCode:
-    """Return what the sender of a file is told who asks for a mapping that there is not."""
+    """Return what the sender of a file reads who asks for a mapping that there is not."""
     names = ", ".join(known)
     asked = mapping.strip()
     shown = f" {asked}" if _NAME.fullmatch(asked) else ""
@@ -146,7 +146,7 @@ def told_of_mapping(mapping: str, *, known: Sequence[str]) -> PublicCode:
 
 
 def told_of_refused(code: str, *, limit_bytes: int) -> PublicCode:
-    """Return what the sender of a file that was not taken is told.
+    """Return what the sender of a file that was not taken reads.
 
     The line about one that is too large names the limit that is in force.
     """

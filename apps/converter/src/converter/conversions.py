@@ -1,6 +1,6 @@
 """What people do with conversions: send a file, look how it is doing, fetch, retry and remove it.
 
-An `owner` of None is somebody who may see everybody's; whatever else names one is refused what
+An `owner` of None is for those who may see everybody's; whatever else names one is refused what
 belongs to another.
 """
 
@@ -104,7 +104,7 @@ class Conversions:
                 size=0,
                 sha256="",
             )
-            # It may come after the file, which is then read in vain.
+            # It may come after the file, which is then read for nothing.
             if sending.mapping:
                 self._check_mapping(upload, sending, owner)
             stored = self._keep(upload, sending, owner)
@@ -126,7 +126,7 @@ class Conversions:
     def job(self, job_id: str, *, owner: str | None) -> JobView:
         """Return a conversion; raises `Forbidden`, or holdfast's `UnknownJob` to who sees all.
 
-        An owner is told the same of what is another's and of what is not there.
+        An owner gets the same answer for what is another's and of what is not there.
         """
         try:
             view = self._app.job(job_id, owner=owner)

@@ -1,4 +1,4 @@
-"""The head of an HTTP/1.1 answer, read strictly, and how the body after it is told apart.
+"""The head of an HTTP/1.1 answer, read strictly, and how the body after it is distinguished.
 
 A connection is used again only after an answer whose end was certain, so whatever could be read in
 two ways is refused.

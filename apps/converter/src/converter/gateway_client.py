@@ -176,7 +176,7 @@ def _can_be_asked_for(mapping: str) -> bool:
 
 
 class _Counted:
-    """A source that raises unless it has the size that the gateway was told."""
+    """A source that raises unless it has the size that was announced to the gateway."""
 
     def __init__(self, source: Source) -> None:
         self._source = source

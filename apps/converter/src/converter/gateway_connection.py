@@ -52,7 +52,7 @@ class EarlyAnswer(Exception):
 
 
 class Connection:
-    """One connection; whoever uses it is its only user. Raises `OSError`, of which a timeout is.
+    """One connection, with one user at a time. Raises `OSError`, of which a timeout is.
 
     An event loop that has waited for bytes here goes on listening, because it mostly will again
     for the next call. Nobody else may then use it until that loop has ended.
@@ -144,10 +144,10 @@ class Connection:
             self._awaited = None
 
     def _take(self) -> None:
-        """Hand what has come to whoever waits for it."""
+        """Hand what has come to the one who waits for it."""
         awaited = self._awaited
         if awaited is None or awaited.done():
-            # It lies there until somebody looks, and must not be told of again and again.
+            # It lies there until it is looked at, and must not be reported again and again.
             self._stop_listening()
             return
         try:

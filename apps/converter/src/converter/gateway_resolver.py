@@ -47,7 +47,7 @@ def _ask(
     try:
         loop.call_soon_threadsafe(_settle, answer, found, refused)
     except RuntimeError:
-        return  # the loop has ended, and whoever asked with it
+        return  # the loop has ended, and the caller with it
 
 
 def _settle(

@@ -13,7 +13,7 @@ _UNPRINTABLE: Final = re.compile(r"[^\w\-. ()\[\]+,;=@#&'!]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
-    """A PDF that somebody sent: where it is kept, and what it is to become.
+    """A PDF that was sent: where it is kept, and what it is to become.
 
     `refused` is the public code for a file that was not taken, in jobs of the plan that had a stage
     to say so.

@@ -1,4 +1,4 @@
-"""Whether what somebody sends is a PDF, told by its first bytes and not by its name."""
+"""Whether what was sent is a PDF, by its first bytes and not by its name."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def conversion_pipeline(
 ) -> Pipeline:
     """Return the pipeline, on these storages and this gateway; `rules` are the gateway's own.
 
-    `max_bytes` is how large a file may be: those that are refused for it are told so.
+    `max_bytes` is how large a file may be: those that are refused for it read that.
     """
     pipeline = Pipeline(
         PIPELINE,

@@ -1,4 +1,4 @@
-"""Why somebody does not get what they asked for, each with its public code."""
+"""Why a request is refused, each with its public code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from holdfast.classify import PublicCode
 
 
 class Refusal(Exception):
-    """What was asked for is refused; `told` is what the user gets to know."""
+    """What was asked for is refused; `told` is what the user reads."""
 
     def __init__(self, told: PublicCode) -> None:
         self.told = told
@@ -35,7 +35,7 @@ class _Plain(Refusal):
 
 
 class Forbidden(_Plain):
-    """The conversion is somebody else's."""
+    """The conversion is another owner's."""
 
     code = FORBIDDEN
 

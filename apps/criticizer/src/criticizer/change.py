@@ -14,7 +14,7 @@ MAX_KEPT_BYTES: Final = 900_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What somebody changed: a unified diff, and what it is called.
+    """What was changed: a unified diff, and what it is called.
 
     `url` is where people can look at it, where there is such a place. `title` is its first line.
     """

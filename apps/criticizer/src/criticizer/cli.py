@@ -42,7 +42,7 @@ _SAYS: Final = {
     "notify": "Telling everyone",
 }
 _SILENT: Final = logging.NullHandler()
-"""What a worker logs is told here as progress and as the outcome."""
+"""What a worker logs is shown here as progress and as the outcome."""
 _ENDED: Final = (JobState.COMPLETE, JobState.FAILED, JobState.CANCELLED)
 
 

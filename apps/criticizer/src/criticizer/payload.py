@@ -14,7 +14,7 @@ MAX_VERSION: Final = 2_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """A change that is to be reviewed, and who is to be told of it."""
+    """A change that is to be reviewed, and who is to be notified of it."""
 
     changelist_id: str
     review_version: int
@@ -31,7 +31,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What somebody asked for under an idempotency key, word for word."""
+    """What was asked for under an idempotency key, word for word."""
 
     changelist_id: str
     review_version: int

@@ -17,7 +17,7 @@ from criticizer.wire import Deadline
 _READ_BYTES: Final = 65_536
 _KEPT_COMPLAINTS_BYTES: Final = 16_384
 _GRACE_S: Final = 2.0
-"""How long a program may take to tidy up after itself when it is told to end."""
+"""How long a program may take to tidy up after itself when it is to end."""
 
 
 class SaysTooMuch(Exception):
@@ -100,6 +100,6 @@ def _end(program: subprocess.Popen[bytes]) -> None:
             os.killpg(program.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             program.wait(_GRACE_S)
-    # Its group outlives it where it left somebody behind.
+    # Its group outlives it where it left children behind.
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(program.pid, signal.SIGKILL)

@@ -6,7 +6,7 @@ the pipeline `review-request` under the caller's key, and a review is a job of t
 under the change's id, whose reruns are versions. So of any number of requests at once one makes the
 review, whichever way they are alike.
 
-An `owner` of None is somebody who may see everybody's.
+An `owner` of None is for those who may see everybody's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_VERSIONS: Final = 1_000
 NO_CHANGE: Final = "CHANGE_UNKNOWN"
 BAD_ID: Final = "CHANGE_ID_INVALID"
 _ASKED: Final = ("changelist_id", "review_version", "recipients", "rerun")
-"""What somebody asks for; the rest follows from it."""
+"""What is asked for; the rest follows from it."""
 
 
 class Made(NamedTuple):
@@ -74,12 +74,12 @@ class Reviews:
         return Made(job, created, _differences(asked, kept))
 
     def _pinned(self, asked: Asked, owner: str) -> Asked:
-        """Return the request with its change by an id that means the same for ever."""
+        """Return the request with its change by an id that means the same forever."""
         name = asked.changelist_id
         try:
             change = self._source.pin(name, timeout_s=self._pin_timeout_s)
         except (BadChangeId, ChangeMissing) as error:
-            # Whoever asked can correct it; it is counted, and its key stays free.
+            # The sender can correct it; it is counted, and its key stays free.
             kind = BAD_ID if isinstance(error, BadChangeId) else NO_CHANGE
             self.app.refuse(REQUEST, asked, UserError(kind, str(error)), owner=owner)
             raise ChangeRefused(str(error)) from None
@@ -147,7 +147,7 @@ class Reviews:
         return [*lines[:most], f"… and {more} more lines"] if more > 0 else lines
 
     def told(self, views: Sequence[JobView]) -> dict[str, list[DeliveryView]]:
-        """Return, by job, who is told of a review, in the order of its recipients."""
+        """Return, by job, who is notified of a review, in the order of its recipients."""
         keys = {view.id: _deliveries_of(view) for view in views}
         found = self.app.deliveries.of_keys([key for each in keys.values() for key in each])
         return {
@@ -256,7 +256,7 @@ def _deliveries_of(view: JobView) -> list[DeliveryKey]:
 
 
 def _may_go_on(found: list[JobView]) -> bool:
-    """Return whether a higher version needs no explicit rerun: what failed was never told."""
+    """Return whether a higher version needs no explicit rerun: what failed notified nobody."""
     return bool(found) and found[0].state in (JobState.FAILED, JobState.CANCELLED)
 
 

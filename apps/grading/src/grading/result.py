@@ -53,7 +53,7 @@ class Annotation(_Part):
 
 
 class Speech(_Part):
-    """How somebody spoke."""
+    """How a learner spoke."""
 
     seconds: Annotated[float, Field(ge=0)]
     wordsPerMinute: Annotated[float, Field(ge=0)]  # noqa: N815 - as it is on the wire

@@ -31,7 +31,7 @@ class AnonymousSessions:
         self._chance = chance
 
     def new(self) -> tuple[Principal, str]:
-        """Return somebody who has no cookie yet, and the one they get."""
+        """Return a visitor who has no cookie yet, and the one they get."""
         number = f"{self._chance.bits(64):016x}{self._chance.bits(64):016x}"
         return _somebody(number), f"{number}.{self._sessions.sign(_PURPOSE, number)}"
 

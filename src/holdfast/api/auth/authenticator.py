@@ -31,7 +31,7 @@ class Visitor(NamedTuple):
 
 
 class Authenticator:
-    """Tells who somebody is. It asks the store each time, so a revoked token is out at once."""
+    """Says who a visitor is. It asks the store each time, so a revoked token is out at once."""
 
     def __init__(self, engine: Holdfast, options: ApiOptions, sessions: Sessions) -> None:
         self._engine = engine
@@ -49,7 +49,7 @@ class Authenticator:
             )
 
     def have_keys(self) -> bool:
-        """Return whether there is, or ever was, a token that lets somebody in."""
+        """Return whether there is, or ever was, a token that lets a visitor in."""
         # Tokens are revoked but never removed, so that what was true once stays true.
         self._had_tokens = (
             self._had_tokens or self._token_hash is not None or self._engine.tokens.exist()

@@ -9,7 +9,7 @@ from holdfast.api.problems import Problem
 def owner_for(who: Principal, asked: str | None) -> str | None:
     """Return the owner a request is about: the principal's own, or any that one of all asks for.
 
-    Raises a problem when somebody names an owner that is not theirs; None is every owner.
+    Raises a problem when a visitor names an owner that is not theirs; None is every owner.
     """
     if who.owner is None:
         return asked

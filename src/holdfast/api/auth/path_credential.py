@@ -2,7 +2,7 @@
 
 A route says so with a parameter made by `path_credential`, in place of a role, and its path has the
 place `{token}`. No cookie, header or address counts there. What stands in that place is a secret:
-`shown_path` is what may be logged or told of such a path.
+`shown_path` is what may be logged or shown of such a path.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def secret_beginnings(routes: Iterable[BaseRoute]) -> tuple[str, ...]:
 
 
 def shown_path(scope: Mapping[str, Any]) -> str:
-    """Return the path of a request as it may be logged or told: without a credential in it."""
+    """Return the path of a request as it may be logged or shown: without a credential in it."""
     path, root = str(scope.get("path", "")), str(scope.get("root_path", ""))
     state = getattr(scope.get("app"), "state", None)
     for beginning in getattr(state, "secret_beginnings", ()):

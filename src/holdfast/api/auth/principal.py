@@ -12,14 +12,14 @@ __all__ = ["LOCAL", "Principal", "Role"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Whoever a request comes from: a name for the audit log, a role, and whose rows they see."""
+    """Who a request comes from: a name for the audit log, a role, and whose rows they see."""
 
     name: str
     role: Role
     owner: str | None = None
     """The only owner whose rows this principal sees; None for every owner's."""
     walks_in: bool = False
-    """Whether it is somebody without credentials, whom only routes that say so let in."""
+    """Whether it is a visitor without credentials, whom only routes that say so let in."""
     permissions: frozenset[str] = frozenset()
     """What it may do besides what its role allows, by name."""
 

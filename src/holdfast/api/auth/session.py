@@ -1,6 +1,6 @@
 """Sessions of browsers: a signed cookie in place of the token, and what proves a form is ours.
 
-The cookie names the token that opened the session and when it ends; it is not the token. Whoever
+The cookie names the token that opened the session and when it ends; it is not the token. Who
 holds it is let in only as long as that token is good, which is asked at every request.
 """
 

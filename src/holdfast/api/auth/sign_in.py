@@ -39,7 +39,7 @@ async def sign_in(request: Request, response: Response, secret: str) -> Visitor:
 
 
 async def sign_out(request: Request, response: Response) -> None:
-    """End the session of a request, also for whoever copied its cookie; the browser forgets it."""
+    """End the session of a request, also for a copy of its cookie; the browser forgets it."""
     serving = serving_of(request)
     session = (await visitor_of(request)).session
     if session is not None:

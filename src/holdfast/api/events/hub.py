@@ -31,7 +31,7 @@ SHORTEST_S: Final = 0.25
 """However much this process decides, the store is not asked more often than this."""
 OUTAGE_S: Final = 2.0
 MAX_QUEUED: Final = 5_000
-"""How many events may wait for a client before it is told that it missed some."""
+"""How many events may wait for a client before it learns that it missed some."""
 READERS: Final = 4
 """How many streams that come back may read what they missed at a time."""
 
@@ -99,7 +99,7 @@ class Hub:
         return self._tail is not None
 
     def admit(self, who: object) -> None:
-        """Raise the problem that keeps somebody from opening one more stream, if there is one."""
+        """Raise the problem that keeps a visitor from opening one more stream, if there is one."""
         if self._closing:
             raise Problem("draining", "this process is about to end; open the stream again")
         with self._guard:
@@ -112,11 +112,11 @@ class Hub:
             )
 
     def tail(self, since: Cursor) -> Tail:
-        """Return a tail of somebody's own, from a cursor on."""
+        """Return a tail of a stream's own, from a cursor on."""
         return self.engine.tail(since)
 
     def join(self, stream: Listening) -> Joined:
-        """Have a stream told of everything after the cursor that is returned; may block.
+        """Have a stream sent everything after the cursor that is returned; may block.
 
         A stream may join again, to leave out what it was too slow for.
         """

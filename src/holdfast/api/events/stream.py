@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from holdfast.api.events.hub import Hub
 
 MAX_RESUMED: Final = 100_000
-"""How many events somebody who comes back is told of at most."""
+"""How many events a client that comes back is sent at most."""
 LONGEST_AWAY_US: Final = 24 * 3600 * SECOND_US
 RETRY_MS: Final = 2_000
 _SENT_AT_ONCE: Final = 100
@@ -29,7 +29,7 @@ class Wanted(NamedTuple):
     """Which events a stream is about; what is None or empty narrows nothing."""
 
     owner: str | None = None
-    """The one owner whose events may be told; events of nobody in particular are then not."""
+    """The one owner whose events may be sent; events of nobody in particular are then not."""
     job_id: str | None = None
     pipeline: str | None = None
     names: frozenset[str] = frozenset()
@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
     """What becomes of events on their way to this reader."""
 
     def fits(self, told: StreamEvent) -> bool:
-        """Return whether an event is to be told."""
+        """Return whether an event is to be sent."""
         return (
             (self.owner is None or told.owner == self.owner)
             and (self.job_id is None or told.job_id == self.job_id)
@@ -81,7 +81,7 @@ class Turn:
         return self._by_job.get(job_id, ())
 
     def chunks(self, wanted: Wanted) -> list[Chunk]:
-        """Return the events that somebody wants; empty where there are none."""
+        """Return the events that a client wants; empty where there are none."""
         found = self._chunks.get(wanted)
         if found is None:
             found = self._chunks[wanted] = list(self._made(wanted))
@@ -102,14 +102,14 @@ class Turn:
 
 
 class Joined(NamedTuple):
-    """From where on a stream is told what happens."""
+    """From where on a stream is sent what happens."""
 
     cursor: Cursor
     turn: int
 
 
 class Stream:
-    """The events that one client is to be told, made for the loop that serves it."""
+    """The events that one client is sent, made for the loop that serves it."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Stream:
     def push(self, turn: Turn) -> None:
         """Take what happened next; called in the loop of the stream.
 
-        A queue that is full is emptied: that some events are missing is told, not which.
+        A queue that is full is emptied: that some events are missing is sent, not which.
         """
         chunks = turn.chunks(self._wanted)
         self._cursor = turn.cursor

@@ -39,7 +39,7 @@ class BodyLimits:
         try:
             await self._app(scope, body.receive, body.send)
         except Exception:
-            # It was told that the client is gone, and may have taken that for an error.
+            # It was notified that the client is gone, and may have taken that for an error.
             if not body.is_cut:
                 raise
         await body.finish()

@@ -1,4 +1,4 @@
-"""Errors that nobody expected: logged here in full, and told outside by their request's id only."""
+"""Unexpected errors: logged here in full, and shown outside by their request's id only."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def internal_error() -> Problem:
 
 
 def log_fault(scope: Scope, error: Exception) -> None:
-    """Log an exception, with the id that its request's client was told."""
+    """Log an exception, with the id that its request's client was given."""
     request_id = (scope.get("state") or {}).get("request_id", "")
     facts = {"event": "request_failed", "request_id": request_id, "method": scope["method"]}
     LOGGER.error("request %s raised", request_id, exc_info=error, extra=facts)

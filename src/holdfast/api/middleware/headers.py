@@ -1,4 +1,4 @@
-"""What browsers are told of every answer: no frames, no guessing, nothing from elsewhere."""
+"""What every answer tells a browser: no frames, no guessing, nothing from elsewhere."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Hosts:
         self._endings = tuple(name[1:] for name in names if name.startswith("*."))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it when it is for somebody else."""
+        """Pass a request on, or refuse it when it is for another host."""
         if scope["type"] == "http" and not self._is_served(scope):
             problem = Problem(
                 "host_refused",

@@ -39,7 +39,7 @@ class AttentionEntry(BaseModel):
 
     @classmethod
     def of(cls, entry: Attention) -> AttentionEntry:
-        """Return an entry of the list as it is told."""
+        """Return an entry of the list as the API shows it."""
         return cls.model_validate(entry.to_document())
 
 

@@ -18,7 +18,7 @@ class AuditLine(Action):
 
     @classmethod
     def of(cls, entry: AuditEntry) -> AuditLine:
-        """Return an entry of the record as it is told."""
+        """Return an entry of the record as the API shows it."""
         return cls(
             id=entry.id or 0,
             at=to_rfc3339(entry.at),

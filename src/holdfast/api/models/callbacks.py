@@ -109,11 +109,11 @@ class CallbackReceipt(BaseModel):
     received_at: Moment
     """The time that was compared with the deadline."""
     waits_until: Moment | None
-    """Until when the stage waits, where it still does and not for ever."""
+    """Until when the stage waits, where it still does and not forever."""
 
     @classmethod
     def of(cls, receipt: AnswerReceipt) -> CallbackReceipt:
-        """Return a receipt as it is told."""
+        """Return a receipt as the API shows it."""
         job = receipt.job.job
         waits = job.state is JobState.WAITING and job.stage == receipt.stage
         return cls(

@@ -172,7 +172,7 @@ class DeadLetterGroup(BaseModel):
 
     @classmethod
     def of(cls, group: LetterGroup, shown: Disclosure) -> DeadLetterGroup:
-        """Return a group as it is told."""
+        """Return a group as the API shows it."""
         advice = shown.group_advice(group)
         return cls(
             **{

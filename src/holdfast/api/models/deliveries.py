@@ -73,5 +73,5 @@ class DeliveryResolution(Reasoned):
     """What became of a delivery, or what is to become of it."""
 
     word: Word = Field(strict=False)
-    """`sent`: the recipient has been told. `resend`: send it, though it may be told twice.
-    `fail`: the recipient is not to be told."""
+    """`sent`: the recipient has been notified. `resend`: send it, though it may be notified twice.
+    `fail`: the recipient is not to be notified."""

@@ -372,7 +372,7 @@ class BulkCancel(BulkAction):
     """Which jobs to end, and why; the filter must not be empty."""
 
     expected_count: Annotated[int, Field(ge=1), WHOLE] | None = None
-    """How many jobs match, as `dry_run` told; needed for more than 100."""
+    """How many jobs match, as `dry_run` answered; needed for more than 100."""
 
 
 class BulkRetry(BulkAction):

@@ -25,7 +25,7 @@ class Queue(BaseModel):
 
     @classmethod
     def of(cls, counts: QueueCounts) -> Queue:
-        """Return a queue as it is told."""
+        """Return a queue as the API shows it."""
         facts = counts._asdict()
         facts.update(paused_at=told(counts.paused_at), oldest_due_at=told(counts.oldest_due_at))
         return cls(**facts)

@@ -127,7 +127,7 @@ class ReplayedLetter(BaseModel):
 
     @classmethod
     def of(cls, item: Item) -> ReplayedLetter:
-        """Return a letter of the list as it is told."""
+        """Return a letter of the list as the API shows it."""
         return cls(
             position=item.position,
             letter_id=item.letter_id,

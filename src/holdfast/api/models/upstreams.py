@@ -77,7 +77,7 @@ class Upstreams(BaseModel):
 
 
 class UpstreamReport(Upstream):
-    """An upstream and what was done to it of late."""
+    """An upstream and what was recently done to it."""
 
     held_jobs: int
     """How many due jobs wait for it."""

@@ -34,11 +34,11 @@ class Worker(BaseModel):
     concurrency: int
     state: WorkerState
     drain_asked_at: Moment | None
-    """When it was told to end."""
+    """When its end was requested."""
 
     @classmethod
     def of(cls, worker: WorkerRow, now: Instant) -> Worker:
-        """Return a worker as it is told."""
+        """Return a worker as the API shows it."""
         return cls(
             id=worker.id,
             host=worker.host,

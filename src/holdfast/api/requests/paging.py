@@ -48,7 +48,7 @@ def cursor_of(kind: str, position: Any) -> str:  # noqa: ANN401 - JSON of any sh
 def position_of(kind: str, cursor: str | None) -> Any:  # noqa: ANN401 - what was given
     """Return the position of a cursor, None for None, or raise the problem that it is no cursor.
 
-    The position is what somebody sent: it has the shape of JSON, and nothing else is sure.
+    The position is what a client sent: it has the shape of JSON, and nothing else is sure.
     """
     if cursor is None:
         return None

@@ -1,4 +1,4 @@
-"""`/api/deliveries`: whom was told what, and what to do where nobody knows."""
+"""`/api/deliveries`: who was sent what, and what to do where nobody knows."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from holdfast.store.contract import JobFilter
 ROUTER: Final = guarded_router("jobs")
 CURSOR: Final = "bulk"
 MANY: Final = 100
-"""More jobs than this are ended only for whoever says how many they are."""
+"""More jobs than this are ended only with their number given."""
 
 Part = Callable[[JobFilter, str | None], Chunk]
 
@@ -87,7 +87,7 @@ def _checked(
 
 
 def _check_count(engine: Holdfast, body: BulkCancel, matching: JobFilter) -> None:
-    """Refuse to end many jobs for whoever does not say how many they are."""
+    """Refuse to end many jobs where their number is not given."""
     if body.dry_run or body.cursor is not None:
         return
     count = engine.count(matching)

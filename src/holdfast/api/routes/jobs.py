@@ -200,7 +200,7 @@ def scoped(matching: JobFilter, who: Principal) -> JobFilter:
 def page_of(
     find: Callable[..., list[JobView]], matching: JobFilter, *, before: str | None, limit: int
 ) -> list[JobView]:
-    """Return the jobs below a position that somebody sent."""
+    """Return the jobs below a position that a client sent."""
     try:
         return find(matching, before=before, limit=limit)
     except UnknownJob:

@@ -32,7 +32,7 @@ def list_upstreams(_who: ReaderOfAll, engine: Engine) -> dict[str, object]:
 
 @ROUTER.get("/{name}", response_model=UpstreamReport)
 def get_upstream(name: UpstreamName, _who: ReaderOfAll, engine: Engine) -> dict[str, object]:
-    """Tell how an upstream stands, and what happened to its breaker of late."""
+    """Tell how an upstream stands, and what recently happened to its breaker."""
     report = engine.upstreams.show(name)
     actions = [Action.of(entry) for entry in report.actions]
     held = engine.upstreams.due(name) if holds(report.view) else []

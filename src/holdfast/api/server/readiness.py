@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 
 class Readiness:
-    """Is told once that the process is about to end, and tells all who have asked to hear it.
+    """Is notified once that the process is about to end, and tells all who have asked to hear it.
 
-    May be asked and told from any thread.
+    May be called from any thread.
     """
 
     def __init__(self) -> None:

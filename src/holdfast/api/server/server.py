@@ -17,7 +17,7 @@ from holdfast.api.server.slow_clients import patient_http
 from holdfast.errors import UsageError
 
 GRACE_S: Final = 3
-"""How long requests under way may take after the server was told to stop."""
+"""How long requests under way may take after a stop was requested."""
 _START_S: Final = 30.0
 _BACKLOG: Final = 512
 
@@ -26,7 +26,7 @@ class Server:
     """Serves `asgi` on an address from `start` to `request_stop`; port 0 takes any that is free.
 
     `options` say how patient it is with clients. It answers from threads of its own and handles no
-    signals: whoever runs the process does, and calls `request_stop`.
+    signals: what runs the process does, and calls `request_stop`.
     """
 
     def __init__(

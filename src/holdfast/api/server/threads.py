@@ -131,7 +131,7 @@ class _Call(Generic[T]):
         try:
             self._loop.call_soon_threadsafe(how, what)
         except RuntimeError:
-            # The loop has ended, and with it whoever waited.
+            # The loop has ended, and with it what waited.
             return
 
     def _return(self, result: T) -> None:

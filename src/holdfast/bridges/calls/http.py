@@ -113,7 +113,7 @@ def _body_of(response: httpx2.Response) -> bytes:
 
 
 def judged(owner: str, answer: Answer, verdict: Verdict, said: str = "") -> ProviderError:
-    """Return the failure that an answer is by the verdict of whoever knows the provider."""
+    """Return the failure that an answer is by the verdict of the provider's module."""
     told = f": {safe_text(said, _SHOWN_LENGTH)}" if said else ""
     return ProviderError(
         verdict,

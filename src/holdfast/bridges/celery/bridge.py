@@ -67,7 +67,7 @@ class Engine(Protocol):
         ...
 
     def embedded_worker(self, options: WorkerOptions) -> EmbeddedWorker:
-        """Return a worker for this process, which is told what to run."""
+        """Return a worker for this process, which is handed what to run."""
         ...
 
 
@@ -192,7 +192,7 @@ class CeleryBridge:
             raise Reject(str(error), requeue=False) from error
 
     def _on_init(self, instance: Any, conf: Any, options: dict[str, Any], **_: Any) -> None:  # noqa: ANN401 - Celery's
-        """Declare the queues that a worker was told to consume, as dispatchers declare them."""
+        """Declare the queues that a worker is to consume, as dispatchers declare them."""
         if instance.app is not self._celery:
             return
         self._controller = instance

@@ -73,7 +73,7 @@ class CeleryCarrier(RabbitMq):
             try:
                 return {queue: await self._messages_in(channel, queue) for queue in queues}
             except AMQPError:
-                # Somebody has deleted a queue, or the channel is broken: either is declared anew.
+                # A queue was deleted, or the channel is broken: either is declared anew.
                 self._declared_on = None
                 raise
 

@@ -41,8 +41,8 @@ class Hand:
         """Run the jobs that are due, and return when they are decided or the message is held long.
 
         A message that names no job of this store is poison. One that comes while the store is
-        away waits for it, and is let go when that takes too long: what is due is told of again.
-        Once the process was told to stop, nothing more is begun.
+        away waits for it, and is let go when that takes too long: what is due is sent again.
+        Once the process is to stop, nothing more is begun.
         """
         if self._closing():
             return
@@ -91,7 +91,7 @@ class Hand:
         """Return the worker, once the store is there; None when that takes too long."""
         worker = self._worker
         if worker is not None and worker.ended:
-            # It was told to end, or could not go on, while no message was at hand.
+            # It is to end, or could not go on, while no message was at hand.
             self.stop()
         while True:
             try:

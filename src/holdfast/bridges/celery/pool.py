@@ -45,7 +45,7 @@ def options_for(pool: object, concurrency: object) -> WorkerOptions:
 
 
 class Closing:
-    """Whether the program was told to stop, as the processes that it has forked see it as well."""
+    """Whether the program is to stop, as the processes that it has forked see it as well."""
 
     def __init__(self) -> None:
         self._shared = mmap.mmap(-1, 1)

@@ -73,7 +73,7 @@ async def tried(
 
     def run() -> None:
         raised = raised_by(handle, received)
-        # Whoever waited may be gone, and the loop with it.
+        # What waited may be gone, and the loop with it.
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(tell, raised)
 

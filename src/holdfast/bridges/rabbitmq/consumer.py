@@ -182,7 +182,7 @@ class RabbitMqConsumer:
             self._stopping.set()
 
     async def _serve(self) -> None:
-        """Keep a session with the broker open until told to stop."""
+        """Keep a session with the broker open until stopped."""
         stopping = self._stopping = asyncio.Event()
         failures = 0
         while not stopping.is_set():
@@ -258,7 +258,7 @@ class RabbitMqConsumer:
 
     async def _take(self, channel: AbstractChannel, message: AbstractIncomingMessage) -> None:
         """Handle one message and settle it; what cannot be settled comes again."""
-        # A queue that somebody has made otherwise ends the session, and the next one names it.
+        # A queue that was made otherwise ends the session, and the next one names it.
         with suppress(UnavailableError, TopologyMismatch, *_UNREACHABLE):
             failure = await self._handled(channel, message)
             if failure is None:
@@ -330,7 +330,7 @@ class RabbitMqConsumer:
             await exchange.publish(letter, routing_key=self._queue.name, mandatory=True)
         except DeliveryError as error:
             self._tell_outage(error)
-            # Somebody may have deleted the queue of dead letters.
+            # The queue may have been deleted: that of dead letters.
             await declare_queue(channel, self._exchange, self._queue)
             await self._put_back(message)
         except (TypeError, ValueError, ArithmeticError, struct.error):

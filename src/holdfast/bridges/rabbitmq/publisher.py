@@ -53,7 +53,7 @@ SOURCE: Final = "/holdfast"
 CONNECT_S: Final = 10.0
 CONFIRM_S: Final = 5.0
 MAX_BYTES: Final = 16 * 1024 * 1024
-"""What RabbitMQ takes in one message, unless it was told otherwise."""
+"""What RabbitMQ takes in one message, by default."""
 _GRACE_S: Final = 5.0
 _CLOSE_S: Final = 2.0
 _UNREACHABLE: Final = (AMQPError, OSError, RuntimeError)
@@ -91,7 +91,7 @@ class RabbitMq:
     consumers. A `direct` exchange routes by exact types. Without `declare` the exchange and the
     queues are others' to declare: nothing is published before they are there. `source` says in
     every message where it comes from. `reply_to` is the queue in which replies are awaited: those
-    that answer a message with a callback token are told of it.
+    that answer a message with a callback token are notified of it.
     """
 
     name = "rabbitmq"
@@ -208,7 +208,7 @@ class RabbitMq:
             outcome.trouble for outcome in outcomes.values() if isinstance(outcome, NotTaken)
         }
         if Trouble.UNROUTABLE in troubles:
-            # Somebody may have deleted a queue.
+            # A queue may have been deleted.
             self._declared = False
         if Trouble.UNCONFIRMED in troubles:
             # A connection on which answers get lost may lose the next ones, too.

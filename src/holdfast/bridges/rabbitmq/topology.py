@@ -21,7 +21,7 @@ EXCHANGE: Final = "holdfast"
 DELIVERY_LIMIT: Final = 5
 MAX_DELIVERIES: Final = 1_000
 _FOR_EVER: Final = 1_000_000_000
-# Newer brokers limit deliveries unless told otherwise, and then drop what is here.
+# Newer brokers limit deliveries by default, and then drop what is here.
 _UNLIMITED: Final = {"x-queue-type": "quorum", "x-delivery-limit": _FOR_EVER}
 _INEQUIVALENT: Final = re.compile(
     r"inequivalent arg '(?P<argument>[^']*)' for (?P<kind>queue|exchange) '(?P<name>[^']*)'"

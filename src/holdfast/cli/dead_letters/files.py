@@ -75,7 +75,7 @@ def import_letters(
     """Make dead letters of the files that an export, or another program, wrote to DIR.
 
     An entry whose letter or job is here already changes nothing, so that an import may be
-    repeated. A file that breaks a rule is told with the reason and passed over; the exit code
+    repeated. A file that breaks a rule is reported with the reason and passed over; the exit code
     is 1 then. To replay a letter from a file: holdfast dead replay ID --pipeline NAME.
     """
     engine = invocation.engine()

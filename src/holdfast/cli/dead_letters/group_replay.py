@@ -46,7 +46,7 @@ class Terms(NamedTuple):
 
 
 class GroupReplay:
-    """Replays of many, and what is told of them."""
+    """Replays of many, and what is shown of them."""
 
     def __init__(self, output: Output, engine: Holdfast) -> None:
         self._output = output

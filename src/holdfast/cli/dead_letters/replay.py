@@ -33,7 +33,7 @@ Exit codes of a replay of many:
   0  every job that was sent back completed
   1  stopped, cancelled or answered with no; or some jobs failed again
   4  none of the letters can be replayed
-Broken off, it goes on with --resume, whoever runs it and wherever.
+Broken off, it goes on with --resume, run by anybody and anywhere.
 """
 
 

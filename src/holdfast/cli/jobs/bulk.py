@@ -27,7 +27,7 @@ from holdfast.views.job import JobView
 
 CHUNK: Final = 500
 MANY: Final = 100
-"""More jobs than this are cancelled only by whoever says how many they are."""
+"""More jobs than this are cancelled only with their number given."""
 
 One = Callable[[str], JobView]
 Many = Callable[[JobFilter, str | None], Chunk]
@@ -305,7 +305,7 @@ class Verb:
         return False
 
     def _typed(self, count: int, question: str) -> bool:
-        """Return whether somebody has typed how many jobs it is about."""
+        """Return whether a person has typed how many jobs it is about."""
         if self._output.as_json or not sys.stdin.isatty():
             raise UsageError(f"{question} Say --confirm-count {count} to do it")
         typed = click.prompt(f"{question} Type the number to go on", default="", err=True)

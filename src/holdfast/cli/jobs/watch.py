@@ -54,7 +54,7 @@ def watch_jobs(invocation: Invocation, job_ids: Sequence[str], wanted: Filter, e
 
 
 def follow(output: Output, read: Read, *, every_s: float, to_the_end: bool) -> ExitCode:
-    """Show what `read` returns again and again; `to_the_end` of all of them, or for ever."""
+    """Show what `read` returns again and again; `to_the_end` of all of them, or forever."""
     with _Live(output) if output.live else _Lines(output) as shown:
         views = read()
         shown.show(views)

@@ -15,7 +15,7 @@ from holdfast.errors import UsageError
 from holdfast.systems import find
 
 RUNBOOK: Final = "docs/runbook.md"
-"""Where the rules say the runbook is, unless told otherwise."""
+"""Where the rules say the runbook is, by default."""
 
 
 @click.group("export", cls=Group)

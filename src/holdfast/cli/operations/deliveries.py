@@ -1,4 +1,4 @@
-"""`holdfast deliveries`: who has been told, who has not, and who nobody knows about."""
+"""`holdfast deliveries`: who has been notified, who has not, and who nobody knows about."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def delivery_states(given: str) -> tuple[DeliveryState, ...]:
 
 @click.group("deliveries", cls=Group)
 def deliveries() -> None:
-    """Look after deliveries: what recipients are told, each once."""
+    """Look after deliveries: what recipients are sent, each once."""
 
 
 @deliveries.command("list", cls=Command, example="holdfast deliveries list --state unknown")

@@ -173,7 +173,7 @@ def _given_up(engine: Holdfast, message_type: str | None) -> Iterator[OutboxMess
 
 
 def _agree(output: Output, count: int, *, yes: bool) -> None:
-    """Ask before many messages are touched, where there is somebody to ask."""
+    """Ask before many messages are touched, where there is a person to ask."""
     if yes or not count:
         return
     question = f"Have {count} messages that were given up tried again?"

@@ -82,7 +82,7 @@ def list_upstreams(invocation: Invocation) -> None:
 @click.argument("upstream", type=text)
 @pass_invocation
 def show_upstream(invocation: Invocation, upstream: str) -> None:
-    """Show all that is known of an upstream, and what was done to it of late."""
+    """Show all that is known of an upstream, and what was recently done to it."""
     output = invocation.output
     found = invocation.engine().upstreams
     view, actions = found.show(upstream)

@@ -52,7 +52,7 @@ def dev(invocation: Invocation, /, *, no_services: bool, **options: str | None) 
     Upstreams that no variable names are stood in for on loopback, and the page /lab makes them
     slow, fail or go away. With -A it runs that app instead, without stand-ins.
 
-    Whoever can log in to this machine can use it. For anything else there is holdfast up.
+    Who can log in to this machine can use it. For anything else there is holdfast up.
 
     Exits with 0 after a clean end, and with 1 when something had to be cut off.
     """

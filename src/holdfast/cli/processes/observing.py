@@ -1,4 +1,4 @@
-"""What watches a process that runs until it is told to stop: metrics, alerts, traces."""
+"""What watches a process that runs until stopped: metrics, alerts, traces."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class OneProcess:
 
     The first SIGTERM or SIGINT lets all of them finish what they have begun; the second asks for
     haste. A part that ends cleanly by itself, because an operator drained it, leaves the others
-    running; one that fails takes the process down, for whoever watches over it to start anew.
+    running; one that fails takes the process down, for its supervisor to start anew.
 
     `grace_s` is how long the server lets requests go on before it cuts them off.
     """
@@ -78,7 +78,7 @@ class OneProcess:
     ) -> int:
         """Run to the end and return 0 when nothing was cut off.
 
-        `started` is told the address, and `ending` is called when the end begins.
+        `started` gets the address, and `ending` is called when the end begins.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.request_stop())

@@ -59,7 +59,7 @@ def relay(
     without_types: str | None,
     **options: str | None,
 ) -> int:
-    """Publish the messages of the outbox to RabbitMQ until told to stop.
+    """Publish the messages of the outbox to RabbitMQ until stopped.
 
     Messages are marked once the broker has confirmed them; while it is away they wait. Any number
     of relays may run. SIGTERM and Ctrl-C end it after the batch under way.

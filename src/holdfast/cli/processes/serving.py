@@ -1,4 +1,4 @@
-"""What commands that run until they are told to stop have in common."""
+"""What commands that run until stopped have in common."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Service(Protocol):
         ...
 
     def run(self) -> int:
-        """Work until told to stop; return 0 after a clean end."""
+        """Work until stopped; return 0 after a clean end."""
         ...
 
 

@@ -33,7 +33,7 @@ def server_of(
     site = site_of(engine, settings, built=built, stand_ins=stand_ins)
     from holdfast.api import Server  # noqa: PLC0415 - an extra, which is there by now
 
-    # That a server starts and ends is told by what it is part of.
+    # That a server starts and ends is logged by what it is part of.
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     return Server(
         cast("Any", site),  # uvicorn and starlette each have a type of their own for it

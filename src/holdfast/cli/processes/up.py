@@ -70,7 +70,7 @@ def up(
     no_services: bool,
     **options: str | None,
 ) -> int:
-    """Run API, console, worker and relay in one process until told to stop.
+    """Run API, console, worker and relay in one process until stopped.
 
     Runs every installed system, or those of --systems, on --database-url; with -A it runs that
     app, on the app's own database. The relay runs where a broker is named, and what systems bring
@@ -214,7 +214,7 @@ def run_here(
     started: Callable[[str], None],
     ending: Callable[[], None] = lambda: None,
 ) -> int:
-    """Run to the end, and return the exit status; `started` is told the address."""
+    """Run to the end, and return the exit status; `started` gets the address."""
     signal.signal(signal.SIGHUP, lambda *_: on_hangup(invocation, together.request_stop))
     tune_process()
 

@@ -37,7 +37,7 @@ _SPAN: Final = "DURATION"
 @setting_option("--metrics-port", metavar="NUMBER", help="Where to serve metrics; 0 for any port.")
 @pass_invocation
 def worker(invocation: Invocation, /, queues: tuple[str, ...], **options: str | None) -> int:
-    """Run the jobs of an app's pipelines until told to stop.
+    """Run the jobs of an app's pipelines until stopped.
 
     SIGTERM and Ctrl-C let running attempts finish within the grace period and hand the rest
     back; a second signal hands everything back at once. SIGHUP reads the log level again.

@@ -28,7 +28,7 @@ from holdfast.secrecy import keep_secret
 from holdfast.systems import InstalledPipelines
 
 QUIET: Final = "error"
-"""What commands other than a worker log unless told otherwise."""
+"""What commands other than a worker log by default."""
 _SQLITE_FILE: Final = "sqlite:///"
 
 
@@ -174,7 +174,7 @@ def refuse_missing_file(url: str) -> None:
 
 
 def _courier_of(options: WorkerOptions) -> CourierOptions:
-    """Return couriers that are missed as soon as a worker is, where somebody set how soon."""
+    """Return couriers that are missed as soon as a worker is, where it is set how soon."""
     usual = CourierOptions()
     if options.lease == WorkerOptions().lease:
         return usual

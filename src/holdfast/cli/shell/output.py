@@ -55,7 +55,7 @@ class Output:
 
     @property
     def live(self) -> bool:
-        """Whether somebody watches stdout, and not a program."""
+        """Whether a person watches stdout, and not a program."""
         return not self.as_json and self.console.is_terminal
 
     def document(self, document: object) -> None:

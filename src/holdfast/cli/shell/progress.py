@@ -1,4 +1,4 @@
-"""Progress of long work: a bar where somebody watches, a plain line now and then elsewhere."""
+"""Progress of long work: a bar where a person watches, a plain line now and then elsewhere."""
 
 from __future__ import annotations
 

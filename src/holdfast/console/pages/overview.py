@@ -35,7 +35,7 @@ MINUTES: Final = 60
 MINUTE_US: Final = 60_000_000
 PACE_MINUTES: Final = 5
 EXACT_BELOW: Final = 10
-"""A pace below this is told with a digit after the point."""
+"""A pace below this is shown with a digit after the point."""
 MAX_CLASSES: Final = 6
 MAX_GROUPS: Final = 4
 LATEST: Final = 8
@@ -193,7 +193,7 @@ def _verdict(found: Sequence[Attention]) -> Verdict:
 
 
 def _verdict_of_owner(groups: Sequence[LetterGroup]) -> Verdict:
-    """Return whether jobs of one owner wait for somebody."""
+    """Return whether jobs of one owner wait for a person."""
     letters = sum(group.letters for group in groups)
     if not letters:
         return Verdict("well", words.GOOD, "Everything is well.", "Nothing waits for you.")
@@ -232,7 +232,7 @@ def _figures(
 
 
 def _pace(columns: Sequence[charts.Column], now: Instant) -> str:
-    """Return how many jobs were completed a minute of late; the last column is a minute's part."""
+    """Return how many jobs were completed a minute recently; the last column is a minute's part."""
     lately = columns[-PACE_MINUTES:]
     minutes = len(lately) - 1 + now % MINUTE_US / MINUTE_US
     per_minute = sum(column.values[0] for column in lately) / max(minutes, 1)

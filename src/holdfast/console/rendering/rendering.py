@@ -57,7 +57,7 @@ class Console:
         return shown_to(visit.who, self.engine)
 
     def page(self, path: str, demanded: Needs, make: Page) -> None:
-        """Serve a page to whoever may look at it."""
+        """Serve a page to those who may look at it."""
 
         def look(request: Request) -> Response:
             return make(visit_of(request))
@@ -113,7 +113,7 @@ class Console:
         status: int,
         **context: Any,  # noqa: ANN401 - whatever the template shows
     ) -> Response:
-        """Return a page for somebody who is not known."""
+        """Return a page for a visitor who is not known."""
         base = str(request.scope.get("root_path", "")).rstrip("/")
         return self._html(template, status, {"base": base, **context})
 
@@ -203,7 +203,7 @@ FormGiven = Annotated[dict[str, str], Depends(form_of)]
 
 
 def visit_of(request: Request, form: Mapping[str, str] | None = None) -> Visit:
-    """Return the visit of somebody who was let in."""
+    """Return the visit of a visitor who was let in."""
     visitor = cast("Visitor", request.state.visitor)
     csrf = csrf_token_of(request, visitor) or ""
     return Visit(request, visitor.principal, csrf, form or {})

@@ -55,7 +55,7 @@ NAVIGATION: Final[Navigation] = (
 
 
 def navigation_for(who: Principal, more: Iterable[Screen]) -> Navigation:
-    """Return the screens that somebody may look at, with those that others have added."""
+    """Return the screens that a visitor may look at, with those that others have added."""
     groups = (*NAVIGATION, ("More", tuple(more)))
     shown = (
         (

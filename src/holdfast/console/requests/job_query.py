@@ -39,7 +39,7 @@ class JobQuery(NamedTuple):
     wanted: JobFilter
     within: str
     matches_nothing: bool = False
-    """Whether it asks for what belongs to somebody else."""
+    """Whether it asks for what belongs to another owner."""
     label: str | None = None
     """`held` for jobs that their upstream holds."""
 

@@ -24,7 +24,7 @@ class LetterState(StrEnum):
 
     OPEN = "open"
     TRIAGED = "triaged"
-    """Somebody has said what kind of cause it is."""
+    """A person has said what kind of cause it is."""
     REMEDIATED = "remediated"
     """The cause is gone, and the evidence of that is on record."""
     REPLAYED = "replayed"
@@ -63,7 +63,7 @@ class Standing(StrEnum):
     VERIFIED = "verified"
     """The replayed job is complete; what is left is the note."""
     CANCELLED = "cancelled"
-    """Somebody ended the replayed job."""
+    """A person ended the replayed job."""
     RESOLVED = "resolved"
 
 
@@ -121,7 +121,7 @@ class DeadLetter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Triaged:
-    """Somebody has found out what kind of cause it is."""
+    """A person has found out what kind of cause it is."""
 
     cause: Cause
     by: str
@@ -130,7 +130,7 @@ class Triaged:
 
 @dataclass(frozen=True, slots=True)
 class Remediated:
-    """Somebody has removed the cause; `evidence` says how that is known."""
+    """A person has removed the cause; `evidence` says how that is known."""
 
     evidence: str
     by: str
@@ -138,7 +138,7 @@ class Remediated:
 
 @dataclass(frozen=True, slots=True)
 class ReplayAsked:
-    """Somebody sends the job back, to the failed stage or to the start.
+    """A person sends the job back, to the failed stage or to the start.
 
     `safe_to_repeat` says that what the stages did before may be done again without harm,
     `undecided` that the stage has deliveries which no repetition would settle.
@@ -153,7 +153,7 @@ class ReplayAsked:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """Somebody closes the letter; with `unreplayed` although its job never completed."""
+    """A person closes the letter; with `unreplayed` although its job never completed."""
 
     note: str
     by: str

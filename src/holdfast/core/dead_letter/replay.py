@@ -52,7 +52,7 @@ class ItemState(StrEnum):
 
     PENDING = "pending"
     SENT = "sent"
-    """To be sent by whoever reads this, unless its job shows that it was."""
+    """To be sent by the process that reads this, unless its job shows that it was."""
     SUCCEEDED = "succeeded"
     FAILED_AGAIN = "failed_again"
     CANCELLED = "cancelled"
@@ -64,7 +64,7 @@ class Run(StrEnum):
     """What became of a letter that is marked as sent."""
 
     UNSENT = "unsent"
-    """Its job never got it: whoever marked it died before sending."""
+    """Its job never got it: the process that marked it died before sending."""
     UNDER_WAY = "under_way"
     SUCCEEDED = "succeeded"
     FAILED_AGAIN = "failed_again"

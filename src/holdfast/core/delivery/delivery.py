@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class DeliveryState(StrEnum):
-    """How far a recipient has been told."""
+    """How far a recipient has been notified."""
 
     INTENT = "intent"
     """Nothing was handed to the provider."""
@@ -51,14 +51,14 @@ class Delivery(NamedTuple):
     token: str
     """The same for every try, so that a provider can tell them from new messages."""
     message: str
-    """What the recipient is told, frozen as JSON."""
+    """What is sent to the recipient, frozen as JSON."""
     created_at: Instant
 
     job_id: str | None
     """The job whose stage waits for this delivery."""
     stage: str | None
     required: bool
-    """Whether that stage is done only when this recipient has been told."""
+    """Whether that stage is done only when this recipient has been notified."""
     state: DeliveryState
     revision: int
     run_at: Instant
@@ -68,7 +68,7 @@ class Delivery(NamedTuple):
     attempts: int
     """Sends that were begun, those handed back aside."""
     lookups: int
-    """Lookups in vain since the last send."""
+    """Lookups without an answer since the last send."""
     began_at: Instant | None
     """When the first send began whose outcome is open."""
     notification_id: str | None
@@ -81,7 +81,7 @@ class Delivery(NamedTuple):
     """Whether the job was looked at since this delivery ended."""
     updated_at: Instant
     trace: str | None = None
-    """The trace context of whoever wanted it; it never changes."""
+    """The trace context of its sender; it never changes."""
     doubted_at: Instant | None = None
     """When the outcome of an open send became a question: it was accepted before, or not at all."""
 
@@ -92,7 +92,7 @@ class Delivery(NamedTuple):
 
 
 class AskedOf(NamedTuple):
-    """One recipient that a stage wants told."""
+    """One recipient that a stage wants notified."""
 
     recipient: str
     message: str
@@ -100,7 +100,7 @@ class AskedOf(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a stage wants told to whom; it is done when every required recipient has been told."""
+    """What a stage wants sent to whom; it is done once every required recipient was notified."""
 
     subject: str
     version: int

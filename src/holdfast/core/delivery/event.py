@@ -25,11 +25,11 @@ class Word(StrEnum):
     """What a person says about a delivery."""
 
     SENT = "sent"
-    """The recipient has been told."""
+    """The recipient has been notified."""
     RESEND = "resend"
-    """The recipient has not been told, or may be told twice: send it."""
+    """The recipient has not been notified, or may be notified twice: send it."""
     FAIL = "fail"
-    """The recipient is not to be told."""
+    """The recipient is not to be notified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class CourierLost:
 
 @dataclass(frozen=True, slots=True)
 class AskedAgain:
-    """A stage of a job wants the recipient told, and there is a delivery for that already."""
+    """A stage of a job wants the recipient notified, and there is a delivery for that already."""
 
     job_id: str
     stage: str

@@ -82,13 +82,13 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """The stage is done only when somebody answers, or when `until` has passed."""
+    """The stage is done only with an answer, or when `until` has passed."""
 
     until: Instant | None = None
     messages: tuple[NewMessage, ...] = ()
     """What the stage published before it began to wait."""
     asked: Asked | None = None
-    """Whom the stage wants told; it is done once they are."""
+    """Whom the stage wants notified; it is done once they are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ MAX_MEMO_LENGTH: Final = 2_000
 def memo_of(payload: str, names: Collection[str]) -> str | None:
     """Return the fields of a payload that are kept with its key, as JSON; None when it has none.
 
-    What is too long to be kept for ever is left out.
+    What is too long to be kept forever is left out.
     """
     document = json.loads(payload)
     if not isinstance(document, dict):

@@ -235,7 +235,7 @@ def _observe(
     if upstream.gate is not Gate.CLOSED or event.generation != upstream.generation:
         return None
     if upstream.forced is not None:
-        # Evidence would move a gate that somebody holds, and be forgotten when it is let go.
+        # Evidence would move a gate that a person holds, and be forgotten when it is let go.
         return None
     new = (
         *(Sample(at, event.worker, fine, 0) for at, fine in event.earlier),

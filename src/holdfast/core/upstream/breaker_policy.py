@@ -26,7 +26,7 @@ class BreakerMode(StrEnum):
     """It fails at once, as `CIRCUIT_OPEN`."""
     NOTICE = "notice"
     """It is put off past the cooldown and a `CIRCUIT_OPEN` entry goes into its history, for
-    whoever waits. No attempt is spent."""
+    those who wait. No attempt is spent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,7 +93,7 @@ def _of(sample: Sample, *, fine: int, failed: int) -> Sample:
 
 
 def _put_before(latest: list[Sample], sample: Sample, bucket_us: int) -> None:
-    """Add the next older sample, to its neighbour when the order of the calls stays told."""
+    """Add the next older sample, to its neighbour when the order of the calls stays known."""
     if not (sample.fine or sample.failed):
         return
     after = latest[-1] if latest else None
@@ -130,7 +130,7 @@ def _rate_is_exceeded(samples: tuple[Sample, ...], policy: Breaker) -> bool:
     calls = fine + failed
     if calls < (policy.minimum_calls or 1):
         return False
-    # Divided, so that 7 of 25 is exactly the 0.28 that somebody wrote; 0.28 * 25 is more than 7.
+    # Divided, so that 7 of 25 is exactly the 0.28 that was written; 0.28 * 25 is more than 7.
     rate = failed / calls
     return rate > policy.failure_rate if policy.strictly_above else rate >= policy.failure_rate
 

@@ -133,7 +133,7 @@ def decide_rate(bucket: Bucket, event: RateEvent, rate: Rate, now: Instant) -> B
         case _:
             assert_never(event)
     if after == settled:
-        # What has lapsed will be found so by whoever reads it next.
+        # What has lapsed will be found so by its next reader.
         return None
     per_us = round(rate.per * SECOND_US)
     return after._replace(calls=rate.calls, per_us=per_us, burst=rate.at_once)

@@ -1,4 +1,4 @@
-"""Tokens by which somebody outside may answer one stage of one job, and nothing else."""
+"""Tokens by which an outsider may answer one stage of one job, and nothing else."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ class _Facts(NamedTuple):
     exception_type: str
     stack: str
     user_error: bool
-    """Whether whoever sent the job made the mistake: it is shown to them and counted, and leaves
+    """Whether the job's sender made the mistake: it is shown to them and counted, and leaves
     no dead letter."""
     answer: str
     """What the upstream answered, redacted and cut, where the exception carries it."""
@@ -246,7 +246,7 @@ class Failure(_Facts):
 
     @cached_property
     def text(self) -> str:
-        """The document as JSON, made once: a failure is decided upon, stored and told."""
+        """The document as JSON, made once: a failure is decided upon, stored and reported."""
         return _encode(self.to_document())
 
     def to_document(self) -> dict[str, Any]:
@@ -421,7 +421,7 @@ CIRCUIT_OPEN: Final = _of_the_engine(
     outcome_known=True,
     attempts=1,
 )
-"""It passes with time, but whoever chose to fail fast wants to hear of it at once."""
+"""It passes with time, but those who chose to fail fast want to hear of it at once."""
 SNOOZED_TOO_OFTEN: Final = _of_the_engine(
     ErrorClass.SNOOZED_TOO_OFTEN,
     "the handler postponed itself more often than the stage allows",

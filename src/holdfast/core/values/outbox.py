@@ -24,7 +24,7 @@ MAX_ERROR_LENGTH: Final = 1_000
 MAX_NAME_BYTES: Final = 255
 """What brokers can hold of a message's type and its other names."""
 RELAY_RETRY: Final = Retry(attempts=10_000, base=0.5, factor=2.0, cap=60.0, floor=0.1)
-"""How long a message waits after a try in vain, and how often the broker may refuse it."""
+"""How long a message waits after a failed try, and how often the broker may refuse it."""
 
 
 class OutboxStatus(StrEnum):
@@ -110,7 +110,7 @@ class OutboxMessage(NamedTuple):
     processed_at: Instant | None
     """When it was published, or given up."""
     retry_count: int
-    """Tries in vain."""
+    """Failed tries."""
     error_message: str | None
     """Why the last of them was."""
     run_at: Instant

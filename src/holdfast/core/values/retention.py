@@ -11,7 +11,7 @@ from holdfast.errors import InvalidPolicy
 
 DAY_S: Final = 86_400.0
 MAX_SECONDS: Final = 36_525 * DAY_S
-"""A hundred years; whoever means longer means for ever."""
+"""A hundred years; what is longer is without end."""
 PLAN_S: Final = 30 * DAY_S
 """A plan that no job uses goes when no process has asked for it for so long."""
 PLAN_SAVED_AGAIN_S: Final = DAY_S
@@ -41,7 +41,7 @@ class Cutoffs(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """How long to keep what has ended, in seconds; None keeps it for ever.
+    """How long to keep what has ended, in seconds; None keeps it forever.
 
     A job goes with its history, its checkpoints and its dead letter, in one commit. A job whose
     dead letter is not resolved is kept whatever this says, and so is the first job of a key while
@@ -55,13 +55,13 @@ class Retention:
     failed: float | None = 30 * DAY_S
     """Since the dead letter of the job was resolved; of a job that was refused, since it was."""
     audit: float | None = 365 * DAY_S
-    """Since somebody did what the record tells of."""
+    """Since a person did what the record tells of."""
     replays: float | None = 90 * DAY_S
     """Since the replay ended."""
     deliveries: float | None = 90 * DAY_S
     """Since the delivery was sent or failed, and never while its job is there.
 
-    For so long a recipient is not told again, whoever asks for the same subject and version.
+    For so long a recipient is not notified again, by any job, about the same subject and version.
     """
     messages: float | None = 7 * DAY_S
     """Since the message was published. One that waits, or was given up, is kept."""

@@ -232,7 +232,7 @@ def _checked_delays(delays: object, *, limit: float, bound: str) -> tuple[float,
 def _exponent_reaching(limit: float, *, base: float, factor: float) -> int:
     """Return the smallest exponent at which `base * factor ** exponent` is at or over the limit.
 
-    Zero when it never gets there: the backoff is then the base for ever.
+    Zero when it never gets there: the backoff is then the base forever.
     """
     if base <= 0.0 or factor <= 1.0:
         return 0

@@ -13,7 +13,7 @@ _PERMISSION: Final = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
 
 
 class Role(StrEnum):
-    """What somebody may do; each role may do all that the ones before it may."""
+    """What a bearer may do; each role may do all that the ones before it may."""
 
     READER = "reader"
     """Look at what is there."""

@@ -28,7 +28,7 @@ from holdfast.views.upstream import UpstreamView
 from holdfast.views.worker import queues_of, serves, standing
 
 BEHIND_US: Final = 600 * SECOND_US
-"""Jobs that are due for longer than this are late, whoever serves them."""
+"""Jobs that are due for longer than this are late, also those that workers serve."""
 LONG_PAUSE_US: Final = 60 * SECOND_US
 """A pause that an upstream asked for is looked at where jobs are due for longer than this."""
 _NAMED: Final = 3

@@ -104,7 +104,7 @@ class DeadLetters:
     ) -> list[LetterView]:
         """Return matching letters, newest job first; the last id is `before` of the next page.
 
-        With `owner`, here and in what follows, a letter of somebody else's is as unknown as one
+        With `owner`, here and in what follows, a letter of another owner is as unknown as one
         that is not there.
         """
         checked_limit("dead letters", limit)

@@ -162,7 +162,7 @@ class Replays:
         letters have to succeed before the rest is sent, `rate` a second (None: as fast as jobs end,
         or at once if nothing stops it), until `stop_after` jobs have failed again (None: never).
         With `cause` and `evidence` every letter that has yet to be triaged or remediated is, by
-        these words. With `hand_over` the replay is for whoever serves to run; see `handed_over`.
+        these words. With `hand_over` the replay is for the server to run; see `handed_over`.
         """
         who, why = asked("replay", by, reason)
         now = self._clock.now()
@@ -258,7 +258,7 @@ class Replays:
         raise ConflictError(f"replay {replay_id} moves on all the time; cancel it again")
 
     def hand_over(self, replay_id: str, *, by: str, owner: str | None = None) -> ReplayView:
-        """Leave a replay that has not ended to whoever serves, who goes on with it.
+        """Leave a replay that has not ended to the server, which goes on with it.
 
         One that was handed over before stays so, and nothing is written.
         """
@@ -275,7 +275,7 @@ class Replays:
         raise ConflictError(f"replay {replay_id} moves on all the time; hand it over again")
 
     def handed_over(self) -> list[Replay]:
-        """Return the replays for whoever serves that have not ended, the oldest first."""
+        """Return the replays for the server that have not ended, the oldest first."""
         return self._store().replays.handed_over()
 
     def replayer(self, replay_id: str) -> Replayer:

@@ -146,7 +146,7 @@ class JobAccess:
 
 
 def is_senders_mistake(job: Job) -> bool:
-    """Return whether a job has failed by a mistake of whoever sent it."""
+    """Return whether a job has failed by a mistake of its sender."""
     error = None if job.error is None else decode(job.error)
     return isinstance(error, dict) and error.get("user_error") is True
 

@@ -166,7 +166,7 @@ class Answers:
         """Answer as `resume` does, and return what became of it.
 
         An answer without an id of its own may have a `fingerprint`, which is the same when the
-        same is said again: it counts once for every time that the stage asks. Whoever has just
+        same is said again: it counts once for every time that the stage asks. Who has just
         read the token's job may give it as `job`: it is read again only if it has moved on since.
         """
         claim = self._claim(token)
@@ -375,7 +375,7 @@ def _waits_for(job: Job, claim: Claim) -> bool:
 def _note_of(job: Job, fingerprint: str, answer: object) -> str:
     """Return what an answer without an id is known by.
 
-    A result ends the stage until somebody sends the job back. A failure has it ask again, and the
+    A result ends the stage until a person sends the job back. A failure has it ask again, and the
     same may be true of the next attempt.
     """
     asked = f"{fingerprint}:{job.retries}"

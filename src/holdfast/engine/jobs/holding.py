@@ -1,7 +1,7 @@
 """When an upstream held a job, and when the job went on: worked out from what is stored.
 
 A breaker that moves writes one entry of the record, however many jobs it holds. Which of them it
-held is told by their own histories: a job that was queued and due while the breaker was not closed.
+held is shown by their histories: jobs that were queued and due while the breaker was not closed.
 """
 
 from __future__ import annotations

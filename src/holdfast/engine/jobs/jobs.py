@@ -44,7 +44,7 @@ class Jobs:
     def get(self, job_id: str, *, owner: str | None = None) -> JobView:
         """Read a job, or raise `UnknownJob`.
 
-        With `owner`, here and in what follows, a job of somebody else's is as unknown as one that
+        With `owner`, here and in what follows, a job of another owner is as unknown as one that
         is not there.
         """
         return self.view(self.read(job_id, owner))

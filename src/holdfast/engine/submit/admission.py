@@ -63,7 +63,7 @@ class Admission:
         if known is not None:
             return self._count(queue)
         with self._first:
-            # Whoever had to wait here finds what the first has counted.
+            # Who had to wait here finds what the first has counted.
             return self._queues.get(queue) or self._count(queue)
 
     def _count(self, queue: str) -> _Waiting:

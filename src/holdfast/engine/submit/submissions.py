@@ -140,7 +140,7 @@ class Submissions:
     ) -> JobHandle:
         """Keep a job that is turned away: it has failed as it comes, and none of it is run.
 
-        Its history says why, it is counted and told of as failed, and there is no dead letter:
+        Its history says why, it is counted and announced as failed, and there is no dead letter:
         nobody could do anything about it. A key means what it means to `submit`, so that a job
         which the key already names stays as it is.
         """

@@ -1,4 +1,4 @@
-"""E-mail addresses and one-time codes, hidden so that equal ones can be told from others."""
+"""E-mail addresses and one-time codes, hidden so that equal ones can be recognised."""
 
 from __future__ import annotations
 

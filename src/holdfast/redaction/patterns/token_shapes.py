@@ -1,7 +1,7 @@
 """The shapes of providers' tokens: a prefix of their own, then characters made by chance.
 
 The prefix and a minimum of characters are enough; a token is taken to its end, however long. The
-patterns are left to be compiled by whoever needs them first: that takes a while.
+patterns are left to be compiled on first use: that takes a while.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ _OF_THEIR_OWN: Final = (
     ("sntrys_", r"[A-Za-z0-9+/=_\-]{40,}+"),
     ("whsec_", r"[A-Za-z0-9+/=_\-]{20,}+"),
 )
-# Told by their three parts.
+# Recognised by their three parts.
 _IN_PARTS: Final = tuple(
     (
         letter,

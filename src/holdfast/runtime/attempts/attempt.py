@@ -50,7 +50,7 @@ class Fate(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Returned by a handler whose stage is done only when somebody answers.
+    """Returned by a handler whose stage is done only with an answer.
 
     The answer comes by `Holdfast.answer`; after `timeout` seconds the attempt has failed.
     """
@@ -314,7 +314,7 @@ class JobContext:
     def callback_token(self, *, valid_for: float | None = None) -> str:
         """Return the token by which `Holdfast.resume` takes the answer to this stage.
 
-        Give it to whoever answers: it serves for this stage of this job and nothing else, until
+        Give it to the one who answers: it serves for this stage of this job and nothing else, until
         the stage is over, or `valid_for` seconds from the beginning of the attempt.
         """
         attempt = self._attempt

@@ -1,4 +1,4 @@
-"""What a handler returns when its stage is done once recipients have been told."""
+"""What a handler returns when its stage is done once recipients have been notified."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LONGEST_WAIT_S: Final = 10 * 365 * 86_400
 
 
 class Recipient(NamedTuple):
-    """Somebody to be told: an address, and what is special about it.
+    """A recipient: an address, and what is special about it.
 
-    One that is not `required` is told as well, but nothing waits for it. `message` is for this
+    One that is not `required` is notified as well, but nothing waits for it. `message` is for this
     recipient alone, in place of the common one.
     """
 
@@ -30,10 +30,10 @@ class Recipient(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notify:
-    """Returned by a handler whose stage is done once every required recipient has been told.
+    """Returned by a handler whose stage is done once every required recipient has been notified.
 
     There is one delivery per subject, recipient and version, however often the stage runs: a
-    recipient that was told is not told again. `version` is the job's own unless given. `provider`
+    recipient is not notified again. `version` is the job's own unless given. `provider`
     is the name of one; it can be left out where there is only one. `message` is frozen here: what
     a provider needs, but for the recipient. After `timeout` seconds the attempt has failed, and
     what is on its way goes on.

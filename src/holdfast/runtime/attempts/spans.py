@@ -63,7 +63,7 @@ def attempt_span(attempt: Attempt) -> Generator[None]:
             if attempt.fate is Fate.TIMED_OUT:
                 tracing.fail(span, "STAGE_TIMEOUT")
             elif is_failure(error):
-                # What it says is told without secrets, as it is to be stored.
+                # What it says is kept without secrets, as it is to be stored.
                 failure = classify(error, attempt.bound.rules, now=Instant(job.attempt_at or 0))
                 tracing.fail(span, failure.error_class, failure.message)
                 if failure.http_status is not None:
@@ -73,7 +73,7 @@ def attempt_span(attempt: Attempt) -> Generator[None]:
 
 @contextmanager
 def delivery_span(delivery: Delivery) -> Generator[None]:
-    """Make the call of a provider a part of the trace of whoever wanted the delivery.
+    """Make the call of a provider a part of the trace of the delivery's sender.
 
     Where no spans are made, the call carries on what was stored.
     """

@@ -36,7 +36,7 @@ QUIET_US: Final = SECOND_US
 BUSY_US: Final = 200_000
 """How often they are read and written while something is wrong."""
 SPARE_US: Final = 100_000
-"""How long what failed after news were told waits to be told with the rest: an upstream that fails
+"""How long what failed since the last news waits to be shared with the rest: an upstream that fails
 every call would otherwise have its row written by every worker for each of them."""
 OLD_US: Final = 5 * SECOND_US // 2
 """What was read longer ago was not read in its turn: the store was away meanwhile."""
@@ -62,7 +62,7 @@ class Allowance(NamedTuple):
     by_permit: bool = False
     """Whether each of them needs a permit."""
     and_the_rest: bool = False
-    """Whether the others are claimed as well, to be told that nothing is let through."""
+    """Whether the others are claimed as well, to learn that nothing is let through."""
     rated: bool = False
     """Whether each of them needs a call of the upstream's rate."""
 
@@ -179,9 +179,9 @@ class Breakers:
         return found
 
     def announced(self, now: Instant, *, places: int) -> dict[str, Allowance]:
-        """Return of how many jobs other workers are told that may be claimed.
+        """Return how many jobs other workers may be sent to claim.
 
-        Of an upstream with a rate it is what they may call soon: told of more jobs, they would
+        Of an upstream with a rate it is what they may call soon: sent more jobs, they would
         wait with them.
         """
         found = self.allowances(now, places=places)
@@ -230,7 +230,7 @@ class Breakers:
         most = watch.terms.concurrency
         share = admission(watch.state, watch.terms.breaker, now).share
         if share == 0.0:
-            # They are claimed to be told so, and nothing is called.
+            # They are claimed to learn so, and nothing is called.
             return None if most is None else Allowance(most)
         if share == 1.0:
             if most is None and not rated:

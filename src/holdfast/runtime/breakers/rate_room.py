@@ -130,7 +130,7 @@ class RateRoom:
 
     @property
     def in_use(self) -> bool:
-        """Whether there is a slice that the store has not been told the end of."""
+        """Whether there is a slice whose end the store does not know."""
         return bool(self._slices)
 
     def _valid(self, now: Instant) -> list[_Leased]:

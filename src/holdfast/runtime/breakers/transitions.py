@@ -1,4 +1,4 @@
-"""How the moves of a breaker are told, whoever makes them."""
+"""How the moves of a breaker are announced, by whichever process."""
 
 from __future__ import annotations
 

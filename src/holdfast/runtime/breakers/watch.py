@@ -1,4 +1,4 @@
-"""One upstream as one worker sees it: what it lets through, and how calls of late have ended."""
+"""One upstream as one worker sees it: what it lets through, and how recent calls ended."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ class Watch:
         return failures
 
     def put_aside(self, now: Instant) -> None:
-        """Keep the fine calls of late for when they are evidence beside failures."""
+        """Keep the recent fine calls for when they are evidence beside failures."""
         with self._lock:
             fine = sum(count for count, _ in self._take_runs())
             if not fine:

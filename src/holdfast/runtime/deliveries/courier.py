@@ -209,7 +209,7 @@ class Courier:
         pairs: Sequence[tuple[Delivery, DeliveryEvent]],
         now: Instant,
     ) -> dict[str, Delivery]:
-        """Decide and write what needs no call; what has moved on is left to whoever moved it."""
+        """Decide and write what needs no call; what has moved on is left to what moved it."""
         decided: dict[str, DeliveryChanged] = {}
         for delivery, event in pairs:
             after = decide_delivery(delivery, event, bound.terms, now, self._chance.roll())

@@ -42,7 +42,7 @@ class Provider(Protocol):
     def send(self, message: Mapping[str, Any], *, token: str, timeout_s: float) -> Evidence:
         """Hand a frozen message over; `token` is the same for every try of one delivery.
 
-        `message` is what is to be told, with the recipient under `to`. `timeout_s` is for the call
+        `message` is what is to be sent, with the recipient under `to`. `timeout_s` is for the call
         as a whole.
         """
         ...

@@ -27,7 +27,7 @@ LOGGER: Final = logging.getLogger("holdfast.delivery")
 MAX_MISSING: Final = 3
 """So many marks in a row are taken back; after that the lookup itself is doubted."""
 KEPT_US: Final = 24 * 3600 * SECOND_US
-"""Marks older than this are left to whoever asks for them."""
+"""Marks older than this are compared on request only."""
 SETTLED_US: Final = 60 * SECOND_US
 """Marks younger than this are left alone, whatever the provider declares."""
 UNKNOWN_EVERY_US: Final = 3600 * SECOND_US

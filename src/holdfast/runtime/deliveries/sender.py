@@ -76,7 +76,7 @@ class DeliverySender:
     def record(self, delivery: Delivery, event: DeliveryEvent, bound: BoundProvider) -> bool:
         """Decide and write, for as long as the store cannot be reached; False when it is dropped.
 
-        What a provider has accepted is a fact, whoever has the delivery now. Everything else counts
+        What a provider has accepted is a fact, also without the lease. Everything else counts
         only while the lease is this courier's.
         """
         pause = 0

@@ -1,8 +1,8 @@
 """Between jobs and deliveries: what a stage asks for is stored, and what came of it is answered.
 
 Deliveries are committed before the job waits for them. A courier may be faster than the worker
-that puts the job to wait, or die before it answers: what has ended is kept as untold until somebody
-has looked at the job since.
+that puts the job to wait, or die before it answers: what has ended is kept as not reported until
+the job was looked at since.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class Notices:
         self._after = ""
 
     def ask(self, job: Job, event: Suspended, *, now: Instant) -> Event:
-        """Store what a stage wants told, and return what becomes of the stage.
+        """Store what a stage wants notified, and return what becomes of the stage.
 
-        It waits, or is done when everybody was told before, or has failed when somebody cannot be.
+        It waits, or is done when everybody was notified before, or has failed when one cannot be.
         It is put off while another job waits for the same deliveries.
         """
         asked = event.asked

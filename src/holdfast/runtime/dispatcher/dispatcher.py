@@ -1,7 +1,7 @@
 """Tells a fleet that does not look for jobs itself which jobs are due.
 
-What is due is read from the jobs themselves, so nothing has to be written for it to be told, and
-nothing told is ever relied on: a job that is still due a while later is told of again.
+What is due is read from the jobs themselves, so nothing has to be written for it to be sent, and
+nothing sent is ever relied on: a job that is still due a while later is sent again.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ ENOUGH_WAITING: Final = 8
 MAX_JOBS: Final = 100
 """How many jobs one message may name."""
 SPREAD: Final = 16
-"""The jobs of a backlog are told of in at least so many messages, for as many workers."""
+"""The jobs of a backlog are sent in at least so many messages, for as many workers."""
 TRIALS: Final = 10
-"""How many jobs are told of while an upstream is only tried."""
+"""How many jobs are sent while an upstream is only tried."""
 AGAIN_US: Final = 10 * SECOND_US
-"""After which a job that is still due is told of again, if no message waits."""
+"""After which a job that is still due is sent again, if no message waits."""
 LOST_US: Final = 60 * SECOND_US
-"""After which it is told of again in any case."""
+"""After which it is sent again in any case."""
 BUSY_US: Final = 20_000
 UNTAKEN_US: Final = 100_000
 FIRST_PAUSE_US: Final = SECOND_US // 4
@@ -110,7 +110,7 @@ class Dispatcher:
         self._paused_until = Instant(0)
 
     def tick(self, now: Instant) -> Instant:
-        """Tell of what is due and was not told of yet, as far as the broker's queues have room."""
+        """Send what is due and was not sent yet, as far as the broker's queues have room."""
         if now < self._paused_until:
             return self._paused_until
         waiting = self._waiting()
@@ -177,7 +177,7 @@ class Dispatcher:
         outcomes: Sequence[Publication],
         now: Instant,
     ) -> int:
-        """Remember what was told, and return of how many jobs."""
+        """Remember what was sent, and return of how many jobs."""
         revisions = {job.id: job.revision for job in untold}
         told = 0
         for message, outcome in zip(messages, outcomes, strict=False):

@@ -1,4 +1,4 @@
-"""Leases the jobs it is told of, and no others."""
+"""Leases the jobs it is handed, and no others."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class EmbeddedClaimer(Claimer):
         self._freed = 0
 
     def tick(self, now: Instant) -> Instant:
-        """Look after a claim whose reply was lost; otherwise wait to be told."""
+        """Look after a claim whose reply was lost; otherwise wait to be handed jobs."""
         with self._turn:
             if self._claim_in_doubt and self._healthy():
                 self._adopt(now)

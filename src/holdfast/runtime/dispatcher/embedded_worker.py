@@ -1,4 +1,4 @@
-"""A worker in a process of somebody else's: it is told which jobs are due, and runs those."""
+"""A worker in a foreign process: it is handed due jobs, and runs those."""
 
 from __future__ import annotations
 
@@ -93,5 +93,5 @@ class EmbeddedWorker(Worker):
 
     @property
     def ended(self) -> bool:
-        """Whether it was told to stop, or could not go on."""
+        """Whether it is to stop, or could not go on."""
         return self._stop_requested

@@ -1,4 +1,4 @@
-"""What is told after a commit: logs, and whoever else listens. Nothing here may fail a job."""
+"""What is announced after a commit: to logs, and to listeners. Nothing here may fail a job."""
 
 from __future__ import annotations
 

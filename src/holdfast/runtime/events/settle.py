@@ -61,7 +61,7 @@ class Settler:
     def settle_many(self, pairs: Iterable[tuple[Job, Event]], *, now: Instant) -> int:
         """Settle what can be settled in one write, and return how many jobs were changed.
 
-        A job that moved on meanwhile is left to whoever moved it, and one that cannot be decided
+        A job that moved on meanwhile is left to what moved it, and one that cannot be decided
         or stored never holds the others up. Jobs whose pipeline adds messages to decisions are left
         to processes that have its code.
         """
@@ -98,7 +98,7 @@ class Settler:
         """Read a job, decide and apply, again and again while others change it meanwhile.
 
         `write` applies a decision, with more in the same commit, and tells whether it still fits.
-        With `owner` a job of somebody else's is as unknown as one that is not there. A job that is
+        With `owner` a job of another owner is as unknown as one that is not there. A job that is
         `known` is not read again, unless it has moved on since or nothing would follow.
         """
         write = write or self._write
@@ -109,7 +109,7 @@ class Settler:
             if job is None:
                 raise UnknownJob(job_id)
             if seen is not None and job.revision == seen.revision:
-                # It has not moved, so somebody sits on the row.
+                # It has not moved, so another transaction holds the row.
                 sleep_s(number * LOCKED_WAIT_S)
             seen = job
             plan = self._plans.of(job)

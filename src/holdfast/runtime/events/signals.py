@@ -1,7 +1,7 @@
 """What an application did besides deciding about jobs, for those who listen.
 
 Of decisions about jobs `Announcer` tells.
-Everything here is told after it was written, and nothing that listens can fail what it is told of.
+Everything here is reported after it was written, and no listener can fail what it is about.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class Signal(Generic[_Told]):
 
     def __init__(self) -> None:
         self.listeners: tuple[Callable[[_Told], Any], ...] = ()
-        """While there are none, what would be told need not be put together."""
+        """While there are none, what would be reported need not be put together."""
 
     def listen(self, listener: Callable[[_Told], Any]) -> Callable[[], None]:
-        """Call `listener` with all that is told from now on; returns the undoing."""
+        """Call `listener` with all that is reported from now on; returns the undoing."""
         self.listeners = (*self.listeners, listener)
 
         def leave() -> None:

@@ -63,7 +63,7 @@ def job_events(
 ) -> list[StreamEvent]:
     """Return what new jobs and entries tell: also that attempts began which ended meanwhile.
 
-    Of attempts that began before `begun_since` that was told while they were under way.
+    Of attempts that began before `begun_since` that was sent while they were under way.
     """
     first_stages = {
         line.job_id: line.entry.stage for line in lines if line.revision <= _AT_FIRST + 1

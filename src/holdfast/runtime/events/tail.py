@@ -1,7 +1,7 @@
 """What happens in all jobs, as it happens: events that can be picked up where they were left.
 
-An event is told once its change is committed, and once only: the cursor says what could be seen
-when it was last looked. Only that an attempt began may be told twice to somebody who resumes, for
+An event is sent once its change is committed, and once only: the cursor says what could be seen
+when it was last looked. Only that an attempt began may be sent twice to a client that resumes, for
 a claim is no entry of the ledger.
 """
 

@@ -1,4 +1,4 @@
-"""How far somebody has looked at what happens, as a text that outlives processes."""
+"""How far a client has looked at what happens, as a text that outlives processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VERSION: Final = 1
 
 
 class Cursor(NamedTuple):
-    """How far somebody has looked; while there is too much for one page, also how far in that."""
+    """How far a client has looked; while there is too much for one page, also how far in that."""
 
     since: Mark
     until: Mark | None = None

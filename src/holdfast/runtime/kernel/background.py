@@ -22,8 +22,8 @@ _Item = TypeVar("_Item")
 class BackgroundQueue(Generic[_Item]):
     """Does something with each item, in order, on a thread of its own.
 
-    Whoever hands an item over never waits and never fails: what finds no room is left out, what
-    fails is left out, and both are told, once a minute at most.
+    To hand an item over never waits and never fails: what finds no room is left out, what
+    fails is left out, and both are logged, once a minute at most.
     """
 
     def __init__(self, do: Callable[[_Item], None], *, name: str, room: int = ROOM) -> None:
@@ -45,7 +45,7 @@ class BackgroundQueue(Generic[_Item]):
             self._leave_out("there is no room for more")
 
     def close(self, within_s: float = CLOSE_S) -> None:
-        """Wait until everything is done, but not for ever."""
+        """Wait until everything is done, but not forever."""
         with self._lock:
             thread, self._thread = self._thread, None
         if thread is None:

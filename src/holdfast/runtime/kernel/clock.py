@@ -43,10 +43,10 @@ class Clock(Protocol):
 
 
 class StoreClock:
-    """The store's time, told without asking it: monotonic time plus an offset learnt from it.
+    """The store's time, without asking it: monotonic time plus an offset learnt from it.
 
     This machine's wall clock plays no part, so it may be wrong or jump. The offset is taken from
-    the reading with the shortest round trip. It is learnt anew by whoever calls `learn`, and with
+    the reading with the shortest round trip. It is learnt anew by a call of `learn`, and with
     `learn_every_us` also by asking the time after that long.
     """
 

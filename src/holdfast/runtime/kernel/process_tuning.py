@@ -13,7 +13,7 @@ TURN_S: Final = 0.0005
 as a claim takes: a thread that has its answer from the database would wait as long again."""
 YOUNG: Final = 20_000
 """How many objects come to be before the youngest are looked through for cycles: more than the jobs
-in flight consist of. Python's own 700 are those of fifty jobs, which are looked through in vain as
+in flight consist of. Python's own 700 are those of fifty jobs, looked through without a find as
 long as these are under way."""
 
 

@@ -47,7 +47,7 @@ class Running:
 
 
 class Supervisor:
-    """Runs each service in a thread of its own until told to stop."""
+    """Runs each service in a thread of its own until stopped."""
 
     def __init__(self, *, clock: Clock, chance: Chance, on_fatal: Callable[[str], None]) -> None:
         self._clock = clock
@@ -63,7 +63,7 @@ class Supervisor:
 
     @property
     def stopping(self) -> bool:
-        """Whether the services were told to end."""
+        """Whether the services are to end."""
         return self._stopping.is_set()
 
     def start(self, service: Service) -> None:

@@ -203,7 +203,7 @@ class LoopLane:
     def _fill(self) -> None:
         """See to it that what waits for a place is begun, as far as there are places."""
         if self._runner is None and self._pending and self._has_place():
-            # Without variables of whoever fills the lane, which may be a handler.
+            # Without variables of the one who fills the lane, which may be a handler.
             self._runner = self._loop.create_task(self._run_pending(), context=Context())
 
     def _has_place(self) -> bool:
@@ -237,7 +237,7 @@ class LoopLane:
                     self._fill()
                     await self._see_through(attempt, waiting)
                     return
-                # Whoever stops himself must not stop those who come after him.
+                # One who stops himself must not stop those who come after him.
                 if task.cancelling() or monotonic_s() > turn_ends_s:
                     return
         finally:

@@ -81,7 +81,7 @@ class Janitor:
     """Walks through the store again and again, in every worker.
 
     It never holds up claims: a batch is short, and others get at least as much time after it. Rows
-    that somebody else removes, or has locked, are passed over. After each walk it does the chores
+    that another removes, or has locked, are passed over. After each walk it does the chores
     of the application; one that fails is logged, and done again next time.
     """
 
@@ -127,7 +127,7 @@ class Janitor:
 
 
 def purge(walk: Walk, *, told: Callable[[Batch], object] | None = None) -> dict[str, int]:
-    """Walk through everything now; return how many of each kind went. `told` hears every batch."""
+    """Walk through everything now; return how many of each kind went. `told` gets every batch."""
     while not walk.over:
         batch = walk.step()
         if told is not None:

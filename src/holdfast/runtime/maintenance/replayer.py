@@ -1,6 +1,6 @@
 """Runs a replay: reads how it stands, takes the next step, and says when to look again.
 
-A letter is marked as sent, under the replay's revision, before its job is sent back. Whoever finds
+A letter is marked as sent, under the replay's revision, before its job is sent back. Who finds
 a mark whose job never got it sends it; that happens once, because a job is sent back only while it
 has been sent back as often as when the list was frozen.
 """

@@ -22,7 +22,7 @@ SUBMITTED: Final = "submitted"
 """What is counted of a job that was made, beside what the ledger says."""
 LATE_RESULT: Final = "late_result"
 """What is counted of a result that came after the deadline and is kept, whichever came first: the
-result, which then ends the job, or whoever found that the deadline had passed."""
+result, which then ends the job, or by the one who found that the deadline had passed."""
 REFUSED_ATTEMPT: Final = "refused_attempt"
 """What is counted of an attempt that ended by its sender's mistake, beside that its job was
 refused: a job may also be refused before anything ran."""

@@ -49,7 +49,7 @@ class CallbackTokens:
 
 
 class HandledBefore(Exception):
-    """The reply was noted by somebody else since it was looked for."""
+    """The reply was noted by another since it was looked for."""
 
 
 def was_handled(store: Store, message_id: str) -> bool:

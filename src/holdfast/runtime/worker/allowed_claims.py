@@ -126,7 +126,7 @@ class AllowedClaims:
         if room is not None and room.is_waiting(now):
             return 0
         if room is not None and not room.free(now) and not self._is_due(routes, now):
-            # Whoever has jobs needs the calls more.
+            # Who has jobs needs the calls more.
             return None
         return self._breakers.rates.reserve(name, limit, store=self._store, now=now)
 

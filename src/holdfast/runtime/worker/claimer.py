@@ -38,7 +38,7 @@ a store that writes more slowly than handlers end must not have them pile up her
 _LESS_URGENT: Final = [priority for priority in PRIORITIES if priority != MAX_URGENT]
 FIRSTS: Final = [first for each in _LESS_URGENT for first in (*[MAX_URGENT] * 9, each)]
 """The priority that is looked at first, claim after claim: each gets its turn, so that a constant
-feed of urgent jobs makes the others wait, but not for ever."""
+feed of urgent jobs makes the others wait, but not forever."""
 
 _alike: Final = attrgetter("pipeline", "plan", "stage")
 

@@ -22,7 +22,7 @@ class WorkerOptions:
     deadline_check: float = 1.0
     """How often passed deadlines are looked for."""
     grace: float = 30.0
-    """How long running attempts may go on after the worker was told to stop."""
+    """How long running attempts may go on after a stop was requested."""
 
     def __post_init__(self) -> None:
         check_ranges(

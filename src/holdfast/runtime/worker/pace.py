@@ -8,14 +8,14 @@ from holdfast.core.values.instant import SECOND_US, Instant
 
 PREFETCH_MOST: Final = 1_000
 PREFETCH_US: Final = 50_000
-"""How much work, by the pace of late, is leased ahead of a free place: enough to keep the lanes
+"""How much work, by the recent pace, is leased ahead of a free place: enough to keep the lanes
 busy during one claim, little enough that other workers get their share."""
 NEVER: Final = -1
 """A load that no lane comes down to."""
 
 
 class Pace:
-    """How many attempts end per second, of late."""
+    """How many attempts end per second, recently."""
 
     def __init__(self) -> None:
         self._since: Instant | None = None

@@ -191,7 +191,7 @@ class FleetProcess(ABC):
         return services
 
     def _upkeep_services(self) -> list[Service]:
-        """Return what somebody in the fleet has to do for all."""
+        """Return what one of the fleet has to do for all."""
         services: list[Service] = [self._sweeper, self._janitor]
         if self._ear is not None:
             services.append(self._ear)
@@ -256,12 +256,12 @@ class FleetProcess(ABC):
     def stop_requested(self) -> bool:
         """Whether it was asked to end, by a signal, from outside, or because it cannot go on.
 
-        Whoever started it with `start` looks here, and then calls `drain`.
+        Who started it with `start` looks here, and then calls `drain`.
         """
         return self._stop_requested
 
     def _end_as_told(self) -> None:
-        """End because somebody said so from outside; asked again and again, it does not hurry."""
+        """End because that was requested from outside; repeated, it does not hurry."""
         if self._stop_requested:
             return
         LOGGER.info("worker was told to end", extra={"event": "drain_asked", "worker": self.id})

@@ -114,7 +114,7 @@ class Reporter:
             event = Failed(BUG)
         watch = attempt.watch
         if watch is not None:
-            # Looked at before the call is told of: one that opens the breaker is not given back.
+            # Looked at before the call is noted: one that opens the breaker is not given back.
             failed = event if type(event) is Failed else None
             shut = failed is not None and watch.opened_under(attempt.ticket, failed.failure)
             if watch.leave(attempt.ticket, event, now, job_id=attempt.job.id):
@@ -179,7 +179,7 @@ class Reporter:
             self._settle(self._batch)
         finally:
             self.claimer.freed(count - len(self._batch), requeued=self._requeued)
-        # What is decided again may be locked by somebody: that is not waited for in a tight loop.
+        # What is decided again may be locked by another: that is not waited for in a tight loop.
         return later(now, AGAIN_US) if len(self._batch) == count else now
 
     def _gather(self) -> None:
@@ -338,7 +338,7 @@ class Reporter:
             self._finish(ours)
 
     def _keep_late_results(self) -> bool:
-        """Keep what came late; True when somebody has locked a job and it has to be tried again."""
+        """Keep what came late; True when another has locked a job and it has to be tried again."""
         while self._late:
             outcome = self._late[0]
             attempt, event = outcome.attempt, outcome.event

@@ -1,4 +1,4 @@
-"""Sessions of browsers that somebody ended. One that nobody ends is not in the store at all."""
+"""Sessions of browsers that were ended. One that is not is not in the store at all."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ class SessionRows:
         self._sql.transact(end)
 
     def has_ended(self, session_id: str) -> bool:
-        """Return whether somebody ended it."""
+        """Return whether it was ended."""
         return bool(self._sql.rows("session_ended", {"id": session_id}))

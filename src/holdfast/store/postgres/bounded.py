@@ -1,4 +1,4 @@
-"""Connections that do not wait for ever for a server that fell silent.
+"""Connections that do not wait forever for a server that fell silent.
 
 The server bounds its statements itself, and TCP notices a machine that is gone. Neither helps when
 something answers for the server and passes nothing on, or when its processes stand still.
@@ -31,7 +31,7 @@ class BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
     asleep: int = 0
     """How many of the next answers that are read past the driver are waited for asleep."""
     misses: int = 0
-    """How many of them in a row were looked for in vain."""
+    """How many of them in a row were looked for and not found."""
     pooled: bool = False
     """Whether a pooler is in between, so that nothing of the session lasts."""
     answer_left: bool = False

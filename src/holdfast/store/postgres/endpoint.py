@@ -1,6 +1,6 @@
 """Where a database is reached: directly, or through a pooler that shares its connections.
 
-A pooler in transaction mode lends a connection of the server to whoever begins a transaction, until
+A pooler in transaction mode lends a connection of the server to each transaction, until
 that ends. So nothing of a session lasts: no setting, no prepared statement, no LISTEN and no
 advisory lock. Its clients are given another process id than the server's own, by which it is
 noticed, and most poolers refuse start-up options.
@@ -24,7 +24,7 @@ _REFUSALS: Final = ("unsupported startup parameter", "command-line options")
 """What poolers say of start-up options: PgBouncer, and those of cloud providers."""
 CONNECT_TIMEOUT_S: Final = 5
 ANSWER_S: Final = 5.0
-"""How long an answer may take until somebody says otherwise."""
+"""How long an answer may take until another limit is set."""
 _LOOKS: Final = 4
 
 

@@ -17,7 +17,7 @@ REWIND_S: Final = 0.5
 """How long a job that became due behind a head may be passed over."""
 DEAR_S: Final = 0.02
 """A look from the start that takes longer is dear: many entries are dead, and stay so while
-somebody's transaction keeps vacuum away."""
+an open transaction keeps vacuum away."""
 REST: Final = 20
 """A dear look is followed by so many times the time it took before there is another."""
 LAG_US: Final = 5 * SECOND_US
@@ -88,7 +88,7 @@ class Lanes:
             heads[priority] = _Head(job.run_at, job.id)
 
     def note_exhausted(self, routes: Sequence[Route], now: Instant) -> None:
-        """Move the heads behind all that was looked at in vain; jobs that come late are seen."""
+        """Move the heads behind what was not taken; jobs that come late are seen."""
         behind = _Head(now - LAG_US, _START.job_id)
         for route in routes:
             self._heads[route] = dict.fromkeys(PRIORITIES, behind)

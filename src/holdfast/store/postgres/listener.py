@@ -41,7 +41,7 @@ class PostgresListener:
 
         It may also have been announced before anybody listened, so a new connection counts as an
         announcement. A query follows every silence, because a listening connection that died
-        without a word would otherwise be silent for ever.
+        without a word would otherwise be silent forever.
         """
         with self._lock:
             if self._released:

@@ -185,7 +185,7 @@ class PostgresDialect:
         """Run each statement outside a transaction, then record the migration.
 
         Such statements let the table's users go on while they wait, so they may take their time;
-        but not for ever, as the transaction that they wait for may be waiting for them.
+        but not forever, as the transaction that they wait for may be waiting for them.
         """
         lock_ms = int(self._patience_s * 1000)
         self._connection.execute(f"set lock_timeout = {lock_ms}; set statement_timeout = 0")

@@ -68,7 +68,7 @@ from holdfast.store.tables.audit import AuditEntry, done_and_recorded
 CONNECTIONS: Final = 8
 REPEATS: Final = 5
 LOCKED_S: Final = 5.0
-"""How long after a lock was waited for in vain no other is waited for."""
+"""How long after a lock was waited for without getting it no other is waited for."""
 SERVICE_TIMEOUT_S: Final = 10.0
 """What a worker's services run takes milliseconds, and two tries must fit into a lease."""
 _SAMPLE: Final = 5
@@ -291,7 +291,7 @@ class PostgresStore(Parts):
                 if not _is_locked(error):
                     raise
             self._locked_until = time.monotonic() + LOCKED_S
-        # Somebody sits on one of the rows: the others must not wait for it.
+        # Another transaction holds one of the rows: the others must not wait for it.
         return self._run(lambda own: write_unlocked(own, ordered), atomic=True)
 
     def expired(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:

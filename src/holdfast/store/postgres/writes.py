@@ -99,7 +99,7 @@ def _write_plain(
     if wide:
         values.update(_retry_values(decisions))
     [(applied,)] = fetch(connection, "retry" if wide else "complete", values)
-    # The ids are told only when some are missing: to send and read them takes as long as the rest.
+    # The ids are sent only when some are missing: to send and read them takes as long as the rest.
     return {decision.job_id for decision in decisions} if applied is None else set(applied)
 
 

@@ -1,6 +1,6 @@
-"""How long a statement may take, where whoever asks says so.
+"""How long a statement may take, where the caller sets it.
 
-A page that somebody looks at is worth a few seconds of the database, and no more; a worker's own
+A page that a person looks at is worth a few seconds of the database, and no more; a worker's own
 statements are bounded by the store.
 """
 

@@ -11,7 +11,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 Observer = Callable[[str, float, BaseException | None], None]
-"""Is told the operation, the seconds it took, and what it raised."""
+"""Is called with the operation, the seconds it took, and what it raised."""
 
 
 class Timings:
@@ -44,7 +44,7 @@ _S = TypeVar("_S", bound=_Timed)
 
 
 def timed(operation: Callable[Concatenate[_S, _P], _T]) -> Callable[Concatenate[_S, _P], _T]:
-    """Have an operation of a store timed, under its own name, while somebody observes."""
+    """Have an operation of a store timed, under its own name, while there are observers."""
     name = operation.__name__
 
     @wraps(operation)

@@ -160,7 +160,7 @@ class LetterRows:
     ) -> DeadLetter | None:
         """Write that a message is sent back, and put it into the outbox, in one transaction.
 
-        Returns the letter with its new revision, or None when somebody else was first.
+        Returns the letter with its new revision, or None when another was first.
         """
         sent = {"messages": json.dumps(insertion([message], at=letter.updated_at))}
 
@@ -179,7 +179,7 @@ class LetterRows:
     def save(self, letter: DeadLetter, *, audit: Sequence[AuditEntry] = ()) -> DeadLetter | None:
         """Write what a person did, as decided from the letter's `revision`, and the record of it.
 
-        Returns it with its new revision, or None when somebody else was first.
+        Returns it with its new revision, or None when another was first.
         """
 
         def write(steps: Steps) -> bool:

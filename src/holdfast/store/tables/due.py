@@ -1,4 +1,4 @@
-"""Due jobs for workers that are told which to run: who may be told, and leases of just those."""
+"""Due jobs for workers that are handed theirs: which may be, and leases of just those."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class ErasureRows:
     def remove(self, jobs: Sequence[Job]) -> Erased:
         """Remove those of these jobs that have ended, with all that belongs to them.
 
-        A job that somebody else has locked, or that has a rerun, stays for another time.
+        A job that another transaction has locked, or that has a rerun, stays for another time.
         """
 
         def remove(steps: Steps) -> Erased:

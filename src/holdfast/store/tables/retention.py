@@ -300,7 +300,7 @@ class RetentionRows:
             old = self._sql.rows("old_plans", values)
             if not old:
                 return Batch(place.section, 0, {}, None)
-            # Whoever makes a job has asked for its plan within a day, and what is asked for is
+            # Who makes a job has asked for its plan within a day, and what is asked for is
             # noted within a day, so no job made later than that uses it.
             until = max(asked_for_at for _, _, asked_for_at in old)
             place = place._replace(

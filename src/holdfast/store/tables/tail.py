@@ -1,8 +1,8 @@
-"""What has been committed since somebody last looked, in all jobs.
+"""What has been committed since the last look, in all jobs.
 
-Times and ids are given before a commit, and commits come in another order. So a look is told apart
+Times and ids are given before a commit, and commits come in another order. So a look is set off
 from the next by what could be seen: a snapshot on PostgreSQL, numbers given under the one lock for
-writing on SQLite. What was committed between two marks is told exactly once, however late.
+writing on SQLite. What was committed between two marks is returned exactly once, however late.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class UpstreamRows:
     ) -> UpstreamState | None:
         """Write an upstream as decided from its `revision`, with what the record should say.
 
-        Returns it with its new revision, or None when somebody else was first.
+        Returns it with its new revision, or None when another was first.
         """
         values = {
             "name": upstream.name,
@@ -80,7 +80,7 @@ class UpstreamRows:
     def save_bucket(self, bucket: Bucket, *, now: Instant) -> Bucket | None:
         """Write how much is left of a rate, as decided from its `revision`.
 
-        Returns it with its new revision, or None when somebody else was first.
+        Returns it with its new revision, or None when another was first.
         """
         values = {
             "name": bucket.name,

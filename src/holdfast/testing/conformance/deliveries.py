@@ -19,7 +19,7 @@ _THREADS = 8
 
 
 def new_delivery(**changes: Any) -> Delivery:
-    """A delivery to somebody new that is due at `NOW`."""
+    """A delivery to a new recipient that is due at `NOW`."""
     key: dict[str, Any] = {
         "subject": "review-1",
         "recipient": f"r{next(_recipients)}@example.test",

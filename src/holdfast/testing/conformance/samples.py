@@ -115,7 +115,7 @@ def a_twin(
     *,
     finished_at: Instant | None = None,
 ) -> ExistingJob:
-    """What is told of a job of these samples that has the key of another."""
+    """What is reported of a job of these samples that has the key of another."""
     return ExistingJob(JobId(job_id), version, fingerprint, state, NOW, finished_at)
 
 

@@ -38,7 +38,7 @@ _DEFAULT_PORT = 5432
 _SHOWN_LOG_LENGTH = 2000
 _PLACES = (Path("/usr/sbin"), Path("/usr/local/sbin"), Path("/usr/local/bin"), Path("/usr/bin"))
 
-# $1 is the program and $2 the directory of its files. It reads until whoever started it closes the
+# $1 is the program and $2 the directory of its files. It reads until its starter closes the
 # pipe, or dies.
 _WATCHER = """
 "$1" "$2/pgbouncer.ini" </dev/null >>"$2/log" 2>&1 &

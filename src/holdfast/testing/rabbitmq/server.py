@@ -134,7 +134,7 @@ class PrivateRabbitmq(PrivateServer):
     def settle(self) -> None:
         """Puts the names of new queues on the broker's disk, which it does each half second.
 
-        RabbitMQ 3.10 never finds the leader of a quorum queue again that it was told of too
+        RabbitMQ 3.10 never finds the leader of a quorum queue again that was announced to it too
         shortly before it was killed.
         """
         self._node.control("eval", "[dets:sync(Table) || Table <- dets:all()].")

@@ -1,4 +1,4 @@
-"""Running a server as somebody other than root.
+"""Running a server as a user other than root.
 
 PostgreSQL refuses to run as root, and no test needs a server that does; containers often have
 nobody else logged in. Nothing outside the server's own directory is changed: no user is created and

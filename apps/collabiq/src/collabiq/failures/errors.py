@@ -133,7 +133,7 @@ def moment_and_mail_of(path: Path) -> tuple[datetime, str] | None:
 
 
 def severity_of(failure: Failure, retried: bool) -> ErrorSeverity:  # noqa: FBT001 - as it is called
-    """Return how loudly a failure is told."""
+    """Return how loudly a failure is logged."""
     if failure.category is ErrorCategory.CRITICAL:
         return ErrorSeverity.CRITICAL
     return ErrorSeverity.WARNING if retried else ErrorSeverity.ERROR

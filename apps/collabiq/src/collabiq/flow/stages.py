@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _LOCAL: Final = Retry(attempts=5, base=0.5, cap=10.0)
 """Of stages that call nobody: they fail when a worker is lost."""
 _MANY: Final = 1_000_000
-"""Snoozes: a mail may wait for somebody to sign in again."""
+"""Snoozes: a mail may wait for a person to sign in again."""
 SECRET_NAMES: Final = ("text", "body", "properties", "details", "from", "to", "person_in_charge")
 """What mails say, and who wrote them: the console of the engine does not show it."""
 

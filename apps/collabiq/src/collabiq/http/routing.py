@@ -73,7 +73,7 @@ def problem_of(refused: Refused) -> Problem:
 
 
 def check_mailbox(who: Principal, mailbox: str) -> None:
-    """Raise a problem unless what somebody adds may belong to the mailbox."""
+    """Raise a problem unless what is added may belong to the mailbox."""
     if who.owner not in (None, mailbox):
         raise Problem(
             "owner_refused",

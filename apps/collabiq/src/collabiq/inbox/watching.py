@@ -58,7 +58,7 @@ class Watching:
             return False
         with self._engine.transaction() as tx:
             row = get_mailbox(tx, mailbox)
-        # Credentials that were refused are not tried again before somebody has signed in.
+        # Credentials that were refused are not tried again before a person has signed in.
         if row is None or row.refused_grant is not None:
             return False
         if row.watched_until is not None and row.watched_until - now > LASTS - RENEWED_EVERY:

@@ -38,7 +38,7 @@ _HIDDEN: Final = re.compile(r"\shidden(?=[\s=/]|$)", re.IGNORECASE)
 _QUOTED: Final = re.compile(r""""[^"]*"|'[^']*'""")
 _SPACES: Final = re.compile(r"[ \t\r\n\f]+")
 MAX_TAGS: Final = 100_000
-"""More than any mail has that somebody wrote."""
+"""More than any mail has that a person wrote."""
 _MAX_STYLE: Final = 4_000
 _MAX_QUOTE_DEPTH: Final = 9
 

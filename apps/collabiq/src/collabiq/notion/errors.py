@@ -47,7 +47,7 @@ class NotionNotFound(NotionFailure):
 
 
 class NotionConflict(NotionFailure):
-    """Somebody else changed the same (409): worth a few more tries."""
+    """Another changed the same (409): worth a few more tries."""
 
 
 class NotionRateLimited(NotionFailure):

@@ -24,7 +24,7 @@ STATUSES: Final[tuple[Status, ...]] = (
     "failed",
 )
 RowState = Literal["none", "wanted", "absent", "found", "created", "updated"]
-"""Of a mail's row in Notion: not looked for, to be looked for, looked for in vain, there already,
+"""Of a mail's row in Notion: not looked for, to be looked for, not found, there already,
 made, or changed."""
 GMAIL: Final = "gmail"
 UPLOAD: Final = "upload"

@@ -40,7 +40,7 @@ class Found:
 
 
 class MissingSecrets(Exception):
-    """Secrets are found nowhere; only their names are told."""
+    """Secrets are found nowhere; only their names are reported."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = tuple(names)

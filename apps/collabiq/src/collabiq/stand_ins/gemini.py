@@ -41,7 +41,7 @@ class GeminiStandIn:
     def __init__(self) -> None:
         self.answered = 0
         self.calls: list[ModelCall] = []
-        """Every call that was answered, in order: what somebody would have to pay for."""
+        """Every call that was answered, in order: what would have to be paid for."""
         self._lock = threading.Lock()
 
     @property

@@ -66,7 +66,7 @@ class GmailStandIn:
         self.tokens: list[str] = []
         """Every access token that was given out, in order."""
         self.watches: list[str] = []
-        """The topics that somebody wanted to be notified at, in order."""
+        """The topics at which notifications were wanted, in order."""
         self.revoked = False
         self._history = run * _IDS_PER_RUN + 100
         self._good: set[str] = set()

@@ -116,7 +116,7 @@ class _Gateway:
 
 
 def _check_head(request: Request, mapping: str) -> None:
-    """Raise `Problem` for what can be told before the file is sent."""
+    """Raise `Problem` for what can be found before the file is sent."""
     if mapping not in MAPPINGS:
         raise problem_of(MappingUnknown(mapping, known=MAPPINGS))
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()

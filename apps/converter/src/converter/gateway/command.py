@@ -1,4 +1,4 @@
-"""The command `converter gateway`: serves the gateway until it is told to stop."""
+"""The command `converter gateway`: serves the gateway until stopped."""
 
 from __future__ import annotations
 

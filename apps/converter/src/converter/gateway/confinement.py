@@ -26,7 +26,7 @@ def confine(limits: Limits) -> None:
     stays; neither engine ever asks for it.
     """
     _lower(resource.RLIMIT_CORE, 0)
-    # The second above it tells a process that took too long from one that somebody killed.
+    # The second above it distinguishes a process that took too long from one that was killed.
     _lower(resource.RLIMIT_CPU, limits.cpu_s, limits.cpu_s + 1)
     _lower(resource.RLIMIT_AS, limits.memory_bytes)
     # What pdftohtml writes is wordier than what is made of it, and tells the outline as well.

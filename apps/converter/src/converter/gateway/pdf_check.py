@@ -1,4 +1,4 @@
-"""Whether a file is a PDF at all, told by its first and last bytes."""
+"""Whether a file is a PDF at all, by its first and last bytes."""
 
 from __future__ import annotations
 

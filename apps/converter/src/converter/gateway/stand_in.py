@@ -1,4 +1,4 @@
-"""The gateway as a stand-in of the fault lab: real conversions, until it is told to fail."""
+"""The gateway as a stand-in of the fault lab: real conversions, until it is set to fail."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Files that nobody sees until they get their name.
 
-Linux has files without a name, which are gone with whoever wrote them. Where the file system has
+Linux has files without a name, which are gone with their writer. Where the file system has
 none, a file is written under a hidden name and locked meanwhile: one without a lock was left by a
-process that died, whoever it was and whenever. A name is safe once its folder is synced.
+process that died, whichever and whenever. A name is safe once its folder is synced.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class NamelessFile:
             os.close(self.handle)
 
     def _link(self, path: str) -> None:
-        # Python has the system follow a link only where it is told of a folder to begin at, which
+        # Python has the system follow a link only where it is given a folder to begin at, which
         # a path from the root does not use.
         os.link(f"/proc/self/fd/{self.handle}", path, src_dir_fd=self.handle, follow_symlinks=True)
 

@@ -35,9 +35,9 @@ DEFAULT_MIN_FREE_BYTES: Final = 64 * 1024 * 1024
 MAX_SMALL_BYTES: Final = 64 * 1024
 """How much an event loop writes itself, to memory of the system."""
 _ROOM_S: Final = 0.1
-"""How long it is believed that there is room, by whoever begins to write."""
+"""How long it is believed that there is room, before it is looked at again."""
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-# Opening a pipe that somebody put there must not wait for its other end.
+# Opening a pipe that was put there must not wait for its other end.
 _READ: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -219,7 +219,7 @@ class DiskStorage(Storage):
     def _path(self, name: str) -> str:
         """Return where the name lies: in the folder, whose own links were followed at the start.
 
-        Whoever uses it refuses a link: it may appear at any moment.
+        Its users refuse a link: it may appear at any moment.
         """
         return f"{self._folder}/{checked_name(name, label=self.label)}"
 

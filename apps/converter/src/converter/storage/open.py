@@ -34,7 +34,7 @@ def checked_location(location: str, *, variable: str) -> str:
     else:
         fine = "://" not in location and location.isprintable() and bool(location.strip())
     if not fine:
-        # Somebody may have written credentials where none belong.
+        # Credentials may have been written where none belong.
         shown = location.rpartition("@")[2]
         limit = "a folder, or like s3://bucket/prefix"
         raise InvalidSetting("environment", field=variable, value=shown, limit=limit)
@@ -62,7 +62,7 @@ def open_storage(
 
 
 def _bucket(bucket: str, prefix: str, label: str, environment: Mapping[str, str]) -> Storage:
-    # An extra: whoever keeps files in folders does not need boto3.
+    # An extra: who keeps files in folders does not need boto3.
     try:
         from converter.storage.s3 import S3Storage, s3_client  # noqa: PLC0415
     except ImportError as error:

@@ -52,7 +52,7 @@ def without_prefixes(old: str | None, new: str | None) -> Names:
 def names_in_title(text: str) -> Names:
     """Return the names in what follows `diff --git`, which is written to be read by people.
 
-    Names with blanks are not told apart by anything but being the same twice.
+    Names with blanks are not distinguished by anything but being the same twice.
     """
     quoted = _QUOTED.match(text)
     if quoted is not None:
@@ -70,7 +70,7 @@ def names_in_title(text: str) -> Names:
 
 
 def shown(name: str | None) -> str | None:
-    """Return a name that can be shown on one line, whoever made it up."""
+    """Return a name that can be shown on one line, whatever it holds."""
     if name is None:
         return None
     name = name[:MAX_NAME_LENGTH]

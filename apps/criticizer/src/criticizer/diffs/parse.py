@@ -1,4 +1,4 @@
-"""Reads a unified diff, whoever wrote it: what cannot be read of it is left out, never raised."""
+"""Reads a unified diff of any author: what cannot be read of it is left out, never raised."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class AskedFor(BaseModel):
     """A name such as HEAD~1..HEAD is pinned to the commits that it stands for now."""
     review_version: int = Field(ge=1, le=MAX_VERSION, strict=True)
     recipients: list[Address] = Field(default_factory=list, max_length=MAX_RECIPIENTS)
-    """Who is to be told; each of them once. Nobody, if it is left out."""
+    """Who is to be notified; each of them once. Nobody, if it is left out."""
     idempotency_key: Name
     """The same key always names the same review, whatever else is said."""
     rerun: bool = Field(default=False, strict=True)
@@ -45,7 +45,7 @@ class AskedFor(BaseModel):
 
 
 class Told(BaseModel):
-    """How far one recipient has been told."""
+    """How far one recipient has been notified."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -99,7 +99,7 @@ class ReviewDocument(BaseModel):
     cost_usd: str | None
     critique: Critique | None
     recipients: int
-    """How many are told, or are to be."""
+    """How many are notified, or are to be."""
     deliveries: list[Told]
     error: Failed | None
     removed_at: datetime | None

@@ -121,7 +121,7 @@ def plain_pages(reviews: Reviews) -> APIRouter:
 
     @routes.get("/{job_id}", response_class=HTMLResponse, include_in_schema=False)
     def show_plain(request: Request, who: Reader, job_id: str) -> Response:
-        """Show one review: what was said, who was told, and the change."""
+        """Show one review: what was said, who was notified, and the change."""
         view = reviews.review(job_id, owner=who.owner)
         if view is None:
             raise UnknownJob(job_id)

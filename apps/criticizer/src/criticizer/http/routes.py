@@ -62,7 +62,7 @@ def _asking(reviews: Reviews) -> APIRouter:
     def ask_for_review(
         asked: AskedFor, request: Request, response: Response, who: Submitter
     ) -> ReviewAnswer:
-        """Have a change reviewed and everyone told, each once."""
+        """Have a change reviewed and everyone notified, each once."""
         wanted = Asked(
             changelist_id=asked.changelist_id,
             review_version=asked.review_version,
@@ -94,7 +94,7 @@ def _asking(reviews: Reviews) -> APIRouter:
 
     @routes.get("/{changelist_id:path}")
     def show_reviews(changelist_id: str, who: Reader) -> ReviewVersions:
-        """Show the reviews of a change: every version, its critique, and who was told when."""
+        """Show the reviews of a change: every version, its critique, and who was notified when."""
         with told_as_problems():
             found = reviews.versions(changelist_id, owner=who.owner)
         versions = documents_of(found, reviews, shown_to(who, reviews.app))

@@ -1,1 +1,1 @@
-"""How people are told: what a mail says, and through whom it goes."""
+"""How people are notified: what a mail says, and through whom it goes."""

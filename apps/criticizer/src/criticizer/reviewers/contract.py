@@ -58,7 +58,7 @@ class Reviewer(Protocol):
 
     @property
     def name(self) -> str:
-        """Who it is, as people are told: `offline`, or a model's name."""
+        """Who it is, as people read it: `offline`, or a model's name."""
 
     def review(
         self,
@@ -72,7 +72,7 @@ class Reviewer(Protocol):
         """Return what is to be said of a change; each call is made once: who retries is the engine.
 
         With `repair` an attempt before this one may have ended with an answer that was not what
-        was asked for, and the model is told to mind the form. `token` is the same for every
+        was asked for, and the model is reminded of the form. `token` is the same for every
         attempt, and `headers` carry a trace on. Raises `MalformedAnswer`, `Refused`, and otherwise
         what the SDK underneath raises.
         """

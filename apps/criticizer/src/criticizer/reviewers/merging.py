@@ -42,7 +42,7 @@ def critique_with(summary: str, findings: Iterable[Finding]) -> Critique:
 
 
 def unique(findings: Iterable[Finding]) -> list[Finding]:
-    """Return each finding once, whoever found it how often."""
+    """Return each finding once, however often it was found."""
     return list({(found.file, found.line, found.message): found for found in findings}.values())
 
 

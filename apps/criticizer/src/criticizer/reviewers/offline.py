@@ -25,7 +25,7 @@ class OfflineReviewer:
 
     @property
     def name(self) -> str:
-        """Who it is, as people are told."""
+        """Who it is, as people read it."""
         return NAME
 
     def review(

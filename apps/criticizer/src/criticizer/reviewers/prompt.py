@@ -1,8 +1,8 @@
-"""What a model is told.
+"""The instructions of a model.
 
-A change is written by somebody who may want the model to say something else. It is data: it stands
+A change is written by a person who may want the model to say something else. It is data: it stands
 between two lines with a word that was made up for this one question, so that nothing in it can end
-it, and the model is told so before it.
+it, and the model is instructed so before it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ findings at most, the worst ones."""
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What the model is told, and what it is given."""
+    """How the model is instructed, and what it is given."""
 
     system: str
     user: str

@@ -9,11 +9,11 @@ from typing import Final, NamedTuple, Protocol
 from criticizer.change import Change
 
 FULL_HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-"""The whole hash of a commit, which means the same for ever."""
+"""The whole hash of a commit, which means the same forever."""
 
 
 class Pinned(NamedTuple):
-    """A change by an id that means the same for ever, and where it is."""
+    """A change by an id that means the same forever, and where it is."""
 
     changelist_id: str
     repository: str

@@ -89,7 +89,7 @@ class Mirror:
                 git.run((*fetch, "origin", revision), deadline)
 
     def _is_there(self, revision: str, deadline: Deadline) -> bool:
-        """Whether the revision is a hash, which means the same for ever, and the copy has it."""
+        """Whether the revision is a hash, which means the same forever, and the copy has it."""
         if _FULL_HASH.fullmatch(revision) is None:
             return False
         # Calling nobody: what is not there is asked for together with its history.

@@ -146,7 +146,7 @@ class Git:
     def _environment(self) -> dict[str, str]:
         remote = self._repository.remote
         settings = dict(_SETTINGS)
-        # Who configured the path trusts the folder, whoever owns it.
+        # Who configured the path trusts the folder, with any owner.
         settings["safe.directory"] = "*"
         if remote is not None and remote.authorization:
             # For this address only, and where no list of processes shows it.
@@ -175,7 +175,7 @@ class Git:
 
 
 def failure_of(ended: Finished) -> ChangeMissing | SourceFailed | SourceUnusable:
-    """Return what the end of a program means. What it said may hold anything, so it is not told."""
+    """Return what the end of a program means. What it said is not shown: it may hold anything."""
     said = ended.complaints.lower()
     if any(hint in said for hint in _UNUSABLE):
         return SourceUnusable("the repository cannot be used as it is configured")

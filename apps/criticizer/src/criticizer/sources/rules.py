@@ -26,7 +26,7 @@ SOURCE_RULES: Final = (
     Rule(ChangeMissing, Verdict("NOT_FOUND", retryable=False)),
     TOO_LARGE_RULE,
     Rule((BadChangeId, NotADiff), Verdict(SCHEMA_INVALID, retryable=False, blames_upstream=False)),
-    # No change passes until somebody mends the configuration.
+    # No change passes until a person mends the configuration.
     Rule(SourceUnusable, Verdict("AUTH_DENIED", retryable=False, category=Category.CRITICAL)),
     Rule(SourceTimedOut, Verdict("NETWORK_TIMEOUT", retryable=True)),
     Rule(SourceFailed, Verdict("NETWORK", retryable=True)),

@@ -34,7 +34,7 @@ class Web:
         `missing` for what is not there, `ChangeTooLarge`, `SourceUnusable` for a redirect
         elsewhere, and otherwise what httpx2 raises: for a refusal its status error, without a body.
         """
-        # A body that is too long is told from a broken connection here, by counting.
+        # A body that is too long is distinguished from a broken connection here, by counting.
         with client_for(
             deadline, max_bytes=_UNBOUNDED, hidden=self._hidden, tls=self._tls
         ) as client:

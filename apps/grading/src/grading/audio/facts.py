@@ -1,4 +1,4 @@
-"""How somebody spoke: measured on the recording, and counted in the transcript."""
+"""How a learner spoke: measured on the recording, and counted in the transcript."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from grading.speech.records import SpeechFacts, Transcript
 
 
 def speech_facts(decoded: Decoded, transcript: Transcript) -> SpeechFacts:
-    """Return how somebody spoke in a recording.
+    """Return how the learner spoke in a recording.
 
     Pauses are silences of half a second and more between words. The rate counts words from the
     first sound to the last, so that silence around the speech changes nothing.

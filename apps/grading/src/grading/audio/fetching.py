@@ -40,7 +40,7 @@ def fetch(
     from grading.audio.download import download  # noqa: PLC0415
 
     check_url(url, own=own, hosts=hosts)
-    # Whoever finds the file finds all of it, also after a crash.
+    # The file is found whole or not at all, also after a crash.
     arriving = target.with_name(f"{target.name}.{uuid4().hex}.part")
     try:
         found = download(

@@ -64,7 +64,7 @@ class OwnLinks:
 
 
 class SignedLinks(OwnLinks):
-    """Links that let whoever has one read one recording until an instant."""
+    """Links that let their bearer read one recording until an instant."""
 
     def __init__(self, secret: bytes, public_url: str) -> None:
         super().__init__(public_url)

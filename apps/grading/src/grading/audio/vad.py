@@ -1,4 +1,4 @@
-"""Where somebody speaks in a decoded recording, by loudness."""
+"""Where there is speech in a decoded recording, by loudness."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def loudness(samples: NDArray[np.int16]) -> NDArray[np.float64]:
 
 
 def speech_spans(samples: NDArray[np.int16]) -> list[Span]:
-    """Return where somebody speaks, in order.
+    """Return where there is speech, in order.
 
     The threshold follows the recording: above its noise, and not far below its loudest parts.
     """

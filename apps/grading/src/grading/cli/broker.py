@@ -30,7 +30,7 @@ from holdfast.errors import TopologyMismatch, UnavailableError, UsageError
 from holdfast.messaging import Received
 
 _MISSING: Final = re.compile(r"NOT_FOUND - no (?P<kind>queue|exchange) '(?P<name>[^']*)'")
-"""What a broker answers whoever looks for something that is not there."""
+"""What a broker answers a look for something that is not there."""
 
 
 @click.command()

@@ -123,7 +123,7 @@ def _add_download(routes: APIRouter, served: Served) -> None:
 
     @routes.get("/{audio_id}", response_class=FileResponse, responses=_BYTES)
     def get_audio(audio_id: str, who: Principal = reader) -> FileResponse:
-        """Read a recording: its owner, teachers, and whoever has a signed link to it."""
+        """Read a recording: its owner, teachers, and the bearers of a signed link to it."""
         found = served.recordings.find(audio_id, owner=who.owner)
         path = served.files.path_of(found.sha256)
         if path is None:

@@ -220,7 +220,7 @@ class QuestionList(_Shown):
 
 
 class SkillFigures(_Shown):
-    """How somebody does in one skill; late results are not counted."""
+    """How a learner does in one skill; late results are not counted."""
 
     count: int
     window_avg: float | None
@@ -230,7 +230,7 @@ class SkillFigures(_Shown):
 
 
 class ProgressDocument(_Shown):
-    """How somebody does."""
+    """How a learner does."""
 
     writing: SkillFigures
     speaking: SkillFigures
@@ -250,7 +250,7 @@ class BrokerFigures(_Shown):
 
 
 class GraderFigures(_Shown):
-    """When a grader was last heard of."""
+    """When a grader was last seen."""
 
     last_seen_at: datetime | None
 

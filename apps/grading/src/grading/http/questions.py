@@ -1,4 +1,4 @@
-"""`/api/questions`: the prompts; `/api/progress`: how somebody does."""
+"""`/api/questions`: the prompts; `/api/progress`: how a learner does."""
 
 from __future__ import annotations
 

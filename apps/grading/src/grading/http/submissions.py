@@ -141,7 +141,7 @@ def _add_acting(routes: APIRouter, served: Served) -> None:
 
 
 def shown(view: SubmissionView, who: ReaderOrAnonymous) -> dict[str, object]:
-    """Return a submission as somebody may see it."""
+    """Return a submission as the visitor may see it."""
     return view.document(for_teacher=who.owner is None)
 
 

@@ -1,6 +1,6 @@
 """What a model is given.
 
-A text is written by somebody who may want the model to say something else. It is data: it stands
+A text is written by a person who may want the model to say something else. It is data: it stands
 between two lines with a word that nobody outside knows and that the text does not hold, so that
 nothing in it can end it. Characters that nobody sees are left out, so that what the model reads is
 what a person reads.
@@ -62,7 +62,7 @@ _CRITERIA: Final[Mapping[Skill, tuple[str, ...]]] = {
 
 
 class Prompt(NamedTuple):
-    """What the model is told, and what it is given."""
+    """How the model is instructed, and what it is given."""
 
     system: str
     user: str

@@ -183,7 +183,7 @@ class Callbacks:
         for each in ends.values():
             job = jobs[each.callback.submissionId]
             if job.state is JobState.WAITING:
-                # Written first: whoever sees the end finds it there.
+                # Written first: who sees the end finds it there.
                 self._note_attempts(each)
             answers.append(
                 GivenAnswer(

@@ -22,7 +22,7 @@ class Questions:
     """Prompts by id.
 
     `more` returns those that were added, and is called at each look, so that a new one is seen at
-    once. It cannot replace a given one: the id of a packaged prompt means the same for ever.
+    once. It cannot replace a given one: the id of a packaged prompt means the same forever.
     """
 
     def __init__(

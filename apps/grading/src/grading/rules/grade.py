@@ -159,7 +159,7 @@ def _level(share: float) -> int:
 
 
 def _quote(analysed: AnalysedText) -> str:
-    """Return the longest sentence, which shows most of how somebody writes."""
+    """Return the longest sentence, which shows most of how the learner writes."""
     longest = max(analysed.sentences, key=lambda each: len(each.words), default=None)
     return "" if longest is None else analysed.passage(longest)
 

@@ -46,7 +46,7 @@ _DONE_BY: Final = re.compile(r"\b(?:break|breaks|between lessons|schoolyard|rece
 def requirements_in(analysed: AnalysedText, task: AssessTask) -> list[RequirementFound]:
     """Return each requirement, whether it is met and the sentence that shows it.
 
-    Somebody who writes well says things in other words: in a text of full length that has much of
+    A learner who writes well says things in other words: in a text of full length that has much of
     the topic, what was not found is taken to be there.
     """
     stems = [set(map(stem, sentence.words)) for sentence in analysed.sentences]

@@ -45,7 +45,7 @@ def fluency_score(speech: SpeechFacts, words: Sequence[str]) -> float:
 def pronunciation_estimate(transcript: Transcript, others: Sequence[float]) -> float:
     """Return an estimate of pronunciation, from the recogniser's confidence where it has one.
 
-    Without one it follows the other scores, and is never high: that somebody was understood is all
+    Without one it follows the other scores, and is never high: that a learner was understood is all
     that is known.
     """
     confidence = transcript.confidence

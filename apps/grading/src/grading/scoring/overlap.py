@@ -1,4 +1,4 @@
-"""How much of a text is somebody else's, or the same again."""
+"""How much of a text is another's, or the same again."""
 
 from __future__ import annotations
 

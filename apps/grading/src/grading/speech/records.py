@@ -46,7 +46,7 @@ class Transcript(NamedTuple):
 
 
 class SpeechFacts(NamedTuple):
-    """How somebody spoke, as measured on the recording."""
+    """How a learner spoke, as measured on the recording."""
 
     seconds: float
     speech_seconds: float

@@ -29,7 +29,7 @@ NO_REASON: Final = Reasoned()
 
 
 class Action(BaseModel):
-    """What somebody did, as the record of one thing tells it."""
+    """What a person did, as the record of one thing tells it."""
 
     at: Moment
     by: str
@@ -39,7 +39,7 @@ class Action(BaseModel):
 
     @classmethod
     def of(cls, entry: AuditEntry) -> Action:
-        """Return an entry of the record as it is told."""
+        """Return an entry of the record as the API shows it."""
         return cls(
             at=to_rfc3339(entry.at),
             by=entry.done_by,

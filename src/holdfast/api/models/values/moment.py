@@ -30,7 +30,7 @@ def _written_out(sent: object) -> object:
 
 
 When = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_written_out)]
-"""An instant that somebody sends, in any zone, as RFC 3339 writes it."""
+"""An instant that a client sends, in any zone, as RFC 3339 writes it."""
 
 
 def told(instant: Instant | None) -> str | None:
@@ -39,5 +39,5 @@ def told(instant: Instant | None) -> str | None:
 
 
 def instant(moment: datetime | None) -> Instant | None:
-    """Return the instant of what somebody sent; None stays None."""
+    """Return the instant of what was sent; None stays None."""
     return None if moment is None else from_datetime(moment)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from pydantic import BeforeValidator
 
 
-def _whole(value: Any) -> Any:  # noqa: ANN401 - whatever somebody sent
+def _whole(value: Any) -> Any:  # noqa: ANN401 - whatever was sent
     return int(value) if type(value) is float and value.is_integer() else value
 
 

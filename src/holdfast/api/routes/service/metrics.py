@@ -34,6 +34,6 @@ def metrics(request: Request, accept: Accept = "") -> Response:
     responses=_TEXT,
 )
 def process_metrics(request: Request, accept: Accept = "") -> Response:
-    """Tell the figures of this process alone, for whoever scrapes another for the fleet's."""
+    """Tell the figures of this process alone, for a scraper of another for the fleet's."""
     page = metering_of(request.app).exposition().page(accept, scope=Scope.PROCESS)
     return Response(page.body, media_type=page.content_type)

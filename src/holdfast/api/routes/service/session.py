@@ -39,7 +39,7 @@ class SessionDocument(BaseModel):
     def of(
         cls, visitor: Visitor, *, csrf_token: str | None, console: bool = True
     ) -> SessionDocument:
-        """Return what a visitor is told of themselves."""
+        """Return what a visitor sees of themselves."""
         who = visitor.principal
         return cls(
             name=who.name,
@@ -52,7 +52,7 @@ class SessionDocument(BaseModel):
 
 @ROUTER.get("")
 async def get_session(request: Request, _who: ReaderOrAnonymous) -> SessionDocument:
-    """Tell who you are, also somebody who came without credentials."""
+    """Tell who you are, also to a visitor who came without credentials."""
     visitor = await visitor_of(request)
     console = not visitor.principal.walks_in or await is_local(request)
     token = csrf_token_of(request, visitor)

@@ -229,7 +229,7 @@ def _failures(console: Console, visit: Visit, view: ReplayView) -> list[Failure]
 
 
 def _all_repeatable(console: Console, visit: Visit, fingerprint: str) -> bool:
-    """Return whether no letter of a group needs somebody's word that it may be repeated."""
+    """Return whether no letter of a group needs a person's word that it may be repeated."""
     replays, owner = console.engine.replays, visit.owner
     safe = replays.preview(fingerprint, readied=True, owner=owner)
     confirmed = replays.preview(fingerprint, readied=True, confirm_idempotent=True, owner=owner)

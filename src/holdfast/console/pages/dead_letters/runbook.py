@@ -1,4 +1,4 @@
-"""The runbook, where whoever looks at a failure can read on."""
+"""The runbook, where those who look at a failure can read on."""
 
 from __future__ import annotations
 

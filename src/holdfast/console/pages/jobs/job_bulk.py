@@ -24,7 +24,7 @@ MOST: Final = 10_000
 """At most so many jobs are touched by one answer; the rest takes another."""
 CHUNK: Final = 500
 MANY: Final = 100
-"""More jobs than this are cancelled only by whoever types how many they are."""
+"""More jobs than this are cancelled only with their number given."""
 NO_FILTER: Final = "Narrow the list first: all active jobs at once cannot be cancelled."
 LABELLED: Final = "Held jobs come and go: choose them by pipeline and stage instead."
 UNCOUNTED: Final = "They could not be counted in time; narrow the list first."

@@ -27,7 +27,7 @@ def add_to(console: Console) -> None:
 
 
 def found(console: Console, visit: Visit, wanted: str) -> str:
-    """Return the page of what somebody looks for."""
+    """Return the page of what a visitor looks for."""
     engine = console.engine
     if not wanted:
         return "/jobs"

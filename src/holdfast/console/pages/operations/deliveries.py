@@ -1,4 +1,4 @@
-"""Deliveries: who is to be told, how far that is, and what a person says about those in doubt."""
+"""Deliveries: who is to be notified, how far that is, and what a person decides in doubt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dead letters: written with the decision that ends a job, and moved by whoever saw them last."""
+"""Dead letters: written with the decision that ends a job, and moved by who saw them last."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -76,7 +76,7 @@ def noted(letter: DeadLetter, by: str = "ada") -> AuditEntry:
 
 
 def triaged(letter: DeadLetter) -> DeadLetter:
-    """Return the letter once somebody has looked at it."""
+    """Return the letter once a person has looked at it."""
     return letter._replace(
         state=LetterState.TRIAGED, cause=Cause.DATA, note="no amount", updated_at=after(9)
     )

@@ -1,4 +1,4 @@
-"""What somebody who looks on is told between two marks."""
+"""What an observer gets between two marks."""
 
 from holdfast.core.job.event import CancelRequested, Done, Failed
 from holdfast.core.values.ids import IdSequence, JobId

@@ -1,4 +1,4 @@
-"""Who may be told of which due job, and what a claim of just those leases."""
+"""Which due job may be handed to whom, and what a claim of just those leases."""
 
 from holdfast.core.job.event import Done
 from holdfast.core.job.job import Job, WorkerId
@@ -41,7 +41,7 @@ def take(
 
 
 def told(store: Store, *, limit: int = 10, now: Instant = NOW) -> list[JobId]:
-    """Return the ids of the jobs that may be told of."""
+    """Return the ids of the jobs that may be handed out."""
     return [job.id for job in store.due.waiting(ROUTES, limit=limit, now=now)]
 
 

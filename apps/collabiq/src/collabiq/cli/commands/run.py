@@ -1,4 +1,4 @@
-"""`collabiq run`: poll the mailbox and process what came, once or for ever."""
+"""`collabiq run`: poll the mailbox and process what came, once or forever."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def run(
     log_level: str | None,
     as_json: bool,
 ) -> None:
-    """Poll the mailbox, and work off everything that came: once, or with --daemon for ever.
+    """Poll the mailbox, and work off everything that came: once, or with --daemon forever.
 
     What a daemon does, `holdfast up --systems collabiq` does as well, with the HTTP API and the
     pages; both may run on one database, and no mail is taken twice. Without --daemon it ends when
