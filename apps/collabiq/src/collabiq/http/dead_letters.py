@@ -98,7 +98,7 @@ def _add_acting(routes: APIRouter, collabiq: Collabiq) -> None:
 
 
 def check_owner(collabiq: Collabiq, dlq_id: str, who: Principal) -> None:
-    """Raise `DeadLetterNotFound` unless the entry is of a mail that somebody may see."""
+    """Raise `DeadLetterNotFound` unless the entry is of a mail that the visitor may see."""
     if who.owner is None:
         return
     try:

@@ -200,7 +200,7 @@ def replace_listed(
 ) -> bool:
     """Keep a document unless another took the place of `before`; return whether it was kept.
 
-    Whoever calls it has locked what others may write of this name until the commit.
+    Its caller has locked what others may write of this name until the commit.
     """
     if get_listed(tx, name) != before:
         return False

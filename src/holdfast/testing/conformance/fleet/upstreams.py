@@ -1,4 +1,4 @@
-"""Upstreams and the record: one row for the whole fleet, written by whoever read it last."""
+"""Upstreams and the record: one row for the whole fleet, written by who read it last."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -45,7 +45,7 @@ EVERYTHING = UpstreamState(
 
 
 def entry(action: str, subject: str = "gateway", *, at: Instant = NOW) -> AuditEntry:
-    """What the record says of somebody's action."""
+    """What the record says of a person's action."""
     return AuditEntry(
         at, "ada", action, "upstream", subject, "it's % \\ odd", detail={"was": ["open", 1]}
     )
