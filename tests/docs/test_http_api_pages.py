@@ -7,7 +7,7 @@ import pytest
 
 from holdfast import Holdfast
 from holdfast.api import create_api
-from holdfast.api.access import api_routes, needs_of
+from holdfast.api.routing import api_routes, needs_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "http-api-operators.md"
 NOUNS = [

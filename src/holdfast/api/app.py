@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from holdfast.api.access import keep_walk_in, operation_id, refuse_open_routes
 from holdfast.api.auth.anonymous import AnonymousSessions
 from holdfast.api.auth.authenticator import Authenticator
 from holdfast.api.auth.path_credential import secret_beginnings
 from holdfast.api.auth.session import Sessions
+from holdfast.api.auth.visitors import keep_walk_in
 from holdfast.api.docs.openapi import describe
 from holdfast.api.error_problems import problem_of, problem_of_http, problem_of_validation
 from holdfast.api.metering import Metering, metering_of
@@ -32,7 +32,7 @@ from holdfast.api.middleware.request_log import RequestLog
 from holdfast.api.options import ApiOptions
 from holdfast.api.problems import Kind, Problem, answer, is_of_api
 from holdfast.api.queue_counts import QueueCounting
-from holdfast.api.replay_runner import BackgroundReplays, background_of
+from holdfast.api.replay_runner import ReplayRunner, background_of
 from holdfast.api.requests.methods import METHOD_NOT_ALLOWED, methods_at
 from holdfast.api.routes import (
     attention,
@@ -51,6 +51,7 @@ from holdfast.api.routes import (
     workers,
 )
 from holdfast.api.routes.service import health, metrics, reference, session, stream, version
+from holdfast.api.routing import operation_id, refuse_open_routes
 from holdfast.api.server.readiness import Readiness
 from holdfast.api.server.threads import in_thread
 from holdfast.api.serving import Serving, serving_of
@@ -145,7 +146,7 @@ def create_api(app: Holdfast, *, options: ApiOptions | None = None) -> Api:
         ],
     )
     api.state.serving = serving
-    api.state.replays = BackgroundReplays(app)
+    api.state.replays = ReplayRunner(app)
     api.state.metering = Metering(app)
     api.add_exception_handler(Problem, _on_problem)
     api.add_exception_handler(HoldfastError, _on_error)

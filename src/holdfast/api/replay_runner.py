@@ -26,7 +26,7 @@ PAUSE_US: Final = 5 * SECOND_US
 
 
 class ReplayRunner:
-    """The service that gives every handed over replay its turns."""
+    """Gives every handed over replay its turns, in a thread of its own once it is needed."""
 
     name = "replay-runner"
 
@@ -37,11 +37,37 @@ class ReplayRunner:
         self._due: dict[str, Instant] = {}
         self._looks_at = Instant(0)
         self._asked = threading.Event()
+        self._lock = threading.Lock()
+        self._supervisor: Supervisor | None = None
+        self._stopped = False
+
+    def ensure(self) -> None:
+        """Run what was handed over from now on, unless that is done already.
+
+        For an API that is mounted in another application, which may never tell it that it is
+        served: looking at replays has them go on.
+        """
+        with self._lock:
+            if self._stopped or self._supervisor is not None:
+                return
+            self._supervisor = Supervisor(
+                clock=self._engine.clock, chance=self._engine.chance, on_fatal=_log_end
+            )
+            self._supervisor.start(self)
 
     def look(self) -> None:
         """Look at once for replays that were handed over."""
         self._asked.set()
         self.wake.set()
+        self.ensure()
+
+    def stop(self) -> None:
+        """End; the next process that serves goes on with what is under way."""
+        with self._lock:
+            self._stopped = True
+            supervisor = self._supervisor
+        if supervisor is not None:
+            supervisor.stop()
 
     def tick(self, now: Instant) -> Instant:
         """Give every replay that is due its turn, and return when the next one is."""
@@ -89,52 +115,10 @@ class ReplayRunner:
         self._replayers.pop(replay_id, None)
 
 
-class BackgroundReplays:
-    """A replay runner in a thread of its own, started when it is first needed."""
-
-    def __init__(self, engine: Holdfast) -> None:
-        self._engine = engine
-        self._lock = threading.Lock()
-        self._runner: ReplayRunner | None = None
-        self._supervisor: Supervisor | None = None
-        self._stopped = False
-
-    def look(self) -> None:
-        """Run what was handed over, and what will be, beginning at once."""
-        runner = self._runner
-        if runner is None:
-            self.ensure()
-        else:
-            runner.look()
-
-    def ensure(self) -> None:
-        """Run what was handed over, unless that is done already.
-
-        For an API that is mounted in another application, which may never tell it that it is
-        served: looking at replays has them go on.
-        """
-        with self._lock:
-            if self._stopped or self._runner is not None:
-                return
-            self._runner = ReplayRunner(self._engine)
-            self._supervisor = Supervisor(
-                clock=self._engine.clock, chance=self._engine.chance, on_fatal=_tell
-            )
-            self._supervisor.start(self._runner)
-
-    def stop(self) -> None:
-        """End; the next process that serves goes on with what is under way."""
-        with self._lock:
-            self._stopped = True
-            supervisor = self._supervisor
-        if supervisor is not None:
-            supervisor.stop()
-
-
-def background_of(api: Starlette) -> BackgroundReplays:
+def background_of(api: Starlette) -> ReplayRunner:
     """Return what runs replays behind an API."""
-    return cast("BackgroundReplays", api.state.replays)
+    return cast("ReplayRunner", api.state.replays)
 
 
-def _tell(why: str) -> None:
+def _log_end(why: str) -> None:
     LOGGER.error("replays have ended: %s", why)

@@ -17,7 +17,8 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from holdfast.api.access import Principal, is_still_welcome
+from holdfast.api.access import Principal
+from holdfast.api.auth.visitors import is_still_welcome
 from holdfast.api.events import sse
 from holdfast.api.events.hub import Hub, hub_of
 from holdfast.api.events.stream import Turn

@@ -29,6 +29,12 @@ async def posted(request: Request) -> str | None:
     return "bearer of a word" if await request.body() == b"word" else None
 
 
+async def counted(request: Request) -> str:
+    """Let everybody in, and note that it was asked."""
+    request.app.state.asked.append(request.url.path)
+    return "bearer of a link"
+
+
 @pytest.fixture
 def routes(app):
     made = guarded_router("parcels")
@@ -94,3 +100,23 @@ def test_the_description_says_what_opens_such_a_route(client):
     assert (either["x-credential"], either["x-role"]) == ("request", "submitter")
     assert (carried["x-credential"], carried["security"]) == ("request", [])
     assert "x-role" not in carried
+
+
+def test_who_asks_is_found_out_once_for_each_request(app, serve):
+    made = guarded_router("parcels")
+
+    @made.post("/sent")
+    def sent(
+        parcel: dict[str, str],
+        who: Annotated[Principal, Depends(needs(Role.SUBMITTER, carried=counted))],
+    ) -> str:
+        return f"{who.name}: {parcel['to']}"
+
+    client = serve(app)
+    client.app.include_router(made)
+    client.app.state.asked = []
+
+    answer = client.post("/api/parcels/sent", json={"to": "ada"})
+
+    assert answer.json() == "bearer of a link: ada"
+    assert client.app.state.asked == ["/api/parcels/sent"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.api.access import check_site, visitor_of
 from holdfast.api.auth.authenticator import Visitor
 from holdfast.api.auth.session import clear_cookie, set_cookie
+from holdfast.api.auth.visitors import check_site, visitor_of
 from holdfast.api.problems import Problem
 from holdfast.api.server.threads import in_thread
 from holdfast.api.serving import serving_of

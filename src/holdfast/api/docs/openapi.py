@@ -10,12 +10,13 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from holdfast.api.access import Needs, needs_of
+from holdfast.api.auth.admission import Needs
 from holdfast.api.auth.path_credential import path_credential_of
 from holdfast.api.auth.session import COOKIE
 from holdfast.api.docs.definitions import with_shared_definitions
 from holdfast.api.middleware.hosts import PROBED
 from holdfast.api.problems import KINDS, MEDIA_TYPE
+from holdfast.api.routing import needs_of
 
 OPENAPI_VERSION: Final = "3.1.0"
 DESCRIPTION: Final = (

@@ -15,9 +15,11 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from holdfast.api.access import GuardedRoute, Needs, csrf_token_of, needs, shown_to
+from holdfast.api.access import GuardedRoute, needs, shown_to
+from holdfast.api.auth.admission import Needs
 from holdfast.api.auth.authenticator import Visitor
 from holdfast.api.auth.principal import Role
+from holdfast.api.auth.visitors import csrf_token_of
 from holdfast.api.error_problems import problem_of
 from holdfast.console.rendering import filters
 from holdfast.console.rendering.said import said

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from holdfast import Pipeline
-from holdfast.api.access import api_routes
+from holdfast.api.routing import api_routes
 from holdfast.core.values.role import Role
 from holdfast.dead_letters import LetterFilter
 from holdfast.deliveries import Notify

@@ -23,7 +23,8 @@ def start(client, **how):
 
 
 def turns(desk, runner, count=20):
-    """Let the runner and the workers take turns."""
+    """Let the runner and the workers take turns: in this thread, and in none of its own."""
+    runner.stop()
     for _ in range(count):
         runner.look()
         runner.tick(desk.clock.now())

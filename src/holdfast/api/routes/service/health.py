@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from holdfast.api.access import operation_id
 from holdfast.api.problems import RETRY_AFTER_S
+from holdfast.api.routing import operation_id
 from holdfast.api.serving import Serving, serving_of
 from holdfast.engine.app import Holdfast
 from holdfast.errors import HoldfastError, SchemaMissing, SchemaTooNew, SchemaTooOld

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Header
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.api.access import operation_id
 from holdfast.api.metering import metering_of
+from holdfast.api.routing import operation_id
 from holdfast.metrics.names import Scope
 
 ROUTER: Final = APIRouter(tags=["health"], generate_unique_id_function=operation_id)

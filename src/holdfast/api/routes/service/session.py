@@ -8,17 +8,11 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
-from holdfast.api.access import (
-    Reader,
-    ReaderOrAnonymous,
-    csrf_token_of,
-    guarded_router,
-    is_local,
-    visitor_of,
-)
+from holdfast.api.access import Reader, ReaderOrAnonymous, guarded_router
 from holdfast.api.auth.authenticator import Visitor
 from holdfast.api.auth.principal import Role
 from holdfast.api.auth.sign_in import sign_in, sign_out
+from holdfast.api.auth.visitors import csrf_token_of, is_local, visitor_of
 
 ROUTER: Final = guarded_router("session")
 

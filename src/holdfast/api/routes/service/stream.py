@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from holdfast.api.access import Reader, ReaderOrAnonymous, guarded_router, is_still_welcome
+from holdfast.api.access import Reader, ReaderOrAnonymous, guarded_router
 from holdfast.api.auth.principal import Principal
+from holdfast.api.auth.visitors import is_still_welcome
 from holdfast.api.events import sse
 from holdfast.api.events.hub import Hub, hub_of
 from holdfast.api.events.stream import Joined, Stream, Wanted

@@ -8,7 +8,7 @@ from typing import Final
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from holdfast.api.access import operation_id
+from holdfast.api.routing import operation_id
 
 ROUTER: Final = APIRouter(tags=["health"], generate_unique_id_function=operation_id)
 
