@@ -14,7 +14,7 @@ from holdfast.core.upstream.rate import Bucket
 from holdfast.core.upstream.upstream import Gate, UpstreamState
 from holdfast.core.values.instant import SECOND_US, Instant, to_datetime
 from holdfast.store.contract import JobFilter
-from holdfast.store.tables.activity import MINUTE_US, Tally
+from holdfast.store.tables.activity import MINUTE_US, ActivityCount
 from holdfast.testing import Script, drain, run_inline
 from holdfast.testing.conformance.deliveries import logged
 from holdfast.views.durations import span
@@ -120,7 +120,7 @@ def test_the_overview_tells_the_pace_of_late(
     app = small_site.app
     at = Instant(app.clock.now() - minutes_ago * MINUTE_US)
     minute = Instant(at - at % MINUTE_US)
-    app.store.tallies.add([Tally(minute, "one", "only", "completed", "", completed, 0)])
+    app.store.activity.add([ActivityCount(minute, "one", "only", "completed", "", completed, 0)])
 
     page = small_site.local().get("/").text
 
@@ -512,12 +512,12 @@ def test_calls_of_an_upstream_are_drawn_over_the_last_hour(site: Site):
     now = site.app.clock.now()
     minute = Instant(now - now % MINUTE_US - 10 * MINUTE_US)
     site.app.submit("p", {"n": 1})
-    site.app.store.tallies.add(
+    site.app.store.activity.add(
         [
-            Tally(minute, "p", "convert", "completed", "", 7, 0),
-            Tally(minute, "p", "convert", "retried", "UPSTREAM_5XX", 3, 0),
-            Tally(minute, "p", "convert", "held", "", 100, 0),
-            Tally(minute, "p", "fetch", "advanced", "", 50, 0),
+            ActivityCount(minute, "p", "convert", "completed", "", 7, 0),
+            ActivityCount(minute, "p", "convert", "retried", "UPSTREAM_5XX", 3, 0),
+            ActivityCount(minute, "p", "convert", "held", "", 100, 0),
+            ActivityCount(minute, "p", "fetch", "advanced", "", 50, 0),
         ]
     )
 

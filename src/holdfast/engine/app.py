@@ -348,7 +348,7 @@ class Holdfast:
         return Disclosure(self.access.find_pipeline, end_user=end_user)
 
     def close(self) -> None:
-        """Write what the error log and the figures have yet to get, and close the connections."""
+        """Write what the error log and the activity have yet to get, and close the connections."""
         self.flush_error_logs()
         self._own_figures.close()
         self._opened.unopened.close()

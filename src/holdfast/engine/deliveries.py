@@ -138,7 +138,7 @@ class Deliveries:
         return DeliveryView(self._read(delivery_id, owner), self._clock.now())
 
     def show(self, delivery_id: str, *, owner: str | None = None) -> DeliveryReport:
-        """Return a delivery with its log and the record of what was done about it."""
+        """Return a delivery with its log and what was done about it."""
         view = self.get(delivery_id, owner=owner)
         log = self._store().deliveries.attempts([view.id])[view.id]
         actions = self._store().audit.latest(

@@ -259,7 +259,7 @@ class _Receipts:
         )
 
     def record(self, action: str, receipt: Erasure, reason: str | None) -> None:
-        """Enter a receipt into the record."""
+        """Enter a receipt into the audit log."""
         detail = receipt.to_document()
         now = self._clock.now()
         entry = AuditEntry(now, self._by, action, SUBJECT, self._hash, reason, detail=detail)

@@ -132,18 +132,18 @@ class Operations:
     def activity(self, *, since: datetime | timedelta | float) -> list[ActivityRow]:
         """Return how much happened in each minute since then, the latest minute first.
 
-        Workers add what they did every two seconds, so the figures of the last few may be missing.
+        Workers add what they did every two seconds, so that of the last few may be missing.
         """
         store = self._store()
         # What this process did outside a worker, such as cancels, is added here.
         self._figures.flush()
         first = instant_since(since, now=self._clock.now())
-        rows = store.tallies.since(Instant(first - first % MINUTE_US), limit=MAX_ACTIVITY)
+        rows = store.activity.since(Instant(first - first % MINUTE_US), limit=MAX_ACTIVITY)
         return [activity_row(row) for row in rows]
 
     def counted_since(self) -> Instant | None:
-        """Return the first minute of which there are figures, None where there are none."""
-        return self._store().tallies.first_minute()
+        """Return the first minute of which there is activity, None where there are none."""
+        return self._store().activity.first_minute()
 
     def audit(
         self,

@@ -10,7 +10,7 @@ from functools import partial
 
 from holdfast.engine.opening import OpenedStore
 from holdfast.runtime.kernel.background import BackgroundQueue
-from holdfast.runtime.maintenance.tally import Counter
+from holdfast.runtime.maintenance.activity import Counter
 from holdfast.store.contract import NewJob
 
 

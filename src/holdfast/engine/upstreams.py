@@ -27,7 +27,7 @@ from holdfast.store.tables.audit import AuditEntry
 from holdfast.views.upstream import CallingStage, RateView, UpstreamView
 
 SUBJECT: Final = "upstream"
-"""What the record calls upstreams."""
+"""What the audit log calls upstreams."""
 TRIES: Final = 16
 """A worker writes what it sees of an unwell upstream a few times a second."""
 LATEST: Final = 20
@@ -91,7 +91,7 @@ class Upstreams:
         return [CallingStage(*route, due) for route, due in counts.most_common()]
 
     def show(self, name: str) -> UpstreamReport:
-        """Return an upstream with the record of it, or raise `UnknownUpstream`."""
+        """Return an upstream with its audit log, or raise `UnknownUpstream`."""
         view = self._view(self._known(name))
         actions = self._store().audit.latest(subject_kind=SUBJECT, subject=name, limit=LATEST)
         return UpstreamReport(view, actions)

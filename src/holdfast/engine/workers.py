@@ -24,8 +24,8 @@ from holdfast.runtime.events.signals import Signals
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.runtime.kernel.stage import BoundStage
+from holdfast.runtime.maintenance.activity import Counter
 from holdfast.runtime.maintenance.janitor import Chore
-from holdfast.runtime.maintenance.tally import Counter
 from holdfast.runtime.worker.options import WorkerOptions
 from holdfast.runtime.worker.parts import WorkerParts
 from holdfast.runtime.worker.roster import Roster

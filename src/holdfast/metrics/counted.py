@@ -15,7 +15,7 @@ from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.metrics import names
 from holdfast.metrics.accumulators import Labels, Sums
 from holdfast.pipeline.declaration import Pipeline
-from holdfast.runtime.maintenance.tally import LATE_RESULT, REFUSED_ATTEMPT, SUBMITTED
+from holdfast.runtime.maintenance.activity import LATE_RESULT, REFUSED_ATTEMPT, SUBMITTED
 from holdfast.views.activity import ActivityRow
 
 LOOK_BACK_US: Final = 180 * SECOND_US

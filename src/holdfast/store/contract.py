@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from holdfast.store.schema.system_sql import Ran, Value
     from holdfast.store.schema.system_tables import SystemTables
     from holdfast.store.statements.timing import Timings
-    from holdfast.store.tables.activity import TallyRows
+    from holdfast.store.tables.activity import ActivityCounts
     from holdfast.store.tables.audit import AuditEntry, AuditRows
     from holdfast.store.tables.dead_letters import LetterRows
     from holdfast.store.tables.deliveries import DeliveryRows
@@ -245,7 +245,7 @@ class Store(Protocol):
     tail: TailRows
     tokens: TokenRows
     sessions: SessionRows
-    tallies: TallyRows
+    activity: ActivityCounts
     drains: DrainRows
     timings: Timings
     """Who is notified how long operations took."""
@@ -418,7 +418,7 @@ class Store(Protocol):
     ) -> bool:
         """Stop claims from a queue; False when it was paused already.
 
-        What the record should say is written with it, unless it was paused already.
+        What the audit log should say is written with it, unless it was paused already.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What a decision about a job writes besides it, in the same commit: dead letters, the record."""
+"""What a decision about a job writes besides it, in one commit: dead letters, the audit log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def concerns_letter(decision: Decision) -> bool:
 
 
 def is_more_than_a_row(decision: Decision) -> bool:
-    """Return whether a decision writes of a dead letter, or into the record of actions."""
+    """Return whether a decision writes of a dead letter, or into the audit log."""
     return concerns_letter(decision) or decision.entry.kind is Kind.CANCELLED
 
 

@@ -7,7 +7,7 @@ from holdfast.store.credentials.sessions import SessionRows
 from holdfast.store.credentials.tokens import TokenRows
 from holdfast.store.schema.system_tables import SystemTables
 from holdfast.store.statements.sql import Sql
-from holdfast.store.tables.activity import TallyRows
+from holdfast.store.tables.activity import ActivityCounts
 from holdfast.store.tables.audit import AuditRows
 from holdfast.store.tables.dead_letters import LetterRows
 from holdfast.store.tables.deliveries import DeliveryRows
@@ -43,5 +43,5 @@ class Parts:
         self.tail = TailRows(sql)
         self.tokens = TokenRows(sql)
         self.sessions = SessionRows(sql)
-        self.tallies = TallyRows(sql)
+        self.activity = ActivityCounts(sql)
         self.drains = DrainRows(sql)

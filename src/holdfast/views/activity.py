@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core.values.instant import Instant, to_rfc3339
-from holdfast.store.tables.activity import Tally
+from holdfast.store.tables.activity import ActivityCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class ActivityRow:
         }
 
 
-def activity_row(tally: Tally) -> ActivityRow:
+def activity_row(counted: ActivityCount) -> ActivityRow:
     """Return a counter of the store as people read it."""
     return ActivityRow(
-        minute=tally.minute,
-        pipeline=tally.pipeline,
-        stage=tally.stage,
-        event=tally.kind,
-        error_class=tally.error_class or None,
-        count=tally.times,
-        duration_us=tally.duration_us,
+        minute=counted.minute,
+        pipeline=counted.pipeline,
+        stage=counted.stage,
+        event=counted.kind,
+        error_class=counted.error_class or None,
+        count=counted.times,
+        duration_us=counted.duration_us,
     )

@@ -1,4 +1,4 @@
-"""The record of who did what, as the API tells it."""
+"""The audit log, as the API shows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AuditLine(Action):
 
     @classmethod
     def of(cls, entry: AuditEntry) -> AuditLine:
-        """Return an entry of the record as the API shows it."""
+        """Return an entry of the audit log as the API shows it."""
         return cls(
             id=entry.id or 0,
             at=to_rfc3339(entry.at),
@@ -32,7 +32,7 @@ class AuditLine(Action):
 
 
 class AuditPage(BaseModel):
-    """Some of the record, newest first."""
+    """Some of the audit log, newest first."""
 
     items: list[AuditLine]
     next_cursor: str | None

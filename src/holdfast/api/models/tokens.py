@@ -15,7 +15,7 @@ class NewToken(Request):
     """Whom a token is for, and what it lets them do."""
 
     name: Plain
-    """Who bears it, as the record will say."""
+    """Who bears it, as the audit log will say."""
     role: Role = Field(strict=False)
     owner: Plain | None = None
     """Whose rows its bearer sees and acts on; null for every owner's."""

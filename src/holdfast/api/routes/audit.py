@@ -20,7 +20,7 @@ KIND: Final = "audit"
 
 
 class AuditQuery(PageQuery):
-    """Which part of the record; what is left out matches everything."""
+    """Which part of the audit log; what is left out matches everything."""
 
     subject_kind: Plain | None = None
     subject: Plain | None = None

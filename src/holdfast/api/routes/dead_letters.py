@@ -70,7 +70,7 @@ def list_dead_letter_groups(
 
 @ROUTER.get("/{letter_id}", response_model=DeadLetterReport)
 def get_dead_letter(letter_id: LetterId, who: Reader, engine: Engine) -> dict[str, object]:
-    """Tell all that is known of a dead letter, its job's history and the record included."""
+    """Tell all that is known of a dead letter, its job's history and the audit log included."""
     report = engine.dead.show(letter_id, owner=who.owner)
     return shown_to(who, engine).letter_report(report).to_document()
 

@@ -118,7 +118,7 @@ class DeliveryExport(deliveries.DeliveryQuery):
 
 
 class AuditExport(audit.AuditQuery):
-    """Which part of the record."""
+    """Which part of the audit log."""
 
     limit: int = Field(default=LONGEST, ge=1, le=LONGEST, description="How many rows at most.")
 
@@ -177,7 +177,7 @@ def export_deliveries(
 def export_audit(
     query: Annotated[AuditExport, Query()], _who: ReaderOfAll, engine: Engine, request: Request
 ) -> Response:
-    """Return the record as a table, newest first."""
+    """Return the audit log as a table, newest first."""
     kind = audit.KIND
     found = engine.audit(
         subject_kind=query.subject_kind,

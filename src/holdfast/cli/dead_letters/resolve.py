@@ -51,7 +51,7 @@ def resolve_letters(
 ) -> int:
     """Close dead letters whose replayed jobs are complete: those named, or all of a group.
 
-    Without a replay they are closed only with --unreplayed, and the record says that they were
+    Without a replay they are closed only with --unreplayed, and the audit log says that they were
     dismissed. Of a group, letters that cannot be closed yet are passed over.
     """
     engine, who = invocation.engine(), by or os_user()

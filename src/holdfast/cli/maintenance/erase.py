@@ -32,7 +32,7 @@ _WORDS: Final = {
 @click.command("erase", cls=Command, example="holdfast erase --owner customer-17")
 @click.option("--owner", type=text, required=True, help="Whose data.")
 @click.option("--cancel", is_flag=True, help="End what has not ended, and drop what is unsent.")
-@click.option("--reason", help="Why; kept in the record.")
+@click.option("--reason", help="Why; kept in the audit log.")
 @by_option
 @click.option("-y", "--yes", is_flag=True, help="Do it; without this it is only counted.")
 @pass_invocation

@@ -153,7 +153,7 @@ def show_delivery(invocation: Invocation, delivery_id: str) -> None:
     help="sent: the recipient has been told. resend: send it, though it may be told twice. "
     "fail: it is not to be told.",
 )
-@click.option("--reason", type=text, help="How that is known, or why; kept in the record.")
+@click.option("--reason", type=text, help="How that is known, or why; kept in the audit log.")
 @click.option("--by", type=text, help="Who says so; the user of this system by default.")
 @pass_invocation
 def resolve_deliveries(

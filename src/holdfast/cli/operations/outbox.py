@@ -123,7 +123,7 @@ def show_message(invocation: Invocation, message_id: str) -> None:
 @click.option("--failed", is_flag=True, help="All messages that were given up.")
 @click.option("--type", "message_type", type=text, help="Of those, the ones of this type.")
 @by_option
-@click.option("--reason", type=text, help="Why; kept in the record.")
+@click.option("--reason", type=text, help="Why; kept in the audit log.")
 @click.option("-y", "--yes", is_flag=True, help="Do not ask.")
 @pass_invocation
 def retry_messages(

@@ -27,7 +27,7 @@ _COLUMNS: Final = (
 )
 
 
-_reason: Final = click.option("--reason", type=text, help="Why; kept in the record.")
+_reason: Final = click.option("--reason", type=text, help="Why; kept in the audit log.")
 
 
 @click.group("queues", cls=Group)

@@ -100,7 +100,7 @@ def list_tokens(invocation: Invocation) -> None:
     "revoke", cls=Command, example="holdfast tokens revoke 0190f5a2-6c1e-7d3a-9b52-3f0e5a1c7d48"
 )
 @click.argument("token_id", type=text, metavar="TOKEN")
-@click.option("--reason", type=text, help="Why; kept in the record.")
+@click.option("--reason", type=text, help="Why; kept in the audit log.")
 @by_option
 @pass_invocation
 def revoke_token(invocation: Invocation, token_id: str, reason: str | None, by: str | None) -> None:

@@ -56,7 +56,7 @@ def upstreams() -> None:
 def _about_one(command: _F) -> _F:
     for option in (
         by_option,
-        click.option("--reason", type=text, help="Why; kept in the record."),
+        click.option("--reason", type=text, help="Why; kept in the audit log."),
         click.argument("upstream", type=text),
     ):
         command = option(command)

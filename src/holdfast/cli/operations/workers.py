@@ -49,7 +49,7 @@ def list_workers(invocation: Invocation) -> None:
 
 @workers.command("drain", cls=Command, example="holdfast workers drain host-1-4f7a2c")
 @click.argument("worker_id", type=text, metavar="WORKER")
-@click.option("--reason", type=text, help="Why; kept in the record.")
+@click.option("--reason", type=text, help="Why; kept in the audit log.")
 @by_option
 @pass_invocation
 def drain_worker(

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from holdfast.console.charts import charts
 from holdfast.core.job.decision import Kind
 from holdfast.core.values.instant import Instant, to_datetime
-from holdfast.runtime.maintenance.tally import SUBMITTED
+from holdfast.runtime.maintenance.activity import SUBMITTED
 from holdfast.store.contract import QueueCounts
 from holdfast.views.activity import ActivityRow
 

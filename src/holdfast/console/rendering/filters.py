@@ -63,7 +63,7 @@ def label(name: object) -> str:
 
 
 def told(fact: object) -> object:
-    """Return a fact of the record; an instant to the second."""
+    """Return a fact of the audit log; an instant to the second."""
     if isinstance(fact, str) and _INSTANT.fullmatch(fact):
         return f"{fact[:10]} {fact[11:19]} UTC"
     return fact

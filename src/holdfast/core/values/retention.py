@@ -55,7 +55,7 @@ class Retention:
     failed: float | None = 30 * DAY_S
     """Since the dead letter of the job was resolved; of a job that was refused, since it was."""
     audit: float | None = 365 * DAY_S
-    """Since a person did what the record tells of."""
+    """Since a person did what the audit log has."""
     replays: float | None = 90 * DAY_S
     """Since the replay ended."""
     deliveries: float | None = 90 * DAY_S

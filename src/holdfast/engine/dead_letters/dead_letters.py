@@ -147,7 +147,7 @@ class DeadLetters:
         return replace(view, in_doubt=bool(self._in_doubt([letter])))
 
     def show(self, letter_id: str, *, owner: str | None = None) -> LetterReport:
-        """Return all that is known of a letter, its job's history and the record included."""
+        """Return all that is known of a letter, its job's history and the audit log included."""
         view = self.get(letter_id, owner=owner)
         store, job = self._store(), view.job
         plan = None if job is None else store.load_plan(job.pipeline, job.plan)
@@ -325,7 +325,7 @@ class DeadLetters:
     ) -> LetterView:
         """Close a letter whose replayed job is complete, or, `unreplayed`, any other.
 
-        The record says which of the two it was: `resolved` or `dismissed`.
+        The audit log says which of the two it was: `resolved` or `dismissed`.
         """
         event = Resolved(
             _text("resolve", "note", note),
@@ -397,7 +397,7 @@ def owned(wanted: LetterFilter, owner: str | None) -> LetterFilter | None:
 
 
 def _record(letter: DeadLetter, event: LetterEvent, job: Job | None) -> AuditEntry:
-    """Return what the record says of a move; the one of a replay is written with the job's own."""
+    """Return what the audit log says of a move; that of a replay is written with the job's."""
     reason: str | None
     match event:
         case Triaged():

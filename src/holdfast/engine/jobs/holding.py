@@ -1,6 +1,6 @@
 """When an upstream held a job, and when the job went on: worked out from what is stored.
 
-A breaker that moves writes one entry of the record, however many jobs it holds. Which of them it
+A breaker that moves writes one entry of the audit log, however many jobs it holds. Which of them it
 held is shown by their histories: jobs that were queued and due while the breaker was not closed.
 """
 
@@ -74,7 +74,7 @@ def queued_spans(job: Job, lines: Sequence[HistoryLine], *, now: Instant) -> Ite
 
 
 def shut_spans(moves: Iterable[AuditEntry]) -> list[Span]:
-    """Return when a breaker was not closed, by its moves, newest first, as the record has them."""
+    """Return when a breaker was not closed, by its moves in the audit log, newest first."""
     spans: list[Span] = []
     shut_at: Instant | None = None
     known = False
@@ -82,7 +82,7 @@ def shut_spans(moves: Iterable[AuditEntry]) -> list[Span]:
         if move.action in _SHUTS:
             shut_at = move.at if shut_at is None else shut_at
         elif move.action in _OPENS:
-            # What shut it may be older than the part of the record that was read.
+            # What shut it may be older than the part of the audit log that was read.
             begin = shut_at if shut_at is not None or known else Instant(0)
             if begin is not None:
                 spans.append(Span(begin, move.at))

@@ -12,8 +12,8 @@ from holdfast.runtime.events.announce import Announcer
 from holdfast.runtime.events.decision_messages import DecisionMessages
 from holdfast.runtime.kernel.clock import Chance, Clock
 from holdfast.runtime.kernel.stage import BoundStage
+from holdfast.runtime.maintenance.activity import Counter
 from holdfast.runtime.maintenance.janitor import Chore
-from holdfast.runtime.maintenance.tally import Counter
 from holdfast.runtime.worker.options import WorkerOptions
 from holdfast.runtime.worker.roster import Roster
 from holdfast.store.contract import Store

@@ -31,9 +31,9 @@ from holdfast.runtime.kernel.service import Service, Supervisor
 from holdfast.runtime.kernel.stage import LaneKind
 from holdfast.runtime.kernel.wakeups import WakeupListener
 from holdfast.runtime.lanes.contract import Lane
+from holdfast.runtime.maintenance.activity import ActivityWriter
 from holdfast.runtime.maintenance.janitor import Janitor
 from holdfast.runtime.maintenance.sweeper import ANSWER_GRACE_US, Sweeper
-from holdfast.runtime.maintenance.tally import Tallying
 from holdfast.runtime.maintenance.watchdog import Watchdog
 from holdfast.runtime.worker.keeper import FORGET_AFTER_US, Keeper
 from holdfast.runtime.worker.parts import WorkerParts
@@ -101,7 +101,7 @@ class FleetProcess(ABC):
         self._janitor = Janitor(
             self._stores["janitor"], retention=parts.retention, chance=chance, chores=parts.chores
         )
-        self._tallying = Tallying(self._stores["tally"], parts.counter)
+        self._activity = ActivityWriter(self._stores["activity"], parts.counter)
         self._courier = self._make_courier()
         self._ear: WakeupListener | None = None
 
@@ -183,7 +183,7 @@ class FleetProcess(ABC):
 
     def _common_services(self) -> list[Service]:
         """Return what every process that lasts does."""
-        services: list[Service] = [self._keeper, self._tallying]
+        services: list[Service] = [self._keeper, self._activity]
         if self.breakers.watches:
             services.append(self.breakers)
         patience_s = max(WATCHDOG_LEASES * self._options.lease, 60.0)
@@ -308,8 +308,8 @@ class FleetProcess(ABC):
             # Else its connection is in use, and a database that does not answer it has no answer
             # for this either.
             self._record_end()
-        if self._tallying.name not in hanging:
-            self._parts.counter.flush_last(self._stores["tally"])
+        if self._activity.name not in hanging:
+            self._parts.counter.flush_last(self._stores["activity"])
         for store in self._stores.values():
             store.close()
         clean = not (stuck or left or self._fatal)
@@ -370,5 +370,5 @@ _RESERVED: Final = (
     "janitor",
     "courier",
     "reconciler",
-    "tally",
+    "activity",
 )

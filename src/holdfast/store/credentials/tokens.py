@@ -38,7 +38,7 @@ class TokenRows:
         self._sql = sql
 
     def add(self, token: TokenRow, *, audit: AuditEntry) -> None:
-        """Write a token and the record of who made it.
+        """Write a token, and in the audit log who made it.
 
         A token that is there already stays as it is, so a lost reply may be answered by a repeat.
         """

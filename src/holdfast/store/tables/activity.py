@@ -13,7 +13,7 @@ MINUTE_US: Final = 60_000_000
 CHUNK: Final = 500
 
 
-class Tally(NamedTuple):
+class ActivityCount(NamedTuple):
     """How often something happened in a minute, in the order of its columns."""
 
     minute: Instant
@@ -29,18 +29,18 @@ class Tally(NamedTuple):
     """How long the attempts that ended so took together."""
 
 
-class TallyRows:
+class ActivityCounts:
     """Adds to counters and reads them."""
 
     def __init__(self, sql: Sql) -> None:
         self._sql = sql
 
-    def add(self, tallies: Collection[Tally]) -> None:
+    def add(self, counts: Collection[ActivityCount]) -> None:
         """Add to the counters, all or none; no two of them may be of the same key."""
         # In one order, so that two who add to the same ones do not wait in a circle.
-        ordered = sorted(tallies)
+        ordered = sorted(counts)
         texts = [
-            json.dumps([tally._asdict() for tally in ordered[start : start + CHUNK]])
+            json.dumps([count._asdict() for count in ordered[start : start + CHUNK]])
             for start in range(0, len(ordered), CHUNK)
         ]
         if texts:
@@ -48,10 +48,10 @@ class TallyRows:
                 lambda steps: [steps.count("tally_add", {"rows": rows}) for rows in texts]
             )
 
-    def since(self, minute: Instant, *, limit: int) -> list[Tally]:
+    def since(self, minute: Instant, *, limit: int) -> list[ActivityCount]:
         """Return the counters of the minutes that began then or later, the latest minute first."""
         rows = self._sql.rows("tallies", {"since": minute, "limit": limit})
-        return [Tally._make(row) for row in rows]
+        return [ActivityCount._make(row) for row in rows]
 
     def first_minute(self) -> Instant | None:
         """Return the first minute that has a counter, None where there is none."""

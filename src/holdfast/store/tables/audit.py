@@ -25,7 +25,7 @@ class AuditEntry(NamedTuple):
     reason: str | None = None
     detail: Mapping[str, Any] | None = None
     id: int | None = None
-    """Its place in the record, of an entry that was read: later ones have higher ids."""
+    """Its place in the audit log, of an entry that was read: later ones have higher ids."""
 
 
 def record(steps: Steps, entry: AuditEntry) -> None:

@@ -29,7 +29,7 @@ from holdfast.store.tables.audit import AuditEntry, record
 SUBJECT: Final = "replay"
 """The kind of subject under which the audit record keeps what is done with replays."""
 HANDED_OVER: Final = "handed over"
-"""What the record says of a replay that the server is to run."""
+"""What the audit log says of a replay that the server is to run."""
 CHUNK: Final = 1_000
 _ITEM: Final = len(Item._fields)
 
@@ -68,7 +68,7 @@ class ReplayRows:
     ) -> None:
         """Write a replay, its frozen list and the record of who asked for it, in one commit.
 
-        With `handed_over` the record also says that the server is to run it. A replay that is
+        With `handed_over` the audit log also says that the server is to run it. A replay that is
         there already stays as it is, so a lost reply may be answered by a repeat.
         """
         values = {**replay._asdict(), "state": replay.state.value}

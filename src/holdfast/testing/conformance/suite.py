@@ -8,7 +8,7 @@ from holdfast.testing.conformance.dead_letters.dead_letters import BuryConforman
 from holdfast.testing.conformance.dead_letters.message_letters import DeadMessageConformance
 from holdfast.testing.conformance.dead_letters.replays import ReplayConformance
 from holdfast.testing.conformance.deliveries import DeliveryConformance
-from holdfast.testing.conformance.fleet.activity import TallyConformance
+from holdfast.testing.conformance.fleet.activity import ActivityConformance
 from holdfast.testing.conformance.fleet.plans_queues_workers import KeepConformance
 from holdfast.testing.conformance.fleet.rates import RateConformance
 from holdfast.testing.conformance.fleet.tail import TailConformance
@@ -70,7 +70,7 @@ class StoreConformance(
     OwnerConformance,
     RecordConformance,
     TokenConformance,
-    TallyConformance,
+    ActivityConformance,
     StatementConformance,
 ):
     """Every test of a store; subclass it under a name that starts with `Test`."""

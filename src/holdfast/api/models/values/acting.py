@@ -1,4 +1,4 @@
-"""What a request that does something says, and what the record keeps of it."""
+"""What a request that does something says, and what the audit log keeps of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Request(BaseModel):
 
 
 class Reasoned(Request):
-    """Why something is to be done; it is kept in the record."""
+    """Why something is to be done; it is kept in the audit log."""
 
     reason: Text | None = None
 
@@ -29,7 +29,7 @@ NO_REASON: Final = Reasoned()
 
 
 class Action(BaseModel):
-    """What a person did, as the record of one thing tells it."""
+    """What a person did, as the audit log of one thing has it."""
 
     at: Moment
     by: str
@@ -39,7 +39,7 @@ class Action(BaseModel):
 
     @classmethod
     def of(cls, entry: AuditEntry) -> Action:
-        """Return an entry of the record as the API shows it."""
+        """Return an entry of the audit log as the API shows it."""
         return cls(
             at=to_rfc3339(entry.at),
             by=entry.done_by,

@@ -156,7 +156,7 @@ def _fields(*, likely: Cause | None, needs_word: bool) -> list[Field]:
             name="evidence",
             label="How do you know that the cause is gone?",
             hint="What you fixed, and what shows it: the reason in the audit log, and the evidence "
-            "in the record of every letter.",
+            "in the audit log of every letter.",
             needed=True,
         ),
         cause_field("Cause", likely),

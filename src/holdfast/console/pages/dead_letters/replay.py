@@ -140,7 +140,7 @@ class ResolveVerified(NamedTuple):
                 Field(
                     name="note",
                     label="How did it end?",
-                    hint="Goes into the record of every letter.",
+                    hint="Goes into the audit log of every letter.",
                     needed=True,
                 )
             ],

@@ -76,7 +76,7 @@ def deliveries(console: Console, visit: Visit) -> Response:
 
 
 def delivery_page(console: Console, visit: Visit) -> Response:
-    """Return a delivery with its log and the record of what was done about it."""
+    """Return a delivery with its log and what was done about it."""
     found = console.engine.deliveries.show(visit.part("delivery_id"), owner=visit.owner)
     report = console.shown_to(visit).delivery_report(found)
     view, row = report.view, report.view.delivery

@@ -67,7 +67,7 @@ def upstream_lines(console: Console) -> list[UpstreamLine]:
 
 
 def upstream_page(console: Console, visit: Visit) -> Response:
-    """Return how a breaker stands, the evidence, and the record of it."""
+    """Return how a breaker stands, the evidence, and its audit log."""
     report = console.engine.upstreams.show(visit.part("name"))
     view = report.view
     routes = console.engine.upstreams.due(view.name) if holds(view) else []

@@ -45,7 +45,7 @@ EVERYTHING = UpstreamState(
 
 
 def entry(action: str, subject: str = "gateway", *, at: Instant = NOW) -> AuditEntry:
-    """What the record says of a person's action."""
+    """What the audit log says of a person's action."""
     return AuditEntry(
         at, "ada", action, "upstream", subject, "it's % \\ odd", detail={"was": ["open", 1]}
     )

@@ -1,4 +1,4 @@
-"""Counts what this process decided, and adds it to the store's figures now and then."""
+"""Counts what this process decided, and adds it to the activity in the store now and then."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from holdfast.core.values.instant import SECOND_US, Instant, later
 from holdfast.runtime.events.announce import Applied
 from holdfast.runtime.kernel.clock import monotonic_s
 from holdfast.store.contract import NewJob, Store
-from holdfast.store.tables.activity import MINUTE_US, Tally
+from holdfast.store.tables.activity import MINUTE_US, ActivityCount
 
 LOGGER: Final = logging.getLogger("holdfast.worker")
 FLUSH_EVERY_US: Final = 2 * SECOND_US
@@ -93,10 +93,10 @@ class Counter:
         if not counts:
             return
         try:
-            store.tallies.add(
+            store.activity.add(
                 [
-                    Tally(Instant(minute), pipeline, stage, str(kind), error_class, *counted)
-                    for (minute, pipeline, stage, kind, error_class), counted in counts.items()
+                    ActivityCount(Instant(minute), pipeline, stage, str(kind), error_class, *both)
+                    for (minute, pipeline, stage, kind, error_class), both in counts.items()
                 ]
             )
         except BaseException:
@@ -106,17 +106,17 @@ class Counter:
             raise
 
     def flush_last(self, store: Store) -> None:
-        """Add the rest as the process ends; figures are not worth failing for."""
+        """Add the rest as the process ends; the activity is not worth failing for."""
         try:
             self.flush(store)
         except Exception as error:  # noqa: BLE001 - the jobs are done, and that is what counts
-            LOGGER.warning("the last figures of this process are lost: %s", error)
+            LOGGER.warning("the last activity of this process are lost: %s", error)
 
 
-class Tallying:
+class ActivityWriter:
     """Adds what this process counted to the store, every two seconds."""
 
-    name = "tally"
+    name = "activity"
 
     def __init__(self, store: Store, counter: Counter) -> None:
         self.wake = threading.Event()

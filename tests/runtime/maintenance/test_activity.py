@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.errors import StoreUnavailable
 from holdfast.runtime.events.announce import Applied
-from holdfast.runtime.maintenance.tally import FLUSH_EVERY_US, ROOM, Counter, Tallying
+from holdfast.runtime.maintenance.activity import FLUSH_EVERY_US, ROOM, ActivityWriter, Counter
 from holdfast.testing import Script, run_inline
 from tests.runtime.crew import pipeline_of
 
@@ -37,12 +37,12 @@ def applied(app) -> list[Applied]:
 
 
 def counted(store) -> dict[tuple[str, str], int]:
-    return {(row.stage, row.kind): row.times for row in store.tallies.since(0, limit=1000)}
+    return {(row.stage, row.kind): row.times for row in store.activity.since(0, limit=1000)}
 
 
 def test_decisions_are_added_to_the_store_with_each_tick(app, applied):
     counter = Counter()
-    service = Tallying(app.store, counter)
+    service = ActivityWriter(app.store, counter)
     for item in applied:
         counter(item)
 
