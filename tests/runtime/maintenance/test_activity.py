@@ -15,7 +15,7 @@ class Away:
     """A store that cannot be reached."""
 
     @property
-    def tallies(self):
+    def activity(self):
         raise StoreUnavailable("the store", reason="away")
 
 
@@ -66,12 +66,12 @@ def test_what_cannot_be_added_is_kept_for_the_next_time(app, applied):
     assert set(counted(app.store).values()) == {2}
 
 
-def test_the_last_figures_are_not_worth_failing_for(applied, caplog):
+def test_the_last_activity_is_not_worth_failing_for(applied, caplog):
     counter = Counter()
     counter(applied[0])
     counter.flush_last(Away())
 
-    assert "figures of this process are lost" in caplog.text
+    assert "activity of this process is lost" in caplog.text
 
 
 def test_a_store_that_is_away_for_long_costs_no_more_than_some_memory(applied):

@@ -110,7 +110,7 @@ class Counter:
         try:
             self.flush(store)
         except Exception as error:  # noqa: BLE001 - the jobs are done, and that is what counts
-            LOGGER.warning("the last activity of this process are lost: %s", error)
+            LOGGER.warning("the last activity of this process is lost: %s", error)
 
 
 class ActivityWriter:
