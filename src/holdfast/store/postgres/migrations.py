@@ -81,23 +81,19 @@ def migrate(connect: ConnectionFactory, tables: Sequence[SystemTables] = ()) -> 
     return []
 
 
-def pending(
-    connect: ConnectionFactory, tables: Sequence[SystemTables] = ()
-) -> list[tuple[str, str]]:
+def pending(connection: Connection, tables: Sequence[SystemTables] = ()) -> list[tuple[str, str]]:
     """Return name and SQL of each migration not yet applied, in order; change nothing."""
-    with connect() as connection:
-        return [
-            (migration.name, _by_hand(migration, dialect.system))
-            for dialect, known in _all(connection, tables)
-            for migration in runner.pending(dialect, known)
-        ]
+    return [
+        (migration.name, _by_hand(migration, dialect.system))
+        for dialect, known in _all(connection, tables)
+        for migration in runner.pending(dialect, known)
+    ]
 
 
-def check(connect: ConnectionFactory, tables: Sequence[SystemTables] = ()) -> None:
+def check(connection: Connection, tables: Sequence[SystemTables] = ()) -> None:
     """Raise `SchemaTooNew` or `SchemaTooOld` unless the schema is the one this code knows."""
-    with connect() as connection:
-        for dialect, known in _all(connection, tables):
-            runner.check(dialect, known)
+    for dialect, known in _all(connection, tables):
+        runner.check(dialect, known)
 
 
 def _all(

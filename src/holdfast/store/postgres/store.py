@@ -115,13 +115,16 @@ class PostgresStore(Parts):
     def migrate(self) -> list[str]:
         if self._connections.endpoint.direct_url is not None:
             self._connections.check_direct()
+        # A connection of its own, which a server takes milliseconds to make, is for what changes.
+        if not self.pending_migrations():
+            return []
         return migrations.migrate(self._connections.connect_direct, self.tables)
 
     def pending_migrations(self) -> list[tuple[str, str]]:
-        return migrations.pending(self._connections.connect, self.tables)
+        return self._connections.lent_to(lambda own: migrations.pending(own, self.tables))
 
     def check_schema(self) -> None:
-        migrations.check(self._connections.connect, self.tables)
+        self._connections.lent_to(lambda own: migrations.check(own, self.tables))
 
     def reserve(self, name: str) -> PostgresStore:
         return PostgresStore(
