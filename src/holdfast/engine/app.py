@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from holdfast.core.job.job import Job
 from holdfast.core.values.instant import SECOND_US
@@ -27,23 +27,22 @@ from holdfast.engine.messaging import Messaging
 from holdfast.engine.opening import OpenedStore, store_of
 from holdfast.engine.operations import Operations
 from holdfast.engine.outbox import Outbox
-from holdfast.engine.own_figures import OwnFigures
+from holdfast.engine.recording import ErrorLogs, OwnFigures
 from holdfast.engine.submit.submissions import Submissions
 from holdfast.engine.tokens import Tokens
 from holdfast.engine.transactions import Transactions
 from holdfast.engine.upstreams import Upstreams, declared_upstreams
-from holdfast.engine.workers import WorkerFactory, dispatch_of
+from holdfast.engine.workers import WorkerFactory, celery_bridge, dispatch_of
 from holdfast.error_log import ErrorLog
 from holdfast.errors import UsageError
 from holdfast.pipeline.declaration import Pipeline
 from holdfast.redaction import secrets_in_environment, secrets_in_url
 from holdfast.runtime.deliveries.options import CourierOptions
 from holdfast.runtime.deliveries.provider import Provider
-from holdfast.runtime.events.announce import Announcer, Applied
+from holdfast.runtime.events.announce import Announcer
 from holdfast.runtime.events.decision_messages import DecisionMessages
 from holdfast.runtime.events.settle import Settler
 from holdfast.runtime.events.signals import Signals
-from holdfast.runtime.kernel.background import BackgroundQueue
 from holdfast.runtime.kernel.clock import Chance, Clock, StoreClock
 from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.runtime.maintenance.janitor import Chore
@@ -149,6 +148,8 @@ class Holdfast:
     transaction = Delegate("transactions", Transactions.open)
     reading = Delegate("transactions", Transactions.reading)
     subscribe = Delegate("announcer", Announcer.subscribe)
+    log_errors = Delegate("error_logs", ErrorLogs.add)
+    flush_error_logs = Delegate("error_logs", ErrorLogs.flush)
 
     def __init__(
         self,
@@ -190,10 +191,9 @@ class Holdfast:
         for pipeline in pipelines:
             self.add(pipeline)
         self._opened = OpenedStore(store, auto_migrate=auto_migrate)
-        self._error_logs: list[BackgroundQueue[Applied]] = []
         self._compose(max_queued)
         if error_log is not None:
-            self.log_errors(error_log)
+            self.error_logs.add(error_log)
 
     def _compose(self, max_queued: int | None) -> None:
         """Make the parts, those first that others are made of."""
@@ -210,6 +210,7 @@ class Holdfast:
         )
         self._own_figures = OwnFigures(self._opened)
         self.announcer.subscribe(self._own_figures.counter)
+        self.error_logs = ErrorLogs(self.announcer)
         self.callback_tokens = CallbackTokens(store, clock=clock, chance=chance)
         settler = Settler(
             store,
@@ -349,7 +350,7 @@ class Holdfast:
 
     def close(self) -> None:
         """Write what the error log and the activity have yet to get, and close the connections."""
-        self.flush_error_logs()
+        self.error_logs.flush()
         self._own_figures.close()
         self._opened.unopened.close()
 
@@ -358,20 +359,6 @@ class Holdfast:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def log_errors(self, error_log: ErrorLog) -> None:
-        """Have a record of every attempt that fails from now on written to `error_log`.
-
-        That is done beside the jobs and after the fact: it delays and fails none.
-        """
-        aside = BackgroundQueue(error_log.keep, name="error-log")
-        self._error_logs.append(aside)
-        self.announcer.subscribe(lambda item: aside(item) if item.decision.failure else None)
-
-    def flush_error_logs(self) -> None:
-        """Wait until the records of the failures so far are written, for a few seconds at most."""
-        for error_log in self._error_logs:
-            error_log.close()
 
     def add_secrets(self, values: Iterable[str], *, names: Iterable[str] = ()) -> None:
         """Hide these values, and what stands under these names, in this process from now on.
@@ -414,15 +401,4 @@ class Holdfast:
         Celery runs tasks there by default. `hold` is for how many seconds a message
         waits for its jobs.
         """
-        bridge = _celery_bridge()
-        given: dict[str, Any] = {"options": options, "hold": hold}
-        chosen = {name: value for name, value in given.items() if value is not None}
-        return bridge(celery, engine=self, exchange=exchange, **chosen)
-
-
-def _celery_bridge() -> type[CeleryBridge]:
-    try:
-        from holdfast.bridges.celery import CeleryBridge  # noqa: PLC0415 - an extra brings it
-    except ModuleNotFoundError as error:
-        raise UsageError("Celery takes an extra: pip install 'holdfast[celery]'") from error
-    return CeleryBridge
+        return celery_bridge(self, celery, exchange=exchange, options=options, hold=hold)

@@ -9,7 +9,7 @@ from typing import Final
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.retention import Retention
 from holdfast.engine.arguments import PAGE, asked, checked_limit, instant_since
-from holdfast.engine.own_figures import OwnFigures
+from holdfast.engine.recording import OwnFigures
 from holdfast.engine.submit.submission import checked_text
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
 from holdfast.pipeline.declaration import Pipeline

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from holdfast.core.values.retention import Retention
 from holdfast.errors import UsageError
@@ -31,6 +32,12 @@ from holdfast.runtime.worker.parts import WorkerParts
 from holdfast.runtime.worker.roster import Roster
 from holdfast.runtime.worker.worker import Worker
 from holdfast.store.contract import Store
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+    from holdfast.bridges.celery import CeleryBridge
+    from holdfast.bridges.celery.bridge import Engine
 
 
 class WorkerFactory:
@@ -137,3 +144,13 @@ def dispatch_of(
         used = options if own is None else replace(options, retry=own)
         bound.append(BoundProvider(provider, used.terms(provider.promise), terms))
     return Dispatch(Providers(bound), options, signals)
+
+
+def celery_bridge(engine: Engine, celery: Celery, *, exchange: str, **given: Any) -> CeleryBridge:  # noqa: ANN401 - the bridge's own
+    """Return what has the workers of a Celery application run the jobs of `engine`."""
+    try:
+        from holdfast.bridges.celery import CeleryBridge  # noqa: PLC0415 - an extra brings it
+    except ModuleNotFoundError as error:
+        raise UsageError("Celery takes an extra: pip install 'holdfast[celery]'") from error
+    chosen = {name: value for name, value in given.items() if value is not None}
+    return CeleryBridge(celery, engine=engine, exchange=exchange, **chosen)

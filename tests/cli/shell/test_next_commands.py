@@ -11,7 +11,7 @@ from holdfast import errors
 from holdfast.cli.shell.next_commands import sentence_of
 from holdfast.core.dead_letter.dead_letter import Step
 from holdfast.core.job.access import RetryBy
-from holdfast.engine.dead_letters.dead_letters import _HOW
+from holdfast.engine.dead_letters.steps import _HOW
 
 SOURCE = Path(holdfast.__file__).parent
 A_COMMAND = re.compile(

@@ -8,7 +8,7 @@ import pytest
 from holdfast import Holdfast, JobState
 from holdfast.core.dead_letter.dead_letter import LetterState
 from holdfast.core.dead_letter.replay import Counts
-from holdfast.engine.dead_letters.replays import FROM_A_FILE
+from holdfast.engine.dead_letters.selection import FROM_A_FILE
 from holdfast.errors import StepMissing
 from holdfast.letter_files.entry import letter_id_of
 from holdfast.letter_files.form import EntryStatus

@@ -5,7 +5,7 @@ import pytest
 from holdfast import Holdfast, UsageError
 from holdfast.core.dead_letter.dead_letter import LetterState
 from holdfast.core.dead_letter.replay import Counts, ItemState, ReplayState
-from holdfast.engine.dead_letters.replays import A_MESSAGE, NO_KEY
+from holdfast.engine.dead_letters.selection import A_MESSAGE, NO_KEY
 from holdfast.store.tables.dead_letters import LetterFilter
 from holdfast.testing import drain
 from holdfast.testing.conformance.dead_letters.message_letters import letter

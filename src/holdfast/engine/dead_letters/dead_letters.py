@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
-from uuid import UUID
 
 from holdfast.core.dead_letter.dead_letter import (
     MESSAGE,
@@ -18,26 +17,27 @@ from holdfast.core.dead_letter.dead_letter import (
     Remediated,
     ReplayAsked,
     Resolved,
-    Step,
     Triaged,
-    is_dismissed,
-    standing,
 )
 from holdfast.core.dead_letter.lifecycle import decide_letter
 from holdfast.core.delivery.delivery import Delivery, DeliveryState
 from holdfast.core.delivery.doubt import can_be_settled
 from holdfast.core.job.event import Event, RetryRequested
 from holdfast.core.job.job import Job
-from holdfast.core.values.failure import MAX_MESSAGE_LENGTH, clean_text
 from holdfast.core.values.ids import JobId
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.outbox import NewMessage
 from holdfast.engine.arguments import PAGE, checked_limit
+from holdfast.engine.dead_letters.steps import (
+    checked_cause,
+    checked_letter_id,
+    checked_note,
+    decided,
+    record_of,
+)
 from holdfast.engine.submit.submission import checked_text
 from holdfast.errors import (
-    InvalidValue,
     StaleRevision,
-    StepMissing,
     UnknownJob,
     UnknownLetter,
     UsageError,
@@ -47,7 +47,6 @@ from holdfast.runtime.deliveries.provider import BoundProvider, Providers
 from holdfast.runtime.events.presentation import PresentationOf, plain
 from holdfast.runtime.events.settle import Settled
 from holdfast.runtime.kernel.clock import Clock
-from holdfast.secrecy import private
 from holdfast.store.contract import Store
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.dead_letters import SUBJECT, LetterFilter, LetterGroup
@@ -59,21 +58,6 @@ TRIES: Final = 8
 _FACTS_OF_THE_PAST: Final = 100
 
 Settle = Callable[[str, Callable[[Job], Event]], Settled]
-
-_HOW: Final = {
-    Step.TRIAGE: "it has to be triaged first",
-    Step.REMEDIATE: "its cause has to be removed first, and the evidence of that put on record",
-    Step.EVIDENCE: "the evidence is empty; say how it is known that the cause is gone",
-    Step.SAFE_TO_REPEAT: "its job has no idempotency key; make sure that its stage may be "
-    "repeated without harm, then confirm it (confirm_idempotent)",
-    Step.DELIVERIES: "whether some recipients were reached is unknown, and a replay would not find "
-    "out; say what became of them first",
-    Step.REPLAY: "its job has to be sent back first, or the letter closed as one that was not "
-    "replayed (unreplayed)",
-    Step.COMPLETION: "its job was sent back and is not complete; look at the job",
-    Step.NOTE: "the note is empty; say how it ended",
-    Step.NEW_DEATH: "nothing is left to do about it unless its job fails again",
-}
 
 
 class DeadLetters:
@@ -108,7 +92,7 @@ class DeadLetters:
         that is not there.
         """
         checked_limit("dead letters", limit)
-        below = None if before is None else _checked_id(before)
+        below = None if before is None else checked_letter_id(before)
         chosen = owned(wanted or LetterFilter(), owner)
         if chosen is None:
             return []
@@ -181,9 +165,9 @@ class DeadLetters:
     ) -> LetterView:
         """Say what kind of cause it is; what was found out before about this death is replaced."""
         event = Triaged(
-            _checked_cause(cause),
+            checked_cause(cause),
             checked_text("triage", field="by", text=by),
-            None if note is None else _text("triage", "note", note),
+            None if note is None else checked_note("triage", "note", note),
         )
         return self._move(letter_id, event, owner)
 
@@ -192,7 +176,7 @@ class DeadLetters:
     ) -> LetterView:
         """Say how it is known that the cause is gone."""
         event = Remediated(
-            _text("remediate", "evidence", evidence),
+            checked_note("remediate", "evidence", evidence),
             checked_text("remediate", field="by", text=by),
         )
         return self._move(letter_id, event, owner)
@@ -203,17 +187,17 @@ class DeadLetters:
         False when it has moved since it was read, or can be neither.
         """
         who = checked_text("ready", field="by", text=by)
-        events: list[LetterEvent] = [Remediated(_text("ready", "evidence", evidence), who)]
+        events: list[LetterEvent] = [Remediated(checked_note("ready", "evidence", evidence), who)]
         if letter.state is LetterState.OPEN:
-            events.insert(0, Triaged(_checked_cause(cause), who))
+            events.insert(0, Triaged(checked_cause(cause), who))
         audit: list[AuditEntry] = []
         moved = letter
         for event in events:
-            decided = decide_letter(moved, event, job_state=None, now=self._clock.now())
-            if isinstance(decided, Refused):
+            ready = decide_letter(moved, event, job_state=None, now=self._clock.now())
+            if isinstance(ready, Refused):
                 return False
-            moved = decided
-            audit.append(_record(moved, event, None))
+            moved = ready
+            audit.append(record_of(moved, event, None))
         return self._store().letters.save(moved, audit=audit) is not None
 
     def replay(
@@ -233,15 +217,15 @@ class DeadLetters:
         it does no harm.
         """
         who = checked_text("replay", field="by", text=by)
-        why = None if reason is None else _text("replay", "reason", reason)
+        why = None if reason is None else checked_note("replay", "reason", reason)
         letter, job = self._read(letter_id, owner)
         # Consumers know a message again by its id.
         keyed = letter.kind == MESSAGE or (job is not None and job.key is not None)
         undecided = self._is_undecided(letter)
         asked = ReplayAsked(who, from_start, why, confirm_idempotent or keyed, undecided)
-        decided = self._decided(letter, asked, job)
+        after = decided(letter, asked, job, self._clock.now())
         if letter.kind == MESSAGE:
-            return self._publish_again(decided, asked)
+            return self._publish_again(after, asked)
         if job is None:
             raise UnknownJob(letter.id)
         seen = job.revision
@@ -312,7 +296,7 @@ class DeadLetters:
     def check(self, letter_id: str, event: LetterEvent, *, owner: str | None = None) -> DeadLetter:
         """Return the letter as `event` would leave it, or raise `StepMissing`; change nothing."""
         letter, job = self._read(letter_id, owner)
-        return self._decided(letter, event, job)
+        return decided(letter, event, job, self._clock.now())
 
     def resolve(
         self,
@@ -328,7 +312,7 @@ class DeadLetters:
         The audit log says which of the two it was: `resolved` or `dismissed`.
         """
         event = Resolved(
-            _text("resolve", "note", note),
+            checked_note("resolve", "note", note),
             checked_text("resolve", field="by", text=by),
             unreplayed,
         )
@@ -339,14 +323,14 @@ class DeadLetters:
         letter, job = self._read(letter_id, owner)
         tries = 0
         while True:
-            decided = self._decided(letter, event, job)
-            saved = self._store().letters.save(decided, audit=[_record(decided, event, job)])
+            after = decided(letter, event, job, self._clock.now())
+            saved = self._store().letters.save(after, audit=[record_of(after, event, job)])
             if saved is not None:
                 return self._view(saved, job, saved.updated_at)
             letter, job = self._read(letter_id, owner)
             tries += 1
             if tries == TRIES:
-                raise StaleRevision(letter.id, expected=decided.revision, found=letter.revision)
+                raise StaleRevision(letter.id, expected=after.revision, found=letter.revision)
 
     def _in_doubt(self, letters: Sequence[DeadLetter]) -> set[str]:
         """Return the ids of letters with messages of which nobody knows whether they were sent."""
@@ -358,22 +342,9 @@ class DeadLetters:
         public = None if codes is None else codes.of(failure_of(letter), final=True)
         return LetterView(letter, job, now, public)
 
-    def _decided(self, letter: DeadLetter, event: LetterEvent, job: Job | None) -> DeadLetter:
-        job_state = None if job is None else job.state
-        decided = decide_letter(letter, event, job_state=job_state, now=self._clock.now())
-        if isinstance(decided, Refused):
-            raise StepMissing(
-                letter.id,
-                action=_ACTIONS[type(event)],
-                state=standing(letter, job_state).value,
-                missing=decided.missing.value,
-                how=_HOW[decided.missing],
-            )
-        return decided
-
     def _read(self, letter_id: str, owner: str | None) -> tuple[DeadLetter, Job | None]:
         """Read the job, then its letter: what the letter then says holds for the job as read."""
-        checked = _checked_id(letter_id)
+        checked = checked_letter_id(letter_id)
         job = self._store().get([checked], owner=owner).get(checked)
         letter = self._store().letters.get(checked, owner=owner)
         if letter is None:
@@ -381,64 +352,8 @@ class DeadLetters:
         return letter, job
 
 
-_ACTIONS: Final[dict[type[LetterEvent], str]] = {
-    Triaged: "triage",
-    Remediated: "remediate",
-    ReplayAsked: "replay",
-    Resolved: "resolve",
-}
-
-
 def owned(wanted: LetterFilter, owner: str | None) -> LetterFilter | None:
     """Return the filter for letters of `owner` alone; None where it asks for another's."""
     if owner is None:
         return wanted
     return wanted._replace(owner=owner) if wanted.owner in (None, owner) else None
-
-
-def _record(letter: DeadLetter, event: LetterEvent, job: Job | None) -> AuditEntry:
-    """Return what the audit log says of a move; that of a replay is written with the job's."""
-    reason: str | None
-    match event:
-        case Triaged():
-            action, reason = "triaged", event.note
-        case Remediated():
-            action, reason = "remediated", event.evidence
-        case Resolved():
-            dismissed = is_dismissed(letter, None if job is None else job.state)
-            action, reason = "dismissed" if dismissed else "resolved", event.note
-        case _:
-            raise AssertionError(f"{event} is recorded with its job")
-    return AuditEntry(
-        at=letter.updated_at,
-        done_by=event.by,
-        action=action,
-        subject_kind=SUBJECT,
-        subject=letter.id,
-        reason=reason,
-        detail={"cause": None if letter.cause is None else letter.cause.value},
-    )
-
-
-def _text(owner: str, field: str, text: object) -> str:
-    """Return what a person wrote, as it may be shown and as both databases can hold it."""
-    if not isinstance(text, str):
-        raise InvalidValue(owner, field=field, value=text, limit="a text")
-    return clean_text(private(text, limit=MAX_MESSAGE_LENGTH), MAX_MESSAGE_LENGTH)
-
-
-def _checked_cause(cause: object) -> Cause:
-    try:
-        return Cause(str(cause))
-    except ValueError:
-        raise InvalidValue(
-            "triage", field="cause", value=cause, limit=f"one of {', '.join(Cause)}"
-        ) from None
-
-
-def _checked_id(letter_id: str) -> JobId:
-    """Return the id in its canonical form; what is no id names no letter."""
-    try:
-        return JobId(str(UUID(letter_id)))
-    except (ValueError, AttributeError, TypeError):
-        raise UnknownLetter(str(letter_id)) from None

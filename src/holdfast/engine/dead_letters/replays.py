@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from holdfast.core.dead_letter.dead_letter import (
-    FILE,
-    MESSAGE,
     WAITING,
     Cause,
     DeadLetter,
@@ -22,8 +20,6 @@ from holdfast.core.dead_letter.replay import (
     Replay,
     ReplayState,
     Run,
-    Seen,
-    obstacle,
     run_of_seen,
 )
 from holdfast.core.job.decision import Kind
@@ -33,21 +29,20 @@ from holdfast.core.values.failure import MAX_MESSAGE_LENGTH
 from holdfast.core.values.ids import IdSequence, JobId
 from holdfast.core.values.instant import SECOND_US
 from holdfast.engine.arguments import PAGE, asked, checked_limit
-from holdfast.engine.dead_letters.dead_letters import DeadLetters, Settle, owned
+from holdfast.engine.dead_letters.dead_letters import DeadLetters, Settle
 from holdfast.engine.dead_letters.replay_terms import (
     DEFAULT_CANARY,
     DEFAULT_RATE,
     DEFAULT_STOP_AFTER,
-    MAX_LETTERS,
     BulkTriage,
     checked_count,
     every_us,
     readied_by,
 )
+from holdfast.engine.dead_letters.selection import matching, nothing_to_send, why_not
 from holdfast.engine.submit.submission import checked_text
 from holdfast.errors import (
     ConflictError,
-    InvalidValue,
     PipelineNeeded,
     RetryRefused,
     UnavailableError,
@@ -61,7 +56,7 @@ from holdfast.secrecy import safe_text
 from holdfast.store.contract import Store
 from holdfast.store.tables.audit import AuditEntry
 from holdfast.store.tables.dead_letters import LetterFilter
-from holdfast.store.tables.replays import CHUNK, HANDED_OVER, SUBJECT, Frozen
+from holdfast.store.tables.replays import HANDED_OVER, SUBJECT, Frozen
 from holdfast.views.replay import Preview, ReplayView
 
 SAMPLE: Final = 5
@@ -71,10 +66,6 @@ OUTAGE_S: Final = 60.0
 _OUTAGE_POLL_S: Final = 1.0
 _ID_BITS: Final = 62
 
-NO_KEY: Final = "its job has no idempotency key, and nobody confirmed that it may be repeated"
-FROM_A_FILE: Final = "it came from a file and has no job; replay it by itself, into a pipeline"
-A_MESSAGE: Final = "it is a message and has no job; replay it by itself"
-_WITHOUT_JOB: Final = {FILE: FROM_A_FILE, MESSAGE: A_MESSAGE}
 _SENT_BACK: Final = "somebody else sent its job back"
 
 
@@ -115,9 +106,9 @@ class Replays:
         counters: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
         skipped: Counter[str] = Counter()
         first: list[DeadLetter] = []
-        for letter, job in self._matching(wanted, owner):
+        for letter, job in matching(self._store(), wanted, owner):
             letters += 1
-            why = _obstacle(letter, job, confirmed=confirm_idempotent, readied=readied)
+            why = why_not(letter, job, confirmed=confirm_idempotent, readied=readied)
             if why is not None:
                 skipped[why] += 1
                 continue
@@ -186,11 +177,11 @@ class Replays:
         readied = readied_by(cause, evidence, who)
         letters = [
             self._frozen(letter, job, confirmed=confirm_idempotent, readied=readied)
-            for letter, job in self._matching(wanted, owner)
+            for letter, job in matching(self._store(), wanted, owner)
         ]
         letters.reverse()
         if all(letter.note is not None for letter in letters):
-            raise UsageError(_nothing_to_send(letters))
+            raise UsageError(nothing_to_send(letters))
         terms = {"name": replay.name, "canary": canary, "rate": rate, "stop_after": stop_after}
         entry = AuditEntry(now, who, "planned", SUBJECT, replay.id, replay.reason, detail=terms)
         handed = AuditEntry(now, who, HANDED_OVER, SUBJECT, replay.id) if hand_over else None
@@ -339,31 +330,11 @@ class Replays:
             )
         return replay
 
-    def _matching(
-        self, wanted: LetterFilter | str, owner: str | None
-    ) -> Iterator[tuple[DeadLetter, Job | None]]:
-        """Yield matching letters that wait for a person, the newest first."""
-        asked_for = LetterFilter(fingerprint=wanted) if isinstance(wanted, str) else wanted
-        chosen = owned(asked_for, owner)
-        if chosen is None:
-            return
-        if not chosen.states:
-            chosen = chosen._replace(states=tuple(sorted(WAITING)))
-        before, seen = None, 0
-        while page := self._store().letters.find(chosen, before=before, limit=CHUNK):
-            jobs = self._store().get([JobId(letter.id) for letter in page])
-            yield from ((letter, jobs.get(JobId(letter.id))) for letter in page)
-            before, seen = page[-1].id, seen + len(page)
-            if seen > MAX_LETTERS:
-                raise InvalidValue(
-                    "replay", field="wanted", value=seen, limit=f"at most {MAX_LETTERS} letters"
-                )
-
     def _frozen(
         self, letter: DeadLetter, job: Job | None, *, confirmed: bool, readied: BulkTriage | None
     ) -> Frozen:
         """Return a letter for the list; what is said about all of them is said about it now."""
-        why = _obstacle(letter, job, confirmed=confirmed, readied=readied is not None)
+        why = why_not(letter, job, confirmed=confirmed, readied=readied is not None)
         if why is None and readied is not None and letter.state is not LetterState.REMEDIATED:
             cause, evidence, by = readied
             if not self._dead.ready(letter, cause=cause, evidence=evidence, by=by):
@@ -412,24 +383,3 @@ def reason_of(replay: Replay) -> str:
     """Return the reason that the history of every job of a replay gives."""
     why = replay.name if replay.reason is None else f"{replay.name}: {replay.reason}"
     return safe_text(f"replay {replay.id}, {why}", MAX_MESSAGE_LENGTH)
-
-
-def _obstacle(letter: DeadLetter, job: Job | None, *, confirmed: bool, readied: bool) -> str | None:
-    """Return why a letter cannot be in a replay, or None when it can."""
-    if letter.kind in _WITHOUT_JOB:
-        return _WITHOUT_JOB[letter.kind]
-    state = LetterState.REMEDIATED if readied and letter.state in WAITING else letter.state
-    retries = 0 if job is None else job.retries
-    item = Item(0, letter.id, ItemState.PENDING, retries, None, None)
-    why = obstacle(Seen(item, state, None if job is None else job.state, retries))
-    if why is None and job is not None and job.key is None and not confirmed:
-        return NO_KEY
-    return why
-
-
-def _nothing_to_send(letters: list[Frozen]) -> str:
-    if not letters:
-        return "no dead letter matches that waits for a person; nothing was started"
-    reasons = Counter(letter.note for letter in letters)
-    told = "; ".join(f"{count}: {why}" for why, count in reasons.most_common())
-    return f"none of the {len(letters)} dead letters can be replayed ({told}); nothing was started"

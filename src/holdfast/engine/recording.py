@@ -1,4 +1,4 @@
-"""What a process counts of its decisions and submissions, on its way to the store's figures."""
+"""What a process keeps of its decisions beside the jobs: figures, and records of failures."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import partial
 
 from holdfast.engine.opening import OpenedStore
+from holdfast.error_log import ErrorLog
+from holdfast.runtime.events.announce import Announcer, Applied
 from holdfast.runtime.kernel.background import BackgroundQueue
 from holdfast.runtime.maintenance.activity import Counter
 from holdfast.store.contract import NewJob
@@ -44,6 +46,28 @@ class OwnFigures:
     def _flush_last(self) -> None:
         if self._opened.is_open:
             self.counter.flush_last(self._opened.unopened)
+
+
+class ErrorLogs:
+    """Has records written of attempts that fail: beside the jobs, so that it delays none."""
+
+    def __init__(self, announcer: Announcer) -> None:
+        self._announcer = announcer
+        self._queues: list[BackgroundQueue[Applied]] = []
+
+    def add(self, error_log: ErrorLog) -> None:
+        """Have a record of every attempt that fails from now on written to `error_log`.
+
+        That is done beside the jobs and after the fact: it delays and fails none.
+        """
+        keeping = BackgroundQueue(error_log.keep, name="error-log")
+        self._queues.append(keeping)
+        self._announcer.subscribe(lambda item: keeping(item) if item.decision.failure else None)
+
+    def flush(self) -> None:
+        """Wait until the records of the failures so far are written, for a few seconds at most."""
+        for keeping in self._queues:
+            keeping.close()
 
 
 def _flush_at_exit(flush: weakref.WeakMethod[Callable[[], None]], pid: int) -> None:
