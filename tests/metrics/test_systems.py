@@ -47,7 +47,7 @@ def test_figures_are_not_read_more_often_than_every_few_seconds(open_app, scrape
     assert seen.samples()["shop_asked"] == seen.samples()["shop_asked"] == {(): 1}
 
 
-def test_a_system_that_fails_costs_its_own_figures_alone(open_app, scrapes, caplog) -> None:
+def test_a_system_that_fails_costs_its_own_activity_alone(open_app, scrapes, caplog) -> None:
     app = open_app()
     app.add_figures(lambda _: 1 / 0)
     app.add_figures(orders)

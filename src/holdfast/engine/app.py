@@ -27,7 +27,7 @@ from holdfast.engine.messaging import Messaging
 from holdfast.engine.opening import OpenedStore, store_of
 from holdfast.engine.operations import Operations
 from holdfast.engine.outbox import Outbox
-from holdfast.engine.recording import ErrorLogs, OwnFigures
+from holdfast.engine.recording import ErrorLogs, OwnActivity
 from holdfast.engine.submit.submissions import Submissions
 from holdfast.engine.tokens import Tokens
 from holdfast.engine.transactions import Transactions
@@ -208,8 +208,8 @@ class Holdfast:
             breaker_of=self.running.breaker_of,
             signal=self.signals.escalations,
         )
-        self._own_figures = OwnFigures(self._opened)
-        self.announcer.subscribe(self._own_figures.counter)
+        self._own_activity = OwnActivity(self._opened)
+        self.announcer.subscribe(self._own_activity.counter)
         self.error_logs = ErrorLogs(self.announcer)
         self.callback_tokens = CallbackTokens(store, clock=clock, chance=chance)
         settler = Settler(
@@ -237,7 +237,7 @@ class Holdfast:
             clock=clock,
             chance=chance,
             announcer=self.announcer,
-            created=self._own_figures.created,
+            created=self._own_activity.created,
             read=self.jobs.get,
             max_queued=max_queued,
         )
@@ -284,7 +284,7 @@ class Holdfast:
             retention=lambda: self.retention,
             pipelines=pipelines,
             shown_as=shown_as,
-            figures=self._own_figures,
+            activity=self._own_activity,
         )
         self.erasures = Erasures(
             opened,
@@ -301,7 +301,7 @@ class Holdfast:
             clock=clock,
             chance=chance,
             announcer=self.announcer,
-            counter=self._own_figures.counter,
+            counter=self._own_activity.counter,
             callback_key=self.callback_tokens.key,
             secrets=self.job_secrets,
             dispatch=self.dispatch,
@@ -351,7 +351,7 @@ class Holdfast:
     def close(self) -> None:
         """Write what the error log and the activity have yet to get, and close the connections."""
         self.error_logs.flush()
-        self._own_figures.close()
+        self._own_activity.close()
         self._opened.unopened.close()
 
     def __enter__(self) -> Self:

@@ -9,7 +9,7 @@ from typing import Final
 from holdfast.core.values.instant import Instant
 from holdfast.core.values.retention import Retention
 from holdfast.engine.arguments import PAGE, asked, checked_limit, instant_since
-from holdfast.engine.recording import OwnFigures
+from holdfast.engine.recording import OwnActivity
 from holdfast.engine.submit.submission import checked_text
 from holdfast.errors import ConflictError, InvalidValue, UnknownWorker
 from holdfast.pipeline.declaration import Pipeline
@@ -46,14 +46,14 @@ class Operations:
         retention: Callable[[], Retention],
         pipelines: Mapping[str, Pipeline],
         shown_as: PresentationOf,
-        figures: OwnFigures,
+        activity: OwnActivity,
     ) -> None:
         self._store = store
         self._clock = clock
         self._retention = retention
         self._pipelines = pipelines
         self._shown_as = shown_as
-        self._figures = figures
+        self._own_activity = activity
 
     def pause_queue(self, queue: str, *, by: str, reason: str | None = None) -> bool:
         """Stop workers from taking jobs of a queue; False when it was paused already."""
@@ -136,7 +136,7 @@ class Operations:
         """
         store = self._store()
         # What this process did outside a worker, such as cancels, is added here.
-        self._figures.flush()
+        self._own_activity.flush()
         first = instant_since(since, now=self._clock.now())
         rows = store.activity.since(Instant(first - first % MINUTE_US), limit=MAX_ACTIVITY)
         return [activity_row(row) for row in rows]

@@ -1,4 +1,4 @@
-"""What a process keeps of its decisions beside the jobs: figures, and records of failures."""
+"""What a process keeps of its decisions beside the jobs: activity, and records of failures."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from holdfast.runtime.maintenance.activity import Counter
 from holdfast.store.contract import NewJob
 
 
-class OwnFigures:
+class OwnActivity:
     """Adds what `counter` has counted to the store: now and then, and when the process ends."""
 
     def __init__(self, opened: OpenedStore) -> None:
         self.counter = Counter()
         self._opened = opened
         self._adding = BackgroundQueue[bool](lambda _: self.flush(), name="figures")
-        # A program that ends without closing has its last figures added as well.
+        # A program that ends without closing has its last counts added as well.
         flush = weakref.WeakMethod(self._flush_last)
         self._at_exit = partial(_flush_at_exit, flush, os.getpid())
         atexit.register(self._at_exit)
 
     def created(self, job: NewJob, count: int) -> None:
-        """Count new jobs; a program that only submits has no worker that adds the figures up."""
+        """Count new jobs; a program that only submits has no worker that adds them up."""
         if self.counter.created(job, count):
             self._adding(True)  # noqa: FBT003 - that it is time is all there is to say
 

@@ -32,7 +32,7 @@ def applied(app) -> list[Applied]:
     for _ in range(3):
         app.submit("p")
     run_inline(app)
-    app._own_figures.counter._counts.clear()
+    app._own_activity.counter._counts.clear()
     return seen
 
 
