@@ -15,6 +15,7 @@ LOOKUP = ("POST", "/{rows}/query")
 COMPANY_LOOKUP = ("POST", "/{companies}/query")
 MAKES_COMPANIES = {"NOTION_CREATE_COMPANIES": "1"}
 POINTS = ("run.after", "apply.before", "apply.after")
+MAILS = 15
 LEAST_STEPS, MAX_STEPS = 5, 30
 
 
@@ -37,13 +38,10 @@ def email_ids(fleet: Deployed) -> Counter[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("at", "done_before"),
-    [
-        (CREATE, True),
-        pytest.param(CREATE, False, marks=pytest.mark.slow),
-        pytest.param(LOOKUP, False, marks=pytest.mark.slow),
-    ],
+    [(CREATE, True), (CREATE, False), (LOOKUP, False)],
     ids=["after the row was made", "before the row was made", "in a lookup"],
 )
 def test_a_process_that_is_killed_at_a_request_leaves_one_row(
@@ -122,12 +120,12 @@ def test_two_processes_write_each_mail_once_and_poll_one_at_a_time(
     fleet_on_postgres: Deployed,
 ):
     fleet = fleet_on_postgres
-    fleet.deliver(40)
+    fleet.deliver(MAILS)
     fleet.start()
     fleet.start()
-    counts = fleet.ended(40)
+    counts = fleet.ended(MAILS)
     fetched = Counter(path for _, method, path in fleet.gmail.calls if "/messages/" in path)
 
-    assert counts["needs_review"] == 40
-    assert sorted(email_ids(fleet).values()) == [1] * 40
+    assert counts["needs_review"] == MAILS
+    assert sorted(email_ids(fleet).values()) == [1] * MAILS
     assert set(fetched.values()) == {1}

@@ -22,12 +22,6 @@ CREATE = ("POST", "/v1/pages")
 QUERY = ("POST", "/query")
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def database_url(request: pytest.FixtureRequest) -> str:
-    """Both dialects take turns: rows are what has to be made once."""
-    return str(request.getfixturevalue(f"{request.param}_url"))
-
-
 def refused(message: str):
     """Return the answer of Notion to what it cannot take."""
     body = {"object": "error", "status": 400, "code": "validation_error", "message": message}

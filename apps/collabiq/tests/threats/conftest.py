@@ -9,12 +9,6 @@ from apps.collabiq.tests.world import World, open_world
 
 
 @pytest.fixture
-def database_url(sqlite_url: str) -> str:
-    """The URL of a database of this test's own; tests of the whole flow have both dialects."""
-    return sqlite_url
-
-
-@pytest.fixture
 def world(database_url: str, tmp_path: Path) -> Iterator[World]:
     """The system against stand-ins, with Gemini as its extractor and secrets in Infisical."""
     with open_world(database_url, tmp_path, LLM_ORDER="gemini", INFISICAL_ENABLED="1") as made:

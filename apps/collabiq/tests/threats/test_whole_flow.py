@@ -23,12 +23,6 @@ from holdfast.systems import Answer
 ENDED_WELL = {"processed", "needs_review", "skipped"}
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
-def database_url(request: pytest.FixtureRequest) -> str:
-    """The URL of a database of this test's own, once for each dialect."""
-    return str(request.getfixturevalue(f"{request.param}_url"))
-
-
 def sample(name: str) -> bytes:
     return next(each.raw for each in mailbox() if each.name == name)
 
@@ -192,7 +186,14 @@ def test_nobody_is_called_but_the_four_services(world: World, monkeypatch: pytes
     assert called <= ports
 
 
-@pytest.mark.parametrize("service", ["gmail", "gemini", "notion"])
+@pytest.mark.parametrize(
+    "service",
+    [
+        "gemini",
+        pytest.param("gmail", marks=pytest.mark.slow),
+        pytest.param("notion", marks=pytest.mark.slow),
+    ],
+)
 def test_a_service_that_sends_callers_elsewhere_is_not_followed(world: World, service: str):
     with Serving(GmailStandIn()) as evil:
 
