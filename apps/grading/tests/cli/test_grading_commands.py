@@ -99,6 +99,27 @@ def test_what_cannot_be_done_ends_with_its_code_and_one_line(run, essay, argumen
     assert "Traceback" not in done.output
 
 
+def test_with_json_a_refusal_is_json_as_well(run, tmp_path):
+    (tmp_path / "a.webm").write_bytes(b"Dear Sir or Madam")
+    unknown = run("status", str(uuid.uuid4()), "--json")
+    no_audio = run(
+        "submit", "--audio", str(tmp_path / "a.webm"), "--question", "s1-travel", "--json"
+    )
+    no_broker = run("topology", "check", "--json")
+
+    assert [json.loads(each.stderr)["error"] for each in (unknown, no_audio)] == [
+        {"code": "FORBIDDEN", "message": "there is nothing with this id", "exit_code": 3},
+        {
+            "code": "NOT_AUDIO",
+            "message": "The file is not an audio recording.",
+            "exit_code": 2,
+        },
+    ]
+    assert json.loads(no_broker.stderr)["error"]["exit_code"] == 2
+    assert [each.exit_code for each in (unknown, no_audio, no_broker)] == [3, 2, 2]
+    assert [each.stdout for each in (unknown, no_audio, no_broker)] == ["", "", ""]
+
+
 def test_an_essay_is_graded_without_a_database(run, essay, monkeypatch):
     monkeypatch.setenv("DATABASE_URL", "postgresql://127.0.0.1:1/nothing")
 

@@ -6,6 +6,7 @@ import pytest
 
 from apps.grading.tests.sides import ESSAY, Main, completed, failed, made_main, progressed
 from grading.main.submissions import Wanted
+from grading.messages.validation import read_request
 from grading.refusals import (
     AudioRefused,
     Conflict,
@@ -46,6 +47,10 @@ def test_a_request_says_everything_that_a_grader_needs(main: Main):
     assert request["payload"]["text"] == ESSAY
     assert request["payload"]["taskNumber"] == 2
     assert request["deadlineAt"] == "2026-01-01T00:20:00.000Z"
+
+
+def test_a_request_about_nobodys_submission_fits_the_contract(main: Main):
+    assert read_request(main.requested(owner="")).userId == "-"
 
 
 def test_a_key_names_one_submission_of_its_owner(main: Main):

@@ -120,6 +120,8 @@ def test_the_level_moves_and_the_recording_stops_at_the_limit(api, look):
     speaking(page)
     page.get_by_role("button", name="Record", exact=True).click()
     expect(page.locator("#level")).to_have_attribute("data-loudest", re.compile("0[.][1-9]|1"))
+    painted = page.locator("#level").evaluate("each => each.getContext('2d').fillStyle")
+    assert painted != "#000000", "a colour that a canvas does not know leaves it black"
 
     expect(page.locator("#recorder-line")).to_contain_text("as long as a recording may be")
     expect(page.locator("#take")).to_be_visible()

@@ -14,6 +14,7 @@ from grading.config import SYSTEM_NAME, GradingConfig
 from grading.dead_requests import DeadRequests
 from grading.grader.opening import open_audio
 from grading.main.callbacks import Callbacks
+from grading.main.recordings import refusing_uploads
 from grading.main.side import MainSide
 from grading.main.submissions import Submissions
 from grading.system import SECRET_NAMES, TABLES
@@ -44,7 +45,7 @@ class Opened:
 
     def keep_audio(self, path: Path, *, owner: str) -> KeptAudio:
         """Store a recording as an upload of that owner, and return the link to it."""
-        with path.open("rb") as file:
+        with path.open("rb") as file, refusing_uploads():
             stored = self.audio.keep(iter(lambda: file.read(_CHUNK_BYTES), b""))
         recordings = self.submissions.recordings
         audio_id, _ = recordings.add(stored, owner=owner)

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
-from typing import Any, Final, NoReturn, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 import click
 from rich.console import Console
@@ -28,6 +28,7 @@ from holdfast.errors import (
 )
 
 _CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_WORD_START: Final = re.compile("(?<=.)(?=[A-Z])")
 _UNBOUNDED: Final = 10_000
 """A width at which nothing is cut: what is piped is for programs."""
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -97,21 +98,47 @@ def reports_errors(command: _F) -> _F:
     def run(*args: Any, **options: Any) -> Any:  # noqa: ANN401 - as the command has it
         try:
             return command(*args, **options)
-        except Refused as refused:
-            exit_with(_code_of_refusal(refused), f"{refused.code}: {refused.message}")
-        except GradingFailure as failure:
-            exit_with(ExitCode.FAILED, f"{failure.reason}: {failure.message}")
-        except GiveUp as error:
-            exit_with(ExitCode.REFUSED, f"{error.error_class}: {error}")
-        except HoldfastError as error:
-            exit_with(_code_of_error(error), str(error))
+        except (Refused, GradingFailure, GiveUp, HoldfastError) as error:
+            complaint = _complaint_of(error)
+            if options.get("as_json"):
+                click.echo(json.dumps({"error": complaint.document()}), err=True)
+                sys.exit(complaint.exit_code)
+            exit_with(complaint.exit_code, complaint.line())
 
     return run  # type: ignore[return-value]
 
 
+class _Complaint(NamedTuple):
+    exit_code: ExitCode
+    code: str
+    message: str
+    says_code: bool = True
+
+    def line(self) -> str:
+        return f"{self.code}: {self.message}" if self.says_code else self.message
+
+    def document(self) -> dict[str, Any]:
+        """Return it as `holdfast --json` does."""
+        return {"code": self.code, "message": self.message, "exit_code": int(self.exit_code)}
+
+
+def _complaint_of(error: Exception) -> _Complaint:
+    match error:
+        case NotYours():
+            return _Complaint(ExitCode.NOT_FOUND, error.code, "there is nothing with this id")
+        case Refused():
+            return _Complaint(_code_of_refusal(error), error.code, error.message)
+        case GradingFailure():
+            return _Complaint(ExitCode.FAILED, error.reason.value, error.message)
+        case GiveUp():
+            return _Complaint(ExitCode.REFUSED, error.error_class, str(error))
+        case HoldfastError():
+            name = _WORD_START.sub("_", type(error).__name__).lower()
+            return _Complaint(_code_of_error(error), name, str(error), says_code=False)
+    raise error
+
+
 def _code_of_refusal(refused: Refused) -> ExitCode:
-    if isinstance(refused, NotYours):
-        return ExitCode.NOT_FOUND
     return ExitCode.REFUSED if isinstance(refused, Conflict | WrongState) else ExitCode.USAGE
 
 

@@ -9,14 +9,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse
 
-from grading.audio import AudioTooLarge, DecoderFailed, NotAudio, StoredAudio
+from grading.audio import StoredAudio
 from grading.http.documents import AudioDocument
 from grading.http.routing import Responses, grading_router, problem_of
 from grading.http.serving import Served
 from grading.http.upload import MAX_OTHER_BYTES, FileForm
+from grading.main.recordings import refusing_uploads
 from grading.refusals import AudioTooLarge as TooLargeRefused
-from grading.refusals import AudioUnchecked, NotYours, Refused
-from grading.refusals import NotAudio as NotAudioRefused
+from grading.refusals import NotYours, Refused
 from holdfast.api.access import Principal, Role, SubmitterOrWalkIn, needs
 from holdfast.api.problems import Problem
 
@@ -90,14 +90,8 @@ def _add_upload(routes: APIRouter, served: Served) -> None:
 
     def _keep(form: FileForm, owner: str) -> tuple[StoredAudio, str, bool]:
         served.recordings.check_upload(owner)
-        try:
+        with refusing_uploads():
             kept = served.files.keep(form.chunks())
-        except AudioTooLarge as error:
-            raise TooLargeRefused(error.max_bytes) from None
-        except NotAudio as error:
-            raise NotAudioRefused(error.message) from None
-        except DecoderFailed as error:
-            raise AudioUnchecked from error
         audio_id, is_new = served.recordings.add(kept, owner=owner)
         return kept, audio_id, is_new
 

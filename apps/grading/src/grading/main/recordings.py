@@ -3,20 +3,38 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
+from grading.audio import AudioTooLarge, DecoderFailed, NotAudio
 from grading.audio.links import AUDIO_PATH, OwnLinks, SignedLinks
 from grading.audio.records import StoredAudio
 from grading.main.rows import secret_of, take_rate
-from grading.refusals import NotYours, RecordingsFull, TooManyUploads
+from grading.refusals import AudioTooLarge as TooLargeRefused
+from grading.refusals import AudioUnchecked, NotYours, RecordingsFull, TooManyUploads
+from grading.refusals import NotAudio as NotAudioRefused
 from grading.tables.times import to_us
 from holdfast import Holdfast
 
 _KEY_NAME: Final = "audio-links"
 _SECRET_BYTES: Final = 32
+
+
+@contextmanager
+def refusing_uploads() -> Iterator[None]:
+    """Raise what is wrong with an upload as the refusal that its sender gets."""
+    try:
+        yield
+    except AudioTooLarge as error:
+        raise TooLargeRefused(error.max_bytes) from None
+    except NotAudio as error:
+        raise NotAudioRefused(error.message) from None
+    except DecoderFailed as error:
+        raise AudioUnchecked from error
 
 
 class Recordings:

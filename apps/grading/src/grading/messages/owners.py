@@ -6,6 +6,8 @@ import hashlib
 from typing import Final
 
 MAX_USER_CHARACTERS: Final = 64
+NOBODY: Final = "-"
+"""The `userId` of submissions without an owner; the contract wants one of each."""
 GRADER_PREFIX: Final = "grading:"
 """Stands before the names of owners of a grader's jobs: learners see none of those."""
 
@@ -13,7 +15,7 @@ GRADER_PREFIX: Final = "grading:"
 def user_id_of(owner: str) -> str:
     """Return the `userId` of an owner: the name itself, or its hash where that is too long."""
     if len(owner) <= MAX_USER_CHARACTERS:
-        return owner
+        return owner or NOBODY
     return hashlib.sha256(owner.encode()).hexdigest()
 
 

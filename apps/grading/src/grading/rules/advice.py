@@ -18,6 +18,8 @@ _RICH_SHARE: Final = 0.1
 _POOR_SHARE: Final = 0.04
 _SHORT_SENTENCE: Final = 8
 _MANY_SLIPS: Final = 3
+_DEALT_WITH: Final = {True: "dealt with", False: "mentioned"}
+"""By whether the answer is long enough to deal with anything."""
 
 
 def advice_on(
@@ -34,7 +36,8 @@ def advice_on(
 
     missing = [each.requirement for each in requirements if not each.met]
     if requirements and not missing:
-        strengths.append("Every point of the task is dealt with.")
+        is_long_enough = measures.words >= task.minimum_words
+        strengths.append(f"Every point of the task is {_DEALT_WITH[is_long_enough]}.")
     for each in missing[:3]:
         weak(f"Not found in the answer: {each[:300]}.", f"Write about this as well: {each[:300]}.")
     if measures.words < task.minimum_words:

@@ -87,7 +87,11 @@ _SLIPS: Final = (
         rf"\b(?:many|several|few|these|those|all my|some other)[ ](?:{_THING})\b",
         "The plural is needed here.",
     ),
-    _slip(r"\bmuch[ ](?:people|students|things|cars|tourists|problems|friends)\b", "many", "many"),
+    _slip(
+        r"\bmuch[ ](?:people|students|things|cars|tourists|problems|friends)\b",
+        "What can be counted takes many.",
+        "many",
+    ),
     _slip(rf"\b(?:{_MODAL})[ ]to[ ]\w{{2,20}}", "After a modal verb there is no to."),
     _slip(
         rf"\b(?:{_MODAL})[ ](?:{_PAST}|goes|has|is|are|makes|helps|gets)\b",
@@ -100,7 +104,10 @@ _SLIPS: Final = (
     _slip(r"\bi[ ]free\b", "The verb is missing: I am free.", "I am free"),
     _slip(r"\bvery[ ](?:like|love|want|enjoy)\b", "very does not go with a verb."),
     _slip(r"\bwant[ ](?:learn|go|buy|see|be|make|study)\b", "to is missing.", "want to"),
-    _slip(r"\b(?:i|we|they)[ ]like[ ](?:go|travel|eat|play|read|swim)\b", "like going", "like to"),
+    _slip(
+        r"\b(?:i|we|they)[ ]like[ ](?:go|travel|eat|play|read|swim)\b",
+        "After like: to, or the form with ing.",
+    ),
     _slip(
         r"\bdepends?[ ]of\b|\bdiscuss(?:es|ed)?[ ]about\b|\bmarried[ ]with\b|\bexplain[ ]me\b|"
         r"\barriv(?:e|es|ed)[ ]to\b|\bin[ ]the[ ]other[ ]hand\b|\blisten[ ]music\b",

@@ -182,15 +182,19 @@ function drawLevel(canvas, analyser) {
   const level = Math.max(0, Math.min(1, 1 + Math.log10(Math.max(loudest, 0.001)) / 2));
   const { width, height } = canvas;
   const paint = canvas.getContext("2d");
-  const colours = getComputedStyle(canvas);
+  const [accent, bad, line] = ["--accent", "--bad", "--line"].map((name) => colour(canvas, name));
   paint.clearRect(0, 0, width, height);
   const step = width / BARS;
   for (let index = 0; index < BARS; index += 1) {
     const isLit = index / BARS < level;
-    paint.fillStyle = colours.getPropertyValue(
-      !isLit ? "--line" : index > BARS * 0.92 ? "--bad" : "--accent",
-    );
+    paint.fillStyle = !isLit ? line : index > BARS * 0.92 ? bad : accent;
     paint.fillRect(index * step, height * 0.25, step * 0.6, height * 0.5);
   }
   return level;
+}
+
+// A canvas takes no variable that names a colour for light and for dark: the browser resolves it.
+function colour(canvas, name) {
+  canvas.style.color = `var(${name})`;
+  return getComputedStyle(canvas).color;
 }
