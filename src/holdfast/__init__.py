@@ -14,13 +14,15 @@ from holdfast.core.upstream.breaker_policy import Breaker
 from holdfast.core.upstream.rate_policy import Rate
 from holdfast.core.values.retry import Retry
 from holdfast.engine.app import Holdfast
-from holdfast.engine.submit.handle import JobHandle
+from holdfast.engine.handles.handle import JobHandle, results
 from holdfast.engine.submit.submission import Submit
 from holdfast.errors import (
     CircuitOpen,
     ConflictError,
     GiveUp,
     HoldfastError,
+    JobCancelled,
+    JobFailed,
     RetryLater,
     UnavailableError,
     UsageError,
@@ -41,7 +43,9 @@ __all__ = [
     "Guard",
     "Holdfast",
     "HoldfastError",
+    "JobCancelled",
     "JobContext",
+    "JobFailed",
     "JobFilter",
     "JobHandle",
     "JobState",
@@ -56,6 +60,7 @@ __all__ = [
     "UsageError",
     "UserError",
     "Wait",
+    "results",
 ]
 
 _MOVED: typing.Final = {

@@ -35,12 +35,15 @@
     │   ├── RetryNotAllowed     its pipeline has failed jobs sent back another way
     │   ├── StepMissing         something has to be done about the dead letter first
     │   ├── DeliveryMoved       the delivery does not allow what was asked of it
+    │   ├── JobFailed           the job whose result was asked for has failed
+    │   ├── JobCancelled        the job whose result was asked for was cancelled
     │   └── ConstraintViolated  a constraint of a system's table does not allow the rows
     └── UnavailableError        try later
         ├── QueueFull           as many jobs wait in the queue as may
         ├── StoreUnavailable    the database cannot be reached
         ├── StoreCorrupt        the database file is damaged
         ├── ReadTooSlow         what was asked for took the database too long to find
+        ├── ResultTimeout       the job whose result was asked for has not ended yet
         └── CircuitOpen         a guard's breaker or rate let no call through
 
     HandlerSignal               raised by handlers, never by holdfast
@@ -453,6 +456,38 @@ class ConstraintViolated(ConflictError):
         super().__init__(f"a constraint does not allow these rows: {reason}")
 
 
+class JobFailed(ConflictError):
+    """The job whose result was asked for has failed.
+
+    `code` and `line` are what may be said to end users, and `letter` is the id of its dead letter,
+    None where there is none.
+    """
+
+    def __init__(
+        self,
+        job_id: str,
+        *,
+        error_class: str,
+        message: str,
+        code: str,
+        line: str | None,
+        letter: str | None,
+    ) -> None:
+        self.job_id, self.error_class, self.message = job_id, error_class, message
+        self.code, self.line, self.letter = code, line, letter
+        what = f"{error_class}: {message}" if message else error_class
+        remedy = "" if letter is None else "; its dead letter says what can be done"
+        super().__init__(f"job {job_id} failed with {what}{remedy}")
+
+
+class JobCancelled(ConflictError):
+    """The job whose result was asked for was cancelled, and has none."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job_id = job_id
+        super().__init__(f"job {job_id} was cancelled and has no result; submit it again")
+
+
 class UnavailableError(HoldfastError):
     """Nothing is wrong with the request; try it again later."""
 
@@ -497,6 +532,16 @@ class ReadTooSlow(UnavailableError):
         super().__init__(
             f"the database took more than {limit_s} s to find it and was stopped; "
             "ask for less, with a narrower filter or a smaller limit, or try again later"
+        )
+
+
+class ResultTimeout(UnavailableError, TimeoutError):
+    """The job whose result was asked for has not ended in time; it goes on."""
+
+    def __init__(self, job_id: str, *, label: str, timeout_s: float | None) -> None:
+        self.job_id, self.label, self.timeout_s = job_id, label, timeout_s
+        super().__init__(
+            f"job {job_id} is {label} after {timeout_s} s; it goes on, so ask for its result later"
         )
 
 

@@ -19,6 +19,7 @@ ONLY_SQLITE = {
 ONLY_POSTGRES = {
     "announce": "SQLite wakes listeners without a statement",
     "announce_due": "SQLite wakes listeners without a statement",
+    "announce_ended": "SQLite wakes listeners without a statement",
     "announce_outbox": "SQLite wakes listeners without a statement",
     "facts": "SQLite tells these by pragmas",
     "facts_of_vacuum": "SQLite needs no vacuum to use space again",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 from holdfast.core.job.job import Job
 from holdfast.core.values.instant import SECOND_US
 from holdfast.core.values.retention import Retention
+from holdfast.engine.aio import AsyncVerbs
 from holdfast.engine.attention import Need, Needs
 from holdfast.engine.dead_letters.dead_letters import DeadLetters
 from holdfast.engine.dead_letters.replays import Replays
@@ -18,17 +19,22 @@ from holdfast.engine.delegate import Delegate
 from holdfast.engine.deliveries import Deliveries
 from holdfast.engine.erasure import Eraser, Erasures
 from holdfast.engine.figures import Figure
+from holdfast.engine.functions import Functions
+from holdfast.engine.handles.endings import Endings
 from holdfast.engine.jobs.access import JobAccess
 from holdfast.engine.jobs.answers import Answers
 from holdfast.engine.jobs.changes import JobChanges
+from holdfast.engine.jobs.following import JobFollowing
 from holdfast.engine.jobs.jobs import Jobs
 from holdfast.engine.jobs.waits import Waits
+from holdfast.engine.lifespan import Lifespan, lifespan_of
 from holdfast.engine.messaging import Messaging
 from holdfast.engine.opening import OpenedStore, store_of
 from holdfast.engine.operations import Operations
 from holdfast.engine.outbox import Outbox
 from holdfast.engine.recording import ErrorLogs, OwnActivity
 from holdfast.engine.submit.submissions import Submissions
+from holdfast.engine.threads import CallThreads
 from holdfast.engine.tokens import Tokens
 from holdfast.engine.transactions import Transactions
 from holdfast.engine.upstreams import Upstreams, declared_upstreams
@@ -92,7 +98,6 @@ class Holdfast:
     publish = Delegate("outbox", Outbox.publish)
     publish_many = Delegate("outbox", Outbox.publish_many)
 
-    job = Delegate("jobs", Jobs.get)
     read_jobs = Delegate("jobs", Jobs.read_many)
     held_jobs = Delegate("jobs", Jobs.held)
     was_made_for = Delegate("jobs", Jobs.was_made_for)
@@ -230,6 +235,16 @@ class Holdfast:
         self.changes = JobChanges(
             opened, clock=clock, jobs=self.jobs, access=self.access, settler=settler
         )
+        self.threads = CallThreads()
+        self.endings = Endings(opened, subscribe=self.announcer.subscribe)
+        self._following = JobFollowing(
+            opened,
+            jobs=self.jobs,
+            changes=self.changes,
+            endings=self.endings,
+            threads=self.threads,
+            disclosure=self.disclosure(end_user=True),
+        )
         self.submissions = Submissions(
             self._opened,
             pipelines,
@@ -238,9 +253,13 @@ class Holdfast:
             chance=chance,
             announcer=self.announcer,
             created=self._own_activity.created,
-            read=self.jobs.get,
+            follow=self._following,
             max_queued=max_queued,
         )
+        self.job = Functions(
+            self.add, read=self.jobs.get, submissions=self.submissions, threads=self.threads
+        )
+        self.aio = AsyncVerbs(self, threads=self.threads)
         self.answers = Answers(
             opened,
             clock=clock,
@@ -352,6 +371,8 @@ class Holdfast:
         """Write what the error log and the activity have yet to get, and close the connections."""
         self.error_logs.flush()
         self._own_activity.close()
+        self.endings.close()
+        self.threads.close()
         self._opened.unopened.close()
 
     def __enter__(self) -> Self:
@@ -359,6 +380,14 @@ class Holdfast:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def lifespan(self, *, worker: bool | WorkerOptions = False) -> Lifespan:
+        """Return the lifespan of a FastAPI or Starlette application that uses this one.
+
+        `FastAPI(lifespan=app.lifespan(worker=True))` also runs a worker in its process, given
+        options if that is to say more than True, and lets it finish when the server ends.
+        """
+        return lifespan_of(self, worker=worker)
 
     def add_secrets(self, values: Iterable[str], *, names: Iterable[str] = ()) -> None:
         """Hide these values, and what stands under these names, in this process from now on.

@@ -16,7 +16,14 @@ from holdfast.core.job.plan import MAX_SNOOZES, Plan, StagePlan
 from holdfast.core.values.document import DEFAULT_LIMITS, Limits
 from holdfast.core.values.retry import Retry
 from holdfast.errors import InvalidPolicy, InvalidValue, UsageError
-from holdfast.pipeline.handlers import Parameter, PayloadCheck, caller_of, encoder_of, parameters_of
+from holdfast.pipeline.handlers import (
+    Calling,
+    Parameter,
+    PayloadCheck,
+    caller_of,
+    encoder_of,
+    parameters_of,
+)
 from holdfast.pipeline.names import Span, checked_name, span_us
 from holdfast.pipeline.upstream import Upstream
 from holdfast.runtime.events.decided import OnDecision
@@ -102,6 +109,8 @@ class Pipeline:
         self._secret_names = _checked_names("secret_names", secret_names, pipeline=name)
         self.keeps_personal_data = keeps_personal_data
         self.on_decision = on_decision
+        self.calling = Calling.STAGE
+        """How its handlers are called."""
         self._plans: list[StagePlan] = []
         self._stages: list[BoundStage] = []
         self._parameters: list[Parameter] = []
@@ -190,13 +199,14 @@ class Pipeline:
             )
         if any(stage.name == plan.name for stage in self._stages):
             raise UsageError(f"pipeline {self.name!r} already has a stage {plan.name!r}")
-        parameters = parameters_of(function, earlier=[stage.name for stage in self._plans])
+        earlier = [stage.name for stage in self._plans]
+        parameters = parameters_of(function, earlier=earlier, calling=self.calling)
         lane = _lane_of(function, runs)
         stage = BoundStage(
             pipeline=self.name,
             name=plan.name,
             lane=lane,
-            call=caller_of(function, parameters),
+            call=caller_of(function, parameters, calling=self.calling),
             encode=encoder_of(function, limits=self._limits),
             rules=tuple(rules),
             target=_target_of(function) if lane is LaneKind.PROCESS else None,

@@ -23,6 +23,7 @@ from holdfast.runtime.attempts.attempt import JobContext, Wait
 from holdfast.runtime.attempts.notify import Notify
 
 PAYLOAD: Final = "payload"
+JOB: Final = "job"
 _NEVER_STORED: Final = (Wait, Notify, typing.NoReturn, typing.Never)
 _PLAIN: Final = (dict, list, tuple, str, int, float, bool, type(None))
 _AS_THEY_ARE: Final = frozenset({str, int, bool, type(None)})
@@ -32,6 +33,17 @@ _KINDS: Final = (
     inspect.Parameter.POSITIONAL_OR_KEYWORD,
     inspect.Parameter.KEYWORD_ONLY,
 )
+
+
+class Calling(Enum):
+    """How a function is called."""
+
+    STAGE = auto()
+    """With the job first, then with what it names: results of stages, the payload, its fields."""
+    WITH_JOB = auto()
+    """With the job first, then with the fields of the payload as its arguments."""
+    PLAIN = auto()
+    """With the fields of the payload as its arguments, and nothing else."""
 
 
 class Source(Enum):
@@ -52,24 +64,29 @@ class Parameter:
     optional: bool
 
 
-def parameters_of(function: Callable[..., Any], *, earlier: Sequence[str]) -> tuple[Parameter, ...]:
+def parameters_of(
+    function: Callable[..., Any], *, earlier: Sequence[str], calling: Calling = Calling.STAGE
+) -> tuple[Parameter, ...]:
     """Read the handler's signature; `earlier` names the stages before it."""
     name = getattr(function, "__qualname__", repr(function))
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise UsageError(f"handler {name} yields; a stage has one result, and returns it")
     signature = inspect.signature(function)
     given = list(signature.parameters.values())
-    if not given or any(parameter.kind not in _KINDS for parameter in given):
+    takes_job = calling is not Calling.PLAIN
+    if (takes_job and not given) or any(parameter.kind not in _KINDS for parameter in given):
+        first = "the job as its first parameter, and every other" if takes_job else "its arguments"
         raise UsageError(
-            f"handler {name} must take the job as its first parameter, and every other by name; "
-            "*args and **kwargs cannot be filled"
+            f"handler {name} must take {first} by name; *args and **kwargs cannot be filled"
         )
     hints = _hints(function, name)
     parameters = []
-    for parameter in given[1:]:
+    for parameter in given[takes_job:]:
         if parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
             raise UsageError(f"handler {name}: parameter {parameter.name!r} must allow its name")
-        if parameter.name in earlier:
+        if calling is not Calling.STAGE:
+            source = Source.FIELD
+        elif parameter.name in earlier:
             source = Source.RESULT
         elif parameter.name == PAYLOAD:
             source = Source.PAYLOAD
@@ -82,10 +99,14 @@ def parameters_of(function: Callable[..., Any], *, earlier: Sequence[str]) -> tu
 
 
 def caller_of(
-    function: Callable[..., Any], parameters: Sequence[Parameter]
+    function: Callable[..., Any],
+    parameters: Sequence[Parameter],
+    *,
+    calling: Calling = Calling.STAGE,
 ) -> Callable[[JobContext], Any]:
     """Return what calls the handler with the job and everything it asks for."""
-    if not parameters:
+    takes_job = calling is not Calling.PLAIN
+    if takes_job and not parameters:
         return function
     readers = [(parameter.name, _reader(parameter)) for parameter in parameters]
 
@@ -95,7 +116,7 @@ def caller_of(
             value = read(context)
             if value is not _ABSENT:
                 arguments[name] = value
-        return function(context, **arguments)
+        return function(context, **arguments) if takes_job else function(**arguments)
 
     return call
 
@@ -116,6 +137,29 @@ def encoder_of(function: Callable[..., Any], *, limits: Limits) -> Callable[[Any
         return encode(document, what="result", limits=limits)
 
     return encode_checked
+
+
+def decoder_of(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Return what makes the declared type of a handler's value again of its JSON."""
+    name = getattr(function, "__qualname__", repr(function))
+    returned = _hints(function, name).get("return")
+    adapter = None if returned in _NEVER_STORED else _adapter(returned, f"{name} ->")
+    return _as_it_is if adapter is None else adapter.validate_python
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+def takes_the_job(function: Callable[..., Any]) -> bool:
+    """Return whether the first parameter is the job, by its type or, without one, by its name."""
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    if first is None:
+        return False
+    if first.annotation is inspect.Parameter.empty:
+        return first.name == JOB
+    name = getattr(function, "__qualname__", repr(function))
+    return _hints(function, name).get(first.name) is JobContext
 
 
 class PayloadCheck:

@@ -209,7 +209,7 @@ class Violation(NamedTuple):
     sample: tuple[str, ...]
 
 
-Topic = Literal["due", "outbox"]
+Topic = Literal["due", "outbox", "ended"]
 """What listeners listen for."""
 
 
@@ -280,7 +280,7 @@ class Store(Protocol):
         ...
 
     def listen(self, topic: Topic = "due") -> Listener:
-        """Return a listener of its own connection: for due jobs, or for outbox messages."""
+        """Return a listener of its own connection: for due jobs, outbox messages or ended jobs."""
         ...
 
     def announce_due(self) -> None:

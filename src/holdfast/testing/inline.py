@@ -14,7 +14,7 @@ from holdfast.core.job.job import ENDED, JobState, WorkerId
 from holdfast.core.upstream.upstream import UpstreamState
 from holdfast.core.values.instant import SECOND_US, Instant
 from holdfast.engine.app import Holdfast
-from holdfast.engine.submit.handle import JobHandle
+from holdfast.engine.handles.handle import JobHandle
 from holdfast.errors import UsageError
 from holdfast.runtime.attempts.attempt import Attempt, Fate, JobContext, Report
 from holdfast.runtime.attempts.in_flight import InFlight

@@ -57,7 +57,7 @@ def test_no_statement_that_writes_notifies_anybody():
         if "pg_notify" in file.read_text(encoding="utf-8")
     }
 
-    assert notifying == {"announce", "announce_due", "announce_outbox"}
+    assert notifying == {"announce", "announce_due", "announce_ended", "announce_outbox"}
 
 
 def test_many_submissions_make_few_notifications(postgres_store: Store, postgres_url: str):

@@ -18,7 +18,7 @@ from holdfast.cli.shell.output import Output
 from holdfast.cli.shell.program import Command
 from holdfast.cli.shell.progress import Progress
 from holdfast.engine.app import Holdfast
-from holdfast.engine.submit.handle import JobHandle
+from holdfast.engine.handles.handle import JobHandle
 from holdfast.errors import InvalidDocument, UsageError
 from holdfast.letter_files.files import FileResult, LetterFiles, Outcome
 

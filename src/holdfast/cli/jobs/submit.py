@@ -17,7 +17,7 @@ from holdfast.cli.shell.options import duration, duration_or_moment, moment, tex
 from holdfast.cli.shell.program import Command
 from holdfast.core.job.job import DEFAULT_OWNER, DEFAULT_PRIORITY, PRIORITIES, JobState
 from holdfast.engine.app import Holdfast
-from holdfast.engine.submit.handle import JobHandle
+from holdfast.engine.handles.handle import JobHandle
 from holdfast.engine.submit.submission import Submit
 from holdfast.errors import (
     SchemaMissing,

@@ -14,9 +14,9 @@ from holdfast.core.job.event import Refused
 from holdfast.core.job.job import DEFAULT_OWNER, DEFAULT_PRIORITY
 from holdfast.core.job.lifecycle import decide
 from holdfast.core.values.failure import Failure
+from holdfast.engine.handles.handle import Following, JobHandle
 from holdfast.engine.opening import OpenedStore
 from holdfast.engine.submit.admission import Admission
-from holdfast.engine.submit.handle import JobHandle
 from holdfast.engine.submit.submission import (
     Named,
     RowMaker,
@@ -45,7 +45,7 @@ from holdfast.runtime.kernel.plans import PlanCache
 from holdfast.secrecy import keeping_personal_data
 from holdfast.store.contract import ExistingJob, NewJob
 from holdfast.store.rows import as_stored
-from holdfast.views.job import JobView, removed_job
+from holdfast.views.job import removed_job
 
 BULK: Final = 500
 TRIES: Final = 3
@@ -64,7 +64,7 @@ class Submissions:
         chance: Chance,
         announcer: Announcer,
         created: Callable[[NewJob, int], None],
-        read: Callable[[str], JobView],
+        follow: Following,
         max_queued: int | None = None,
     ) -> None:
         self._opened = opened
@@ -76,7 +76,7 @@ class Submissions:
         self._announcer = announcer
         self._rows = RowMaker(chance)
         self._created = created
-        self._read = read
+        self._follow = follow
         self._decisions = DecisionMessages(pipelines.get)
         self.limit_queues(max_queued)
 
@@ -97,7 +97,7 @@ class Submissions:
         deadline: Span | datetime | None = None,
         trace: str | None = None,
         connection: object = None,
-    ) -> JobHandle:
+    ) -> JobHandle[Any]:
         """Make a job, or find the one that the key already names; see `Submit`.
 
         A job that was removed since is found as well, as far as it is known: its id, state, version
@@ -137,7 +137,7 @@ class Submissions:
         version: int = 1,
         rerun: bool = False,
         trace: str | None = None,
-    ) -> JobHandle:
+    ) -> JobHandle[Any]:
         """Keep a job that is turned away: it has failed as it comes, and none of it is run.
 
         Its history says why, it is counted and announced as failed, and there is no dead letter:
@@ -318,10 +318,10 @@ class Submissions:
             owner=row.owner, pipeline=row.pipeline, key=row.key or "", connection=connection
         )
 
-    def _handle(self, named: Named, pipeline: Pipeline, submit: Submit) -> JobHandle:
+    def _handle(self, named: Named, pipeline: Pipeline, submit: Submit) -> JobHandle[Any]:
         twin = named.removed
         if twin is None:
-            return JobHandle(named.job_id, created=named.created, read=self._read)
+            return JobHandle(named.job_id, created=named.created, follow=self._follow)
         view = removed_job(
             twin,
             pipeline=pipeline.name,
@@ -329,7 +329,7 @@ class Submissions:
             key=submit.key or "",
             read_at=self._clock.now(),
         )
-        return JobHandle(named.job_id, created=False, read=lambda _: view)
+        return JobHandle(named.job_id, created=False, follow=self._follow, removed=view)
 
     def pipeline(self, wanted: Pipeline | str) -> Pipeline:
         """Return a pipeline of this process, or raise `UnknownPipeline`."""

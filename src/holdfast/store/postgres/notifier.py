@@ -12,7 +12,8 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 from weakref import WeakSet
@@ -35,7 +36,11 @@ TROUBLE_S: Final = 0.25
 TRIES: Final = 3
 """So many failures in a row, and polling has to find what is due."""
 CLOSE_S: Final = 2.0
-_STATEMENTS: Final[Mapping[Topic, str]] = {"due": "announce_due", "outbox": "announce_outbox"}
+_STATEMENTS: Final[Mapping[Topic, str]] = {
+    "due": "announce_due",
+    "outbox": "announce_outbox",
+    "ended": "announce_ended",
+}
 
 
 class _Watched(NamedTuple):
@@ -70,7 +75,7 @@ class Notifier:
         self._closing = False
         self._pending: set[Topic] = set()
         self._watched: dict[_Watched, _Looks] = {}
-        self._quiet_until_s = 0.0
+        self._quiet_until_s: defaultdict[Topic, float] = defaultdict(float)
         self._failures = 0
 
     def statement_now(self, topic: Topic) -> str | None:
@@ -80,9 +85,9 @@ class Notifier:
         """
         with self._changed:
             now_s = time.monotonic()
-            if now_s < self._quiet_until_s:
+            if now_s < self._quiet_until_s[topic]:
                 return None
-            self._quiet_until_s = now_s + REST_S
+            self._quiet_until_s[topic] = now_s + REST_S
         return _STATEMENTS[topic]
 
     def notify(self, topic: Topic) -> None:
@@ -114,7 +119,7 @@ class Notifier:
         thread.join(CLOSE_S)
 
     def _leave_to_thread(self, topic: Topic) -> None:
-        news = not self._pending
+        news = topic not in self._pending
         self._pending.add(topic)
         self._call_thread(news=news)
 
@@ -140,9 +145,12 @@ class Notifier:
     def _wait_s(self) -> float | None:
         """Return in how many seconds there is something to send; None while there is nothing."""
         if self._pending:
-            at_s = self._quiet_until_s
+            at_s = min(self._quiet_until_s[topic] for topic in self._pending)
         elif self._watched:
-            at_s = max(self._quiet_until_s, min(looks.next_s for looks in self._watched.values()))
+            at_s = min(
+                max(self._quiet_until_s[each.topic], looks.next_s)
+                for each, looks in self._watched.items()
+            )
         else:
             return None
         return max(at_s - time.monotonic(), 0)
@@ -151,8 +159,14 @@ class Notifier:
         """Take what is to be sent now, and all that is watched: one question is about all of it."""
         topics, self._pending = self._pending, set()
         watched, self._watched = self._watched, {}
-        self._quiet_until_s = time.monotonic() + REST_S
+        self._rest(REST_S, topics, watched)
         return topics, watched
+
+    def _rest(self, rest_s: float, topics: set[Topic], watched: Iterable[_Watched]) -> None:
+        """Send nothing more of these topics for a while."""
+        until_s = time.monotonic() + rest_s
+        for topic in topics.union(each.topic for each in watched):
+            self._quiet_until_s[topic] = until_s
 
     def _send(self, topics: set[Topic], watched: dict[_Watched, _Looks]) -> None:
         values = {
@@ -185,7 +199,7 @@ class Notifier:
             if self._closing or self._failures >= TRIES:
                 self._failures = 0
                 return
-            self._quiet_until_s = time.monotonic() + TROUBLE_S
+            self._rest(TROUBLE_S, topics, watched)
             self._pending |= topics
             self._watched = {**watched, **self._watched}
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast
 from psycopg import errors as pg_errors
 
 from holdfast.core.job.decision import Decision
-from holdfast.core.job.job import MAX_URGENT, Job, PlanDigest, WorkerId
+from holdfast.core.job.job import ENDED, MAX_URGENT, Job, PlanDigest, WorkerId
 from holdfast.core.job.lease import Lease
 from holdfast.core.job.plan import Plan, Route
 from holdfast.core.values.ids import JobId
@@ -283,6 +283,8 @@ class PostgresStore(Parts):
             written = self._write(ordered)
         if written.messages:
             self._messages_added(written.messages, connection)
+        if connection is None and any(each.change.state in ENDED for each in ordered):
+            self._notifier.notify("ended")
         return written.applied
 
     def _write(self, ordered: Sequence[Decision]) -> Written:
