@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from collabiq.confined.children import Children, MailUnreadable
-from collabiq.mail import MAX_MAIL_BYTES, MailTooLarge, NotAMail, parse_mail
+from collabiq.mail import MAX_MAIL_BYTES, MailTooLarge, NotAMail, clean, parse_mail
 from collabiq.samples import mailbox
 from collabiq.samples.sample import text_mail
 
@@ -31,6 +31,21 @@ def test_every_sample_is_parsed_as_it_would_be_here(children: Children):
         found = children.parse(sample.raw, own_addresses=own, limit_s=30.0)
 
         assert found == parse_mail(sample.raw, own_addresses=own), sample.name
+
+
+def test_texts_are_cleaned_as_they_would_be_here(children: Children):
+    texts = [
+        "",
+        "Hi \ud83d,\n\nThanks\n-- \nKim",
+        *(s.raw.decode("latin-1") for s in mailbox()[:9]),
+    ]
+    for text in texts:
+        assert children.clean(text, subject="Fwd: x", limit_s=30.0) == clean(text, subject="Fwd: x")
+
+
+def test_a_text_that_takes_too_long_to_clean_is_given_up(children: Children):
+    with pytest.raises(MailUnreadable, match=r"cleaning this mail takes longer than 0\.2 seconds"):
+        children.clean("--\n\n" * 500_000, limit_s=0.2)
 
 
 def test_a_mail_that_takes_too_long_is_given_up_and_the_next_is_parsed(children: Children):

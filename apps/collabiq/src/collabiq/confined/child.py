@@ -1,14 +1,16 @@
-"""The side that parses: one mail after the other, until the channel closes."""
+"""The side that parses and cleans: one mail after the other, until the channel closes."""
 
 from __future__ import annotations
 
 import json
 import resource
 import sys
+from dataclasses import asdict
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
 from collabiq.confined.documents import READY, written
+from collabiq.mail.clean import clean
 from collabiq.mail.message import MailTooLarge, NotAMail
 from collabiq.mail.parse import parse_mail
 
@@ -18,19 +20,19 @@ _MARGIN_S: Final = 5
 
 
 def main(channel: int, limit_s: int) -> None:
-    """Parse what comes over a socket; each answer is a mail, or why there is none."""
+    """Answer what comes over a socket: a mail or a text, or why there is none."""
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     connection = Connection(channel)
     connection.send_bytes(READY)
     while True:
         try:
-            own_addresses = json.loads(connection.recv_bytes())
-            raw = connection.recv_bytes()
+            question = json.loads(connection.recv_bytes())
+            content = connection.recv_bytes()
         except (EOFError, OSError):
             return
         _limit_cpu(limit_s + _MARGIN_S)
-        connection.send_bytes(_answer(raw, own_addresses))
+        connection.send_bytes(_answer(question, content))
 
 
 def _limit_cpu(seconds: int) -> None:
@@ -39,9 +41,12 @@ def _limit_cpu(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
 
 
-def _answer(raw: bytes, own_addresses: Any) -> bytes:  # noqa: ANN401 - JSON
+def _answer(question: Any, content: bytes) -> bytes:  # noqa: ANN401 - JSON
     try:
-        return b"mail" + written(parse_mail(raw, own_addresses=own_addresses))
+        if "subject" in question:
+            found = clean(json.loads(content), subject=question["subject"])
+            return b"text" + json.dumps(asdict(found)).encode()
+        return b"mail" + written(parse_mail(content, own_addresses=question["own_addresses"]))
     except MailTooLarge:
         return b"size"
     except NotAMail:

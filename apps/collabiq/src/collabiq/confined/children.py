@@ -1,4 +1,4 @@
-"""The side that waits: children that parse, kept for the next mail, and killed in time."""
+"""The side that waits: children that read mails, kept for the next one, and killed in time."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from multiprocessing.connection import Connection
-from typing import Final
+from typing import Any, Final
 
 from collabiq.confined.documents import READY, read
+from collabiq.mail.clean import Cleaned, Removed
 from collabiq.mail.message import Mail, MailTooLarge, NotAMail
 from collabiq.mail.parse import MAX_MAIL_BYTES
 
@@ -26,11 +27,11 @@ _KIND: Final = 4
 
 
 class MailUnreadable(Exception):
-    """A mail cannot be parsed: it takes too long or too much memory, or ends its parser."""
+    """A mail cannot be read: it takes too long or too much memory, or ends what reads it."""
 
 
 class Children:
-    """Parses mails in processes of their own, a few at a time, for any number of threads."""
+    """Reads mails in processes of their own, a few at a time, for any number of threads."""
 
     def __init__(self, *, at_once: int = AT_ONCE) -> None:
         self._room = threading.Semaphore(at_once)
@@ -46,16 +47,28 @@ class Children:
         """
         if len(raw) > MAX_MAIL_BYTES:
             raise MailTooLarge(len(raw), limit_bytes=MAX_MAIL_BYTES)
+        question = {"own_addresses": sorted(own_addresses)}
+        return _mail_in(self._ask("parsing", question, raw, limit_s), len(raw))
+
+    def clean(self, text: str, *, subject: str = "", limit_s: float = LIMIT_S) -> Cleaned:
+        """Return what a mail says itself, as `collabiq.mail.clean` does.
+
+        Raises `MailUnreadable` where that takes longer than the limit or ends the process.
+        """
+        answer = self._ask("cleaning", {"subject": subject}, json.dumps(text).encode(), limit_s)
+        return _cleaned_in(answer)
+
+    def _ask(self, work: str, question: Mapping[str, Any], content: bytes, limit_s: float) -> bytes:
         with self._room:
             child = self._take()
             try:
-                answer = child.ask(raw, sorted(own_addresses), limit_s)
+                answer = child.ask(work, question, content, limit_s)
             except BaseException:
                 child.kill()
                 raise
             with self._lock:
                 self._idle.append(child)
-        return _mail_in(answer, len(raw))
+        return answer
 
     @property
     def pids(self) -> list[int]:
@@ -107,15 +120,15 @@ class _Child:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, raw: bytes, own_addresses: list[str], limit_s: float) -> bytes:
+    def ask(self, work: str, question: Mapping[str, Any], content: bytes, limit_s: float) -> bytes:
         try:
-            self._connection.send_bytes(json.dumps(own_addresses).encode())
-            self._connection.send_bytes(raw)
+            self._connection.send_bytes(json.dumps(question).encode())
+            self._connection.send_bytes(content)
             if not self._connection.poll(limit_s):
-                raise MailUnreadable(f"parsing this mail takes longer than {limit_s:g} seconds")
+                raise MailUnreadable(f"{work} this mail takes longer than {limit_s:g} seconds")
             return self._connection.recv_bytes(_MAX_ANSWER_BYTES)
         except (EOFError, OSError):
-            raise MailUnreadable("parsing this mail ended the process that did it") from None
+            raise MailUnreadable(f"{work} this mail ended the process that did it") from None
 
     def kill(self) -> None:
         self._process.kill()
@@ -136,6 +149,14 @@ def _mail_in(answer: bytes, size: int) -> Mail:
             raise MailUnreadable(f"this mail cannot be parsed: {rest.decode('ascii', 'replace')}")
 
 
+def _cleaned_in(answer: bytes) -> Cleaned:
+    kind, rest = answer[:_KIND], answer[_KIND:]
+    if kind != b"text":
+        raise MailUnreadable(f"this mail cannot be cleaned: {rest.decode('ascii', 'replace')}")
+    document = json.loads(rest)
+    return Cleaned(**document | {"removed": tuple(Removed(**one) for one in document["removed"])})
+
+
 _OF_THIS_PROCESS: Final = Children()
 atexit.register(_OF_THIS_PROCESS.close)
 
@@ -145,3 +166,8 @@ def parse_confined(
 ) -> Mail:
     """Return what a mail says, parsed in a process that all of this one share."""
     return _OF_THIS_PROCESS.parse(raw, own_addresses=own_addresses, limit_s=limit_s)
+
+
+def clean_confined(text: str, *, subject: str = "", limit_s: float = LIMIT_S) -> Cleaned:
+    """Return what a mail says itself, found in a process that all of this one share."""
+    return _OF_THIS_PROCESS.clean(text, subject=subject, limit_s=limit_s)

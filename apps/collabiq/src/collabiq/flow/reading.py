@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from collabiq.confined.children import MailUnreadable, parse_confined
+from collabiq.confined.children import MailUnreadable, clean_confined, parse_confined
 from collabiq.gmail.errors import GmailNotFound, GrantRevoked, InvalidCredentials
-from collabiq.mail.clean import clean
 from collabiq.mail.headers import Address
 from collabiq.mail.message import Mail, MailTooLarge, NotAMail
 from collabiq.mail.parse import MAX_MAIL_BYTES
@@ -139,11 +138,14 @@ def is_addressed_to(raw: bytes, config: Config) -> bool:
     return address.encode() in head or _RECIPIENT.search(head) is None
 
 
-def clean_mail(fetched: FetchResult) -> CleanResult:
+def clean_mail(fetched: FetchResult, *, limit_s: float) -> CleanResult:
     """Return the text of a mail without signatures, quotes and disclaimers."""
     if fetched["skip"] is not None:
         return CleanResult(text="", removed=[], language="none", empty=True, skip=fetched["skip"])
-    found = clean(fetched["text"], subject=fetched["subject"])
+    try:
+        found = clean_confined(fetched["text"], subject=fetched["subject"], limit_s=limit_s)
+    except MailUnreadable as error:
+        raise GiveUp("MAIL_UNREADABLE", str(error)) from None
     return CleanResult(
         text=found.text,
         removed=[{"kind": each.kind, "text": each.text} for each in found.removed],

@@ -99,7 +99,7 @@ def _mails(name: str, bound: Callable[[], Bound], upstreams: Upstreams, config: 
     @pipeline.stage
     def clean(job: JobContext) -> dict[str, Any]:
         """Take away what a mail does not say itself."""
-        return dict(clean_mail(job.results[first]))
+        return dict(clean_mail(job.results[first], limit_s=config.mail_parse_limit_s))
 
     calls = None if OFFLINE in config.llm_order else upstreams.gemini
 
