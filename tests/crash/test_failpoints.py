@@ -100,9 +100,9 @@ ELSEWHERE = {
     ("deliveries/stage_deliveries.py", "_answer", "announce_due"): "a wake-up may be lost",
     ("maintenance/replayer.py", "_send_all", "announce_due"): "a wake-up may be lost",
     ("deliveries/reconciler.py", "check", "apply"): "what it compares is looked up again",
-    ("worker/worker.py", "start", "record_worker"): "made before a worker runs",
-    ("worker/worker.py", "start", "forget_workers"): "made before a worker runs",
-    ("worker/worker.py", "_record_end", "record_worker"): "made when nothing runs any more",
+    ("worker/process.py", "start", "record_worker"): "made before a worker runs",
+    ("worker/process.py", "start", "forget_workers"): "made before a worker runs",
+    ("worker/process.py", "_record_end", "record_worker"): "made when nothing runs any more",
 }
 
 

@@ -124,4 +124,4 @@ def test_a_worker_that_may_not_migrate_names_the_schema_it_needs(newcomers: Flee
     worker = newcomers.start(only="noop", no_migrate=True)
     assert worker.ended() == 1
     assert "SchemaTooOld" in worker.story()
-    assert "holdfast migrate" in worker.story()
+    assert "migrate the database first" in worker.story()

@@ -131,7 +131,7 @@ class TestWhatNobodyKnows:
     def test_a_replay_waits_for_a_person_to_decide_about_the_deliveries(self, reviewing):
         app, _, job, _ = self._in_doubt(reviewing)
 
-        with pytest.raises(StepMissing, match="deliveries resolve") as caught:
+        with pytest.raises(StepMissing, match="say what became of them first") as caught:
             replay(app, job)
 
         assert caught.value.missing == "deliveries"

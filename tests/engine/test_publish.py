@@ -155,7 +155,7 @@ def test_messages_are_found_by_filter(app: Holdfast):
     assert [message.id for message in app.outbox.find(before=sent[1], limit=1)] == [sent[0]]
     with pytest.raises(InvalidValue, match="limit"):
         app.outbox.find(limit=0)
-    with pytest.raises(UnknownMessage, match="holdfast outbox list"):
+    with pytest.raises(UnknownMessage, match="check the id"):
         app.outbox.find(before="nowhere")
 
 

@@ -97,7 +97,7 @@ def test_a_store_whose_tokens_are_all_revoked_still_asks_for_one(app):
 
 @pytest.mark.parametrize("token_id", [NOBODY, "no id", "", "\x00", None])
 def test_an_unknown_token_cannot_be_revoked(app, token_id):
-    with pytest.raises(UnknownToken, match="holdfast tokens list"):
+    with pytest.raises(UnknownToken, match="check the id"):
         app.tokens.revoke(token_id, by="ada")
 
 

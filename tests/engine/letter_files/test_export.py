@@ -167,7 +167,7 @@ def test_a_redacted_file_has_no_secrets_and_cannot_be_replayed(
     assert entry.original_payload["title"] == "hello"
     letter_id = letter_id_of(entry.entry_id)
     remediated(other, letter_id)
-    with pytest.raises(UsageError, match="without --redact"):
+    with pytest.raises(UsageError, match="export it again as it is"):
         files_of(other).replay(letter_id, "mail", by="ada")
     assert other.jobs() == []
 

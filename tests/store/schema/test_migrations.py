@@ -74,7 +74,7 @@ def test_what_is_pending_may_be_run_by_hand(empty_store: Store, empty_database_u
 
 
 def test_using_a_database_without_a_schema_says_what_to_do(empty_store: Store) -> None:
-    with pytest.raises(UsageError, match="holdfast migrate"):
+    with pytest.raises(UsageError, match="migrate the database first"):
         submitted(empty_store)
 
 
