@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -12,9 +11,9 @@ from typing import Any, Final, TypeVar, cast
 from psycopg import errors as pg_errors
 
 from holdfast.core.job.decision import Decision
-from holdfast.core.job.job import ENDED, MAX_URGENT, Job, PlanDigest, WorkerId
+from holdfast.core.job.job import ENDED, MAX_URGENT, Job, WorkerId
 from holdfast.core.job.lease import Lease
-from holdfast.core.job.plan import Plan, Route
+from holdfast.core.job.plan import Route
 from holdfast.core.values.ids import JobId
 from holdfast.core.values.instant import Instant, later
 from holdfast.errors import StoreUnavailable, UnknownJob
@@ -22,16 +21,10 @@ from holdfast.store.contract import (
     Checkpoint,
     ExistingJob,
     JobFilter,
-    Leases,
-    LedgerEntry,
     Listener,
     NewJob,
-    PausedQueue,
-    Position,
-    QueueCounts,
     Topic,
     Violation,
-    WorkerRow,
     counting,
     is_active,
     since_id,
@@ -51,19 +44,17 @@ from holdfast.store.postgres.lanes import HEADS_FROM, Lanes
 from holdfast.store.postgres.listener import PostgresListener
 from holdfast.store.postgres.notifier import Notifier
 from holdfast.store.postgres.rows import plain_array, text_array
-from holdfast.store.postgres.statements import SQL, borrowed, fetch, text
+from holdfast.store.postgres.statements import SQL, borrowed, fetch
 from holdfast.store.postgres.steps import PostgresSql
 from holdfast.store.postgres.system_statement import run_statement
 from holdfast.store.postgres.writes import Written, is_atomic, write, write_unlocked
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
-    ledger_entry_from_row,
     twin_from_row,
 )
 from holdfast.store.schema.system_sql import Ran, Value
 from holdfast.store.statements.timing import Timings, timed
-from holdfast.store.tables.audit import AuditEntry, done_and_recorded
 
 CONNECTIONS: Final = 8
 REPEATS: Final = 5
@@ -72,7 +63,6 @@ LOCKED_S: Final = 5.0
 SERVICE_TIMEOUT_S: Final = 10.0
 """What a worker's services run takes milliseconds, and two tries must fit into a lease."""
 _SAMPLE: Final = 5
-_BEFORE_ALL: Final = Position(Instant(-1), "00000000-0000-0000-0000-000000000000")
 
 _T = TypeVar("_T")
 
@@ -109,8 +99,7 @@ class PostgresStore(Parts):
         self._lanes = Lanes(spares=generic_plans)
         self._owns_notifier = notifier is None
         self._notifier = notifier or Notifier(self._connections)
-        self._sql = sql = PostgresSql(self._run)
-        self._make_parts(sql, messages_added=self._messages_added)
+        self._make_parts(PostgresSql(self._run), messages_added=self._messages_added)
 
     def migrate(self) -> list[str]:
         if self._connections.endpoint.direct_url is not None:
@@ -255,9 +244,6 @@ class PostgresStore(Parts):
     def next_due(self, routes: Sequence[Route]) -> Instant | None:
         return cast("Instant | None", self._rows("next_due", self._lanes.arrays(routes))[0][0])
 
-    def held_by(self, holder: WorkerId) -> list[Job]:
-        return self._jobs("held_by", {"holder": holder})
-
     @timed
     def renew(
         self, leases: Collection[Lease], *, holder: WorkerId, lease_us: int, now: Instant
@@ -299,24 +285,6 @@ class PostgresStore(Parts):
         # Another transaction holds one of the rows: the others must not wait for it.
         return self._run(lambda own: write_unlocked(own, ordered), atomic=True)
 
-    def expired(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
-        return self._sweep("expired", now=now, after=after, limit=limit)
-
-    def overdue(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
-        return self._sweep("overdue", now=now, after=after, limit=limit)
-
-    def unanswered(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
-        return self._sweep("unanswered", now=now, after=after, limit=limit)
-
-    def _sweep(
-        self, statement: str, *, now: Instant, after: Position | None, limit: int
-    ) -> list[Job]:
-        instant, job_id = after or _BEFORE_ALL
-        return self._jobs(
-            statement,
-            {"now": now, "after_instant": instant, "after_id": job_id, "limit": limit},
-        )
-
     @timed
     def get(self, job_ids: Collection[JobId], *, owner: str | None = None) -> dict[JobId, Job]:
         ids = plain_array(job_ids)
@@ -339,76 +307,6 @@ class PostgresStore(Parts):
     def checkpoints(self, job_ids: Collection[JobId]) -> list[Checkpoint]:
         rows = self._rows("checkpoints", {"ids": plain_array(job_ids)})
         return [Checkpoint._make(row) for row in rows]
-
-    def ledger(self, job_id: JobId) -> list[LedgerEntry]:
-        rows = self._rows("ledger", {"job_id": job_id})
-        return [ledger_entry_from_row(job_id, row) for row in rows]
-
-    def sent_back_at(self, job_ids: Collection[JobId]) -> dict[JobId, Instant]:
-        return dict(self._rows("sent_back", {"ids": json.dumps(list(job_ids))}))
-
-    def save_plan(self, plan: Plan, *, now: Instant, connection: object = None) -> None:
-        values = {
-            "pipeline": plan.pipeline,
-            "digest": plan.digest,
-            "body": json.dumps(plan.to_document(), separators=(",", ":")),
-            "created_at": now,
-        }
-        if connection is not None:
-            borrowed(connection).execute(text("save_plan"), values)
-        else:
-            self._count("save_plan", values)
-
-    def load_plan(self, pipeline: str, digest: PlanDigest) -> Plan | None:
-        rows = self._rows("load_plan", {"pipeline": pipeline, "digest": digest})
-        return Plan.from_document(json.loads(rows[0][0])) if rows else None
-
-    def newest_plan(self, pipeline: str) -> Plan | None:
-        rows = self._rows("newest_plan", {"pipeline": pipeline})
-        return Plan.from_document(json.loads(rows[0][0])) if rows else None
-
-    def pause_queue(
-        self,
-        queue: str,
-        *,
-        by: str,
-        now: Instant,
-        reason: str | None = None,
-        audit: AuditEntry | None = None,
-    ) -> bool:
-        values = {"queue": queue, "by": by, "now": now, "reason": reason}
-        return done_and_recorded(self._sql, "pause_queue", values, audit)
-
-    def resume_queue(self, queue: str, *, audit: AuditEntry | None = None) -> bool:
-        resumed = done_and_recorded(self._sql, "resume_queue", {"queue": queue}, audit)
-        self.announce_due()
-        return resumed
-
-    def paused_queues(self) -> list[PausedQueue]:
-        return [PausedQueue._make(row) for row in self._rows("paused_queues", {})]
-
-    def leased(self, *, now: Instant) -> dict[str, Leases]:
-        rows = self._rows("leased", {"now": now})
-        return {holder: Leases(*counts) for holder, *counts in rows}
-
-    def queued(self, queue: str, *, limit: int) -> int:
-        return cast("int", self._rows("queued", {"queue": queue, "limit": limit})[0][0])
-
-    def queues(self, *, now: Instant) -> list[QueueCounts]:
-        return [QueueCounts._make(row) for row in self._rows("queues", {"now": now})]
-
-    def routes(self, *, now: Instant) -> list[tuple[Route, int, Instant]]:
-        rows = self._rows("routes", {"now": now})
-        return [(Route(*row[:3]), row[3], Instant(row[4])) for row in rows]
-
-    def record_worker(self, worker: WorkerRow) -> None:
-        self._count("record_worker", worker._asdict())
-
-    def workers(self) -> list[WorkerRow]:
-        return [WorkerRow._make(row) for row in self._rows("workers", {})]
-
-    def forget_workers(self, *, seen_before: Instant) -> int:
-        return self._count("forget_workers", {"seen_before": seen_before})
 
     def verify(self, *, now: Instant) -> list[Violation]:
         found: list[Violation] = []
@@ -480,12 +378,6 @@ class PostgresStore(Parts):
 
     def _rows(self, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
         return self._run(lambda own: fetch(own, statement, values))
-
-    def _jobs(self, statement: str, values: dict[str, Any]) -> list[Job]:
-        return [job_from_row(row) for row in self._rows(statement, values)]
-
-    def _count(self, statement: str, values: dict[str, Any]) -> int:
-        return self._run(lambda own: own.execute(text(statement), values).rowcount)
 
 
 def _in_transaction(

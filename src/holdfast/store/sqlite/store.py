@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from holdfast.core.job.decision import Decision
-from holdfast.core.job.job import MAX_URGENT, Job, PlanDigest, WorkerId
+from holdfast.core.job.job import MAX_URGENT, Job, WorkerId
 from holdfast.core.job.lease import Lease
-from holdfast.core.job.plan import Plan, Route
+from holdfast.core.job.plan import Route
 from holdfast.core.values.ids import JobId
 from holdfast.core.values.instant import Instant, later
 from holdfast.errors import ConstraintViolated, StatementRefused, StoreCorrupt
@@ -20,16 +20,10 @@ from holdfast.store.contract import (
     Checkpoint,
     ExistingJob,
     JobFilter,
-    Leases,
-    LedgerEntry,
     Listener,
     NewJob,
-    PausedQueue,
-    Position,
-    QueueCounts,
     Topic,
     Violation,
-    WorkerRow,
     counting,
     is_active,
 )
@@ -37,7 +31,6 @@ from holdfast.store.parts import Parts
 from holdfast.store.rows import (
     claimed_jobs,
     job_from_row,
-    ledger_entry_from_row,
     twin_from_row,
 )
 from holdfast.store.schema import migrate
@@ -59,14 +52,12 @@ from holdfast.store.sqlite.narrowing import narrowed
 from holdfast.store.sqlite.statements import SQL
 from holdfast.store.sqlite.steps import SqliteSql
 from holdfast.store.statements.timing import Timings, timed
-from holdfast.store.tables.audit import AuditEntry, done_and_recorded
 from holdfast.store.tables.outbox import any_publishes
 
 FIRST_SOUND_VERSION: Final = (3, 51, 3)
 """Before it, SQLite may corrupt a file when connections that are not ours write and checkpoint."""
 _SAMPLE: Final = 5
 _SOUNDNESS: Final = "verify_database_is_sound"
-_BEFORE_ALL: Final = Position(Instant(-1), "")
 
 
 class SqliteStore(Parts):
@@ -82,8 +73,7 @@ class SqliteStore(Parts):
         self.url = database.location.url
         self._database = database
         self._owned = owned
-        self._sql = sql = SqliteSql(database)
-        self._make_parts(sql, messages_added=self._messages_added)
+        self._make_parts(SqliteSql(database), messages_added=self._messages_added)
 
     def migrate(self) -> list[str]:
         """Bring the schema up to date and return the names of the migrations applied now."""
@@ -213,10 +203,6 @@ class SqliteStore(Parts):
 
         return self._database.read(look)
 
-    def held_by(self, holder: WorkerId) -> list[Job]:
-        """Return the jobs leased to `holder`."""
-        return self._jobs("held_by", {"holder": holder})
-
     @timed
     def renew(
         self, leases: Collection[Lease], *, holder: WorkerId, lease_us: int, now: Instant
@@ -248,27 +234,6 @@ class SqliteStore(Parts):
             self._database.wake()
         return applied
 
-    def expired(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
-        """Return processing jobs whose lease ended before `now`, by lease end and id."""
-        return self._sweep("expired", now=now, after=after, limit=limit)
-
-    def overdue(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
-        """Return active jobs whose deadline lies before `now`, by deadline and id."""
-        return self._sweep("overdue", now=now, after=after, limit=limit)
-
-    def unanswered(self, *, now: Instant, after: Position | None, limit: int) -> list[Job]:
-        """Return waiting jobs whose wait is over at `now`, by end of the wait and id."""
-        return self._sweep("unanswered", now=now, after=after, limit=limit)
-
-    def _sweep(
-        self, statement: str, *, now: Instant, after: Position | None, limit: int
-    ) -> list[Job]:
-        instant, job_id = after or _BEFORE_ALL
-        return self._jobs(
-            statement,
-            {"now": now, "after_instant": instant, "after_id": job_id, "limit": limit},
-        )
-
     @timed
     def get(self, job_ids: Collection[JobId], *, owner: str | None = None) -> dict[JobId, Job]:
         """Return the jobs of those ids that exist; with `owner`, and belong to it."""
@@ -293,93 +258,6 @@ class SqliteStore(Parts):
         """Return the checkpoints of those jobs' current runs."""
         rows = self._rows("checkpoints", {"ids": json.dumps(list(job_ids))})
         return [Checkpoint._make(row) for row in rows]
-
-    def ledger(self, job_id: JobId) -> list[LedgerEntry]:
-        """Return a job's history, oldest first."""
-        rows = self._rows("ledger", {"job_id": job_id})
-        return [ledger_entry_from_row(job_id, row) for row in rows]
-
-    def sent_back_at(self, job_ids: Collection[JobId]) -> dict[JobId, Instant]:
-        """Return when each of these jobs was last sent back after it had failed, if it was."""
-        return dict(self._rows("sent_back", {"ids": json.dumps(list(job_ids))}))
-
-    def save_plan(self, plan: Plan, *, now: Instant, connection: object = None) -> None:
-        """Store a plan; one that is there already stays as it is."""
-        body = json.dumps(plan.to_document(), separators=(",", ":"))
-        values = {
-            "pipeline": plan.pipeline,
-            "digest": plan.digest,
-            "body": body,
-            "created_at": now,
-        }
-        if connection is None:
-            self._count("save_plan", values)
-            return
-        with borrowed.inside(self._database, connection) as cursor:
-            cursor.execute(SQL["save_plan"], values)
-
-    def load_plan(self, pipeline: str, digest: PlanDigest) -> Plan | None:
-        """Return a stored plan."""
-        rows = self._rows("load_plan", {"pipeline": pipeline, "digest": digest})
-        return Plan.from_document(json.loads(rows[0][0])) if rows else None
-
-    def newest_plan(self, pipeline: str) -> Plan | None:
-        """Return the plan of a pipeline that was asked for last."""
-        rows = self._rows("newest_plan", {"pipeline": pipeline})
-        return Plan.from_document(json.loads(rows[0][0])) if rows else None
-
-    def pause_queue(
-        self,
-        queue: str,
-        *,
-        by: str,
-        now: Instant,
-        reason: str | None = None,
-        audit: AuditEntry | None = None,
-    ) -> bool:
-        """Stop claims from a queue; False when it was paused already."""
-        values = {"queue": queue, "by": by, "now": now, "reason": reason}
-        return done_and_recorded(self._sql, "pause_queue", values, audit)
-
-    def resume_queue(self, queue: str, *, audit: AuditEntry | None = None) -> bool:
-        """Let claims from a queue go on; False when it was not paused."""
-        resumed = done_and_recorded(self._sql, "resume_queue", {"queue": queue}, audit)
-        self._database.wake()
-        return resumed
-
-    def paused_queues(self) -> list[PausedQueue]:
-        """Return the queues that are paused, by name."""
-        return [PausedQueue._make(row) for row in self._rows("paused_queues", {})]
-
-    def leased(self, *, now: Instant) -> dict[str, Leases]:
-        """Return how many jobs each worker has leased, by its id."""
-        rows = self._rows("leased", {"now": now})
-        return {holder: Leases(*counts) for holder, *counts in rows}
-
-    def queued(self, queue: str, *, limit: int) -> int:
-        """Return how many jobs of a queue are queued; at most `limit` are counted."""
-        return int(self._rows("queued", {"queue": queue, "limit": limit})[0][0])
-
-    def queues(self, *, now: Instant) -> list[QueueCounts]:
-        """Return every queue that has active jobs or is paused, by name."""
-        return [QueueCounts._make(row) for row in self._rows("queues", {"now": now})]
-
-    def routes(self, *, now: Instant) -> list[tuple[Route, int, Instant]]:
-        """Return each route with due jobs, how many, and since when the oldest is due."""
-        rows = self._rows("routes", {"now": now})
-        return [(Route(*row[:3]), row[3], Instant(row[4])) for row in rows]
-
-    def record_worker(self, worker: WorkerRow) -> None:
-        """Store how a worker stands."""
-        self._count("record_worker", worker._asdict())
-
-    def workers(self) -> list[WorkerRow]:
-        """Return the workers on record, the latest seen first."""
-        return [WorkerRow._make(row) for row in self._rows("workers", {})]
-
-    def forget_workers(self, *, seen_before: Instant) -> int:
-        """Remove workers not seen since then and return how many."""
-        return self._count("forget_workers", {"seen_before": seen_before})
 
     def verify(self, *, now: Instant) -> list[Violation]:
         """Check the invariants that plain SQL can check; read only."""
@@ -464,10 +342,3 @@ class SqliteStore(Parts):
     def _found(self, statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
         text = narrowed(SQL[statement], values)
         return self._database.read(lambda cursor: cursor.execute(text, values).fetchall())
-
-    def _jobs(self, statement: str, values: dict[str, Any]) -> list[Job]:
-        return [job_from_row(row) for row in self._rows(statement, values)]
-
-    def _count(self, statement: str, values: dict[str, Any]) -> int:
-        text = SQL[statement]
-        return self._database.write(lambda cursor: cursor.execute(text, values).rowcount)
