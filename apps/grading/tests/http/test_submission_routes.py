@@ -125,6 +125,8 @@ def test_a_body_that_is_no_such_document_is_refused(visit):
     for content in NO_DOCUMENTS:
         answer = ada.post("/api/submissions", content=content, headers=headers)
         assert refusal(answer) == (400, "VALIDATION_ERROR"), content
+    unfinished = ada.post("/api/submissions", content=b"{", headers=headers).json()
+    assert unfinished["errors"] == [{"pointer": "", "message": "is not JSON from character 1 on"}]
 
 
 def test_half_a_character_is_refused_and_breaks_nothing(visit):

@@ -67,7 +67,7 @@ def test_a_grade_is_sent_with_what_was_filled_in_and_the_case_is_closed(api, loo
     page.get_by_label("What to work on").fill("Tenses\n\n  Articles ")
     page.get_by_label("Comment to the learner").fill("Keep going")
     page.get_by_role("button", name="Save the grade").click()
-    expect(page.locator("#case")).to_contain_text("not waiting any more")
+    expect(page.locator("#case")).to_contain_text("Your grade is saved")
 
     assert api.graded == [
         {

@@ -77,7 +77,7 @@ def problem_of(refused: Refused) -> Problem:
 
 def problem_of_validation(found: Sequence[Any]) -> Problem:
     """Return what a request fails to be, place by place, without what was sent."""
-    flaws = [Flaw(_pointer(flaw["loc"]), _message(flaw)) for flaw in found]
+    flaws = [Flaw(_pointer_of(flaw), _message(flaw)) for flaw in found]
     places = ", ".join(flaw.pointer or "the body" for flaw in flaws[:3])
     return Problem(
         VALIDATION_ERROR,
@@ -85,6 +85,11 @@ def problem_of_validation(found: Sequence[Any]) -> Problem:
         kind=Kind(400, _TITLES[VALIDATION_ERROR]),
         errors=flaws,
     )
+
+
+def _pointer_of(flaw: Mapping[str, Any]) -> str:
+    """Return where a flaw is; of a body that is no JSON that is the body, not a character of it."""
+    return "" if flaw["type"] == "json_invalid" else _pointer(flaw["loc"])
 
 
 def _pointer(place: Sequence[str | int]) -> str:

@@ -12,6 +12,7 @@ const TICK_MS = 1000;
 
 export class ReviewView {
   #open = null;
+  #savedId = null;
   #items = [];
 
   constructor({ questionOf, changed, me }) {
@@ -49,7 +50,9 @@ export class ReviewView {
   #showCase(item, id) {
     const shown = this.#open?.item;
     if (item === null) {
-      const line = id ? "It is not waiting any more." : "Choose an answer to review.";
+      if (this.#open?.isSaved) this.#savedId = id;
+      const gone = id === this.#savedId ? "Your grade is saved, and the learner can read it." : "It is not waiting any more.";
+      const line = id ? gone : "Choose an answer to review.";
       this.#open = null;
       byId("case").replaceChildren(made("p", { className: "panel muted", text: this.#items.length > 0 || id ? line : "" }));
       byId("case").hidden = this.#items.length === 0 && !id;
@@ -172,7 +175,10 @@ class Case {
     form.addEventListener("input", () => this.preview());
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#do(form.querySelector("button"), () => api.review(this.item.submissionId, bodyOf(form, Object.keys(result.criteriaScores))));
+      this.#do(form.querySelector("button"), async () => {
+        await api.review(this.item.submissionId, bodyOf(form, Object.keys(result.criteriaScores)));
+        this.isSaved = true;
+      });
     });
     this.preview();
     return form;
