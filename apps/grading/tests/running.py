@@ -13,7 +13,7 @@ from apps.grading.tests.sides import ESSAY
 from grading.config import GradingConfig
 from grading.grader.tools import Tools
 from grading.main.submissions import Submissions, Wanted
-from grading.main.view import SubmissionView
+from grading.main.views.view import SubmissionView
 from grading.system import Sides, parts_of, sides_of
 from holdfast import Holdfast
 from holdfast.systems import Service

@@ -17,7 +17,7 @@ from grading.grader.tools import TextTools, Tools
 from grading.llm import AnswerRefused, AssessTask, MalformedAnswer
 from grading.main.side import MainSide
 from grading.main.submissions import Made, Submissions, Wanted
-from grading.main.view import SubmissionView
+from grading.main.views.view import SubmissionView
 from grading.messages.contract import CALLBACK, REQUEST
 from grading.result import Result
 from grading.scoring.evidence import Evidence

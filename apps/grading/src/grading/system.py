@@ -11,9 +11,9 @@ from grading.grader.pipelines import LLM, STT
 from grading.grader.side import GraderSide
 from grading.grader.tools import Tools
 from grading.llm.stand_in import LlmStandIn
-from grading.main.observing import figures, needs
+from grading.main.operating.observing import figures, needs
+from grading.main.operating.upkeep import RETENTION_S, Upkeep, erase
 from grading.main.side import MainSide
-from grading.main.upkeep import RETENTION_S, Upkeep, erase
 from grading.messages.contract import CALLBACK, DLQ, REQUEST, TYPES
 from grading.refusals import NotYours
 from grading.relaying import relay_options

@@ -12,7 +12,7 @@ from apps.grading.tests.acceptance.fleet import Fleet, Front
 from apps.grading.tests.brokered import broker_config, publish
 from apps.grading.tests.running import wait_for
 from apps.grading.tests.sides import ESSAY, Main, completed, made_main
-from grading.main.view import SubmissionView
+from grading.main.views.view import SubmissionView
 from grading.messages.contract import CALLBACK
 from grading.tables.times import from_us
 from tests.bridges.broker import drained

@@ -13,7 +13,7 @@ from apps.grading.tests.sides import Main, completed, failed, made_main, progres
 from grading.http.events import event_of
 from grading.http.routes import routes_of
 from grading.http.stream import News
-from grading.main.view import SubmissionView
+from grading.main.views.view import SubmissionView
 from grading.states import FailureReason, Skill, Status, Step
 from holdfast.api import ApiOptions, Server, create_api
 from holdfast.api.streams import END

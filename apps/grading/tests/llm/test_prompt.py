@@ -8,7 +8,7 @@ from apps.grading.tests.scoring.grading_texts import HOSTILE
 from grading.llm.prompt import prompt_for, task_in
 from grading.llm.task import AssessTask
 from grading.questions import packaged
-from grading.scoring.lines import clean
+from grading.scoring.texts.lines import clean
 
 TALK = packaged().get("s1-travel")
 

@@ -11,7 +11,7 @@ from grading.rules import RulesAssessor, evidence_by_rules
 from grading.rules.measures import measure
 from grading.rules.slips import slips_in
 from grading.samples.calibrate import calibrate, packaged_samples, read_samples
-from grading.scoring.text import analyse
+from grading.scoring.texts.text import analyse
 
 SAMPLES = read_samples(packaged_samples(), questions=packaged())
 

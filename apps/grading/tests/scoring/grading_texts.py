@@ -9,7 +9,7 @@ from grading.questions import packaged
 from grading.result import SPEAKING_CRITERIA, WRITING_CRITERIA, Cost
 from grading.scoring.evidence import ErrorFound, Evidence, LevelFound, RequirementFound
 from grading.scoring.score import score_speaking, score_writing
-from grading.scoring.text import encodable
+from grading.scoring.texts.text import encodable
 from grading.speech import Segment, SpeechFacts, Transcript
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

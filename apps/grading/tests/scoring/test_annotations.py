@@ -4,7 +4,7 @@ import pytest
 
 from apps.grading.tests.scoring.grading_texts import evidence, graded, long_text
 from grading.scoring.evidence import ErrorFound
-from grading.scoring.quotes import Quotable
+from grading.scoring.texts.quotes import Quotable
 
 
 def found(text, quote, **options):

@@ -9,7 +9,7 @@ import yaml
 from click.testing import CliRunner
 
 from apps.grading.tests.sides import Main, made_main, progressed
-from grading.main.observing import figures, needs
+from grading.main.operating.observing import figures, needs
 from holdfast.cli.main import program
 from holdfast.metrics import BY_NAME
 from holdfast.testing import ManualClock

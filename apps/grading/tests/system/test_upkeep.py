@@ -6,8 +6,8 @@ from apps.grading.tests.sides import TABLES, made_pair, scripted_tools
 from grading.config import GradingConfig
 from grading.grader.opening import open_audio
 from grading.grader.side import GraderSide
+from grading.main.operating.upkeep import ABANDONED, AUDIO_RETENTION, Upkeep
 from grading.main.side import MainSide
-from grading.main.upkeep import ABANDONED, AUDIO_RETENTION, Upkeep
 from grading.system import Sides, parts_of
 from holdfast import Holdfast, JobFilter
 from holdfast.bridges.loopback import LoopbackFaults

@@ -10,9 +10,9 @@ from grading.audio.errors import (
     NotAudio,
 )
 from grading.audio.facts import speech_facts
-from grading.audio.fetching import check_url, fetch
 from grading.audio.ffmpeg import ffmpeg_program
 from grading.audio.links import OwnLinks, SignedLinks
+from grading.audio.network.fetching import check_url, fetch
 from grading.audio.records import (
     MAX_SECONDS,
     MIN_SECONDS,

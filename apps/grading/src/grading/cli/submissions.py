@@ -23,7 +23,7 @@ from grading.cli.output import (
 )
 from grading.cli.results import print_result
 from grading.main.submissions import Wanted
-from grading.main.view import SubmissionView, time_text
+from grading.main.views.view import SubmissionView, time_text
 from grading.questions import packaged
 from grading.states import Skill, Status
 

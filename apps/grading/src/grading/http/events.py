@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from grading.main.view import SubmissionView
+from grading.main.views.view import SubmissionView
 from grading.states import Status
 
 PROGRESS: Final = "grading.progress"

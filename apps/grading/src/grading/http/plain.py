@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from grading.http.routing import grading_router
 from grading.http.serving import Served, root_of
 from grading.main.submissions import Wanted
-from grading.main.view import SubmissionView
+from grading.main.views.view import SubmissionView
 from grading.questions import Question
 from grading.refusals import Refused, ValidationRefused
 from grading.states import Skill

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 from grading.http.events import event_of
 from grading.http.routing import Responses, grading_router
 from grading.http.serving import Served, root_of
-from grading.main.view import SubmissionView
+from grading.main.views.view import SubmissionView
 from holdfast.api.access import ReaderOrAnonymous
 from holdfast.api.streams import END, Rendered, StreamEvent, stream_of
 

@@ -17,7 +17,7 @@ from grading.http.documents import (
 )
 from grading.http.routing import Responses, grading_router
 from grading.http.serving import Served, root_of
-from grading.main.view import SubmissionView
+from grading.main.views.view import SubmissionView
 from grading.states import Skill, Status
 from holdfast.api.access import Operator, OwnerOrOperator, ReaderOrAnonymous, SubmitterOrWalkIn
 

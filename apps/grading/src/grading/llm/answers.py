@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from grading.calls import RawAnswer
 from grading.llm.errors import AnswerRefused, MalformedAnswer
 from grading.scoring.evidence import Evidence
-from grading.scoring.lines import clean
+from grading.scoring.texts.lines import clean
 from holdfast.classify import refusal_of
 
 MAX_ANSWER_CHARACTERS: Final = 512 * 1024

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import openai
 
-from grading.audio.wire import Deadline, client_for
+from grading.audio.network.wire import Deadline, client_for
 from grading.calls import RawAnswer
 from grading.llm.answers import OPENAI
 from grading.llm.config import LlmConfig, ResponseFormat

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from grading.llm.config import ResponseFormat
 from grading.llm.schema import evidence_schema
 from grading.llm.task import AssessTask
-from grading.scoring.lines import clean
+from grading.scoring.texts.lines import clean
 from grading.states import Skill
 
 _BEGIN: Final = "BEGIN TEXT "

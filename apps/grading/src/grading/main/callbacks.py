@@ -11,10 +11,10 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from grading.main import rows
-from grading.main.derive import error_class_of
 from grading.main.pipeline import REQUEST_STAGE, SUBMISSION
-from grading.main.progress import RANKS, ProgressEvent
 from grading.main.review import urgency_of
+from grading.main.views.derive import error_class_of
+from grading.main.views.progress import RANKS, ProgressEvent
 from grading.messages.contract import GradingCallback
 from grading.messages.validation import DoesNotFit, read_callback
 from grading.states import FailureReason, Skill, Step

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from grading.main.derive import error_class_of, line_of
 from grading.main.recordings import Recordings
-from grading.main.view import time_text
+from grading.main.views.derive import error_class_of, line_of
+from grading.main.views.view import time_text
 from grading.messages.contract import REQUEST, SCHEMA_VERSION, SECRET_NAMES
 from grading.messages.owners import user_id_of
 from grading.questions import Question, Questions

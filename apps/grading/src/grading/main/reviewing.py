@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from grading.main import rows
-from grading.main.derive import view_of
 from grading.main.pipeline import SUBMISSION
 from grading.main.review import PRIORITIES, HumanScores, final_result, merge
-from grading.main.view import SubmissionView, time_text
+from grading.main.views.derive import view_of
+from grading.main.views.view import SubmissionView, time_text
 from grading.refusals import Conflict, Flaw, NotYours, ValidationRefused, WrongState
 from grading.result import MAX_SCORE, Feedback, band_of
 from grading.states import Skill, Status

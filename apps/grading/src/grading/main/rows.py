@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 
-from grading.main.progress import RANKS, Progress, ProgressEvent
+from grading.main.views.progress import RANKS, Progress, ProgressEvent
 from grading.states import Skill, Step
 from grading.tables.many import row_values
 from grading.tables.times import from_us, listed, to_us

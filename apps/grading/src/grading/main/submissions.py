@@ -10,14 +10,14 @@ from uuid import UUID, uuid4, uuid5
 from grading.config import GradingConfig
 from grading.main import rows
 from grading.main.checks import check
-from grading.main.derive import view_of
-from grading.main.figures import WINDOW, figures_of
-from grading.main.histories import history_of
-from grading.main.operations import Operations, operations_of
+from grading.main.operating.figures import WINDOW, figures_of
+from grading.main.operating.operations import Operations, operations_of
 from grading.main.pipeline import SUBMISSION
 from grading.main.recordings import Recordings
 from grading.main.reviewing import HumanGrade, PendingReview, Reviewing
-from grading.main.view import HistoryEntry, Page, SubmissionView
+from grading.main.views.derive import view_of
+from grading.main.views.histories import history_of
+from grading.main.views.view import HistoryEntry, Page, SubmissionView
 from grading.questions import Questions
 from grading.refusals import Conflict, QuotaReached, RateLimited, WrongState
 from grading.states import Skill, Status

@@ -13,10 +13,10 @@ from grading.rules.linking import POSITION
 from grading.rules.measures import Measures, measure
 from grading.rules.requirements import requirements_in
 from grading.rules.slips import slips_in
-from grading.scoring.dictionary import suggestion_for
 from grading.scoring.evidence import ErrorFound, Evidence, LevelFound
-from grading.scoring.text import AnalysedText, analyse, encodable
-from grading.scoring.topic import is_off_topic, topic_stems
+from grading.scoring.texts.dictionary import suggestion_for
+from grading.scoring.texts.text import AnalysedText, analyse, encodable
+from grading.scoring.texts.topic import is_off_topic, topic_stems
 from grading.states import Skill
 
 NAME: Final = "rules"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from grading.scoring.listed import listed
+from grading.scoring.texts.listed import listed
 
 _LINKING: Final = listed(
     "according to,above all,admittedly,after that,afterwards,although,as a consequence,"

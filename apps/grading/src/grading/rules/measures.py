@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from grading.rules.linking import LINKING, STRUCTURES
-from grading.scoring.dictionary import is_known, is_rare
-from grading.scoring.text import AnalysedText
+from grading.scoring.texts.dictionary import is_known, is_rare
+from grading.scoring.texts.text import AnalysedText
 
 _WINDOW: Final = 50
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-z]{1,39}\b")

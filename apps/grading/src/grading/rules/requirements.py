@@ -9,9 +9,9 @@ from typing import Final
 from grading.llm.task import AssessTask
 from grading.rules.linking import POSITION, SUPPORT
 from grading.scoring.evidence import RequirementFound
-from grading.scoring.listed import listed
-from grading.scoring.text import AnalysedText, Sentence, words_of
-from grading.scoring.topic import content_stems, stem
+from grading.scoring.texts.listed import listed
+from grading.scoring.texts.text import AnalysedText, Sentence, words_of
+from grading.scoring.texts.topic import content_stems, stem
 
 _MIN_HITS: Final = 2
 _MANY_STEMS: Final = 3

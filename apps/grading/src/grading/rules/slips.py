@@ -6,7 +6,7 @@ import re
 from typing import Final, NamedTuple
 
 from grading.scoring.evidence import ErrorFound
-from grading.scoring.listed import listed
+from grading.scoring.texts.listed import listed
 
 MAX_SLIPS: Final = 40
 _BASE: Final = (

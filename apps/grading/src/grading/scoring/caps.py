@@ -8,10 +8,10 @@ from typing import Final
 
 from grading.llm.task import AssessTask
 from grading.result import MAX_SCORE
-from grading.scoring.language import is_english
-from grading.scoring.overlap import copied_share, repeated_share
-from grading.scoring.text import AnalysedText
-from grading.scoring.topic import is_off_topic, topic_stems
+from grading.scoring.texts.language import is_english
+from grading.scoring.texts.overlap import copied_share, repeated_share
+from grading.scoring.texts.text import AnalysedText
+from grading.scoring.texts.topic import is_off_topic, topic_stems
 
 
 class Cap(StrEnum):

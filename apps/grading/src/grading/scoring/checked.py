@@ -8,8 +8,8 @@ from typing import Final
 
 from grading.llm.task import AssessTask
 from grading.scoring.evidence import ErrorFound, Evidence, LevelFound, RequirementFound
-from grading.scoring.quotes import Quotable, Span
-from grading.scoring.text import words_of
+from grading.scoring.texts.quotes import Quotable, Span
+from grading.scoring.texts.text import words_of
 
 MAX_UNPROVEN_LEVEL: Final = 3
 """The highest level that counts without a quote which is in the text."""

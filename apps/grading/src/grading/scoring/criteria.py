@@ -8,7 +8,7 @@ from typing import Final
 from grading.llm.task import AssessTask
 from grading.scoring.checked import CheckedEvidence
 from grading.scoring.rounding import half_step
-from grading.scoring.text import AnalysedText
+from grading.scoring.texts.text import AnalysedText
 
 ANCHORS: Final = (0.0, 2.5, 4.5, 6.0, 7.5, 9.5)
 """The score that each level from 0 to 5 begins with."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from grading.scoring.listed import listed
 from grading.scoring.rounding import half_step
+from grading.scoring.texts.listed import listed
 from grading.speech import SpeechFacts, Transcript
 
 MAX_ESTIMATE: Final = 8.0

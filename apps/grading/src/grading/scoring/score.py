@@ -35,10 +35,10 @@ from grading.scoring.confidence import (
 from grading.scoring.criteria import spoken_scores, writing_scores
 from grading.scoring.delivery import fluency_score, has_speech, pronunciation_estimate
 from grading.scoring.evidence import Evidence
-from grading.scoring.lines import clean, lines_of
-from grading.scoring.quotes import Quotable
 from grading.scoring.rounding import mean_score
-from grading.scoring.text import AnalysedText, analyse, encodable
+from grading.scoring.texts.lines import clean, lines_of
+from grading.scoring.texts.quotes import Quotable
+from grading.scoring.texts.text import AnalysedText, analyse, encodable
 from grading.speech import SpeechFacts, Transcript
 from grading.states import Skill
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import openai
 
-from grading.audio.wire import Deadline, client_for
+from grading.audio.network.wire import Deadline, client_for
 from grading.calls import RawAnswer
 from grading.speech.config import SttConfig
 from grading.speech.upload import small_file

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
-from grading.main.derive import line_of
-from grading.main.view import HistoryEntry
+from grading.main.views.derive import line_of
+from grading.main.views.view import HistoryEntry
 from grading.states import FailureReason, Step
 from grading.tables.times import from_us
 

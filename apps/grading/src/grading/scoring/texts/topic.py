@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
-from grading.scoring.listed import listed
-from grading.scoring.text import words_of
+from grading.scoring.texts.listed import listed
+from grading.scoring.texts.text import words_of
 
 _SUFFIXES: Final = ("ingly", "ings", "ing", "edly", "ed", "ies", "es", "s", "ly")
 _MIN_STEM: Final = 3

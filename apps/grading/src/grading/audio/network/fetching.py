@@ -37,7 +37,7 @@ def fetch(
     names up; without it, the system does.
     """
     # It takes long to import, and those who only check URLs do without.
-    from grading.audio.download import download  # noqa: PLC0415
+    from grading.audio.network.download import download  # noqa: PLC0415
 
     check_url(url, own=own, hosts=hosts)
     # The file is found whole or not at all, also after a crash.

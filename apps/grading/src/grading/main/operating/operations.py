@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from grading.main import rows
 from grading.main.pipeline import SUBMISSION
-from grading.main.view import time_text
+from grading.main.views.view import time_text
 from grading.messages.contract import DLQ, REQUEST
 from grading.states import FailureReason
 from grading.tables.times import day_start, from_us, to_us

@@ -8,8 +8,8 @@ from typing import Final
 
 from spellchecker import SpellChecker
 
-from grading.scoring.listed import listed
-from grading.scoring.text import MAX_WORD_CHARACTERS
+from grading.scoring.texts.listed import listed
+from grading.scoring.texts.text import MAX_WORD_CHARACTERS
 
 _COMMON: Final = 10_000
 """How often each of the five thousand most common words was counted for the dictionary."""

@@ -18,7 +18,7 @@ from typing import Any, Final
 import httpcore2
 import httpx2
 
-from grading.audio.fetching import Resolve
+from grading.audio.network.fetching import Resolve
 
 _WRITE_BYTES: Final = 64 * 1024
 _SENT: Final = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Final
 
-from grading.scoring.text import AnalysedText, words_of
+from grading.scoring.texts.text import AnalysedText, words_of
 
 GRAM: Final = 5
 """How many words in a row are compared."""

@@ -10,8 +10,8 @@ from typing import Final
 import httpx2
 
 from grading.audio.errors import AudioUnavailable
-from grading.audio.fetching import Resolve
-from grading.audio.wire import AnswerTooLong, Deadline, client_for, system_addresses
+from grading.audio.network.fetching import Resolve
+from grading.audio.network.wire import AnswerTooLong, Deadline, client_for, system_addresses
 from holdfast.bridges.hosts import is_public
 
 _OK: Final = 200

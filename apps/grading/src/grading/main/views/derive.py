@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from grading.main.rows import ProgressRow, ReviewRow
-from grading.main.view import SubmissionView
+from grading.main.views.view import SubmissionView
 from grading.states import FailureReason, Skill, Status, Step
 from grading.tables.times import from_us
 from holdfast import JobState, JobView

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from grading.scoring.dictionary import is_known
-from grading.scoring.text import AnalysedText, Sentence, visible
+from grading.scoring.texts.dictionary import is_known
+from grading.scoring.texts.text import AnalysedText, Sentence, visible
 
 _MIN_KNOWN_SHARE: Final = 0.6
 """Of the words of a sentence, for it to be taken for English without a closer look."""

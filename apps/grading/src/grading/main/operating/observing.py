@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from grading.main import rows
-from grading.main.operations import operations_of
+from grading.main.operating.operations import operations_of
 from grading.main.pipeline import SUBMISSION
 from grading.states import Step
 from grading.tables.times import from_us, to_us

@@ -1,0 +1,1 @@
+"""How a recording comes from another host, within limits."""

@@ -1,0 +1,1 @@
+"""What operators look at, and what runs by itself."""

@@ -1,0 +1,1 @@
+"""What is found in a text, whatever it is scored for."""
