@@ -12,7 +12,7 @@ from bench.scaling.live import LiveTable
 from bench.scaling.size import Size
 from bench.system import OURS
 from bench.targets import EMPTY_TABLE
-from holdfast.engine.app import open_store
+from holdfast.engine.opening import store_of
 from holdfast.store.contract import Store
 
 Say = Callable[[str], None]
@@ -53,7 +53,7 @@ def _take_turns(tables: dict[str, LiveTable], say: Say, *, rounds: int) -> Waits
 
 @contextmanager
 def _opened(database: Database) -> Iterator[Store]:
-    with closing(open_store(database.url)) as store:
+    with closing(store_of(database.url)) as store:
         store.migrate()
         yield store
 
