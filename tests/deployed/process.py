@@ -24,9 +24,9 @@ _ADDRESS: Final = re.compile(r"http://[\w.]+:\d+")
 T = TypeVar("T")
 
 
-def eventually(look: Callable[[], T], what: str) -> T:
+def eventually(look: Callable[[], T], what: str, *, patience_s: float = PATIENCE_S) -> T:
     """Return the first true answer, or fail saying what was waited for."""
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + patience_s
     while not (found := look()):
         assert time.monotonic() < until, f"not in time: {what}"
         time.sleep(0.05)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.collabiq.tests.world import SETTINGS, Scripted, mail
+from collabiq.inbox.poller import LOOK_TIME
 from collabiq.rows import count_by_status
 from collabiq.samples import COMPANIES
 from collabiq.stand_ins.world import ServedWorld, StandInWorld
@@ -18,6 +19,13 @@ from holdfast.systems import Answer, Call
 from tests.deployed.process import Process, eventually, surroundings
 
 _OWN = ("COLLABIQ_", "GMAIL_", "GEMINI_", "NOTION_", "INFISICAL_", "EMAIL_", "DATA_", "LLM_")
+PATIENCE_S = LOOK_TIME.total_seconds() + 60
+"""A process that was killed in the middle of a look has the mailbox for so long."""
+NAMES = (
+    *("Zephyrworks", "Quillstone", "Marblex", "Tundra", "Okapi", "Violetta", "Brine", "Cinder"),
+    *("Harpoon", "Juniper", "Lattice", "Nimbus", "Pemberton", "Rookery", "Saffron", "Umbra"),
+)
+"""Of companies that nobody has, none like another."""
 QUICK = {
     "HOLDFAST_POLL": "100ms",
     "HOLDFAST_SWEEP": "100ms",
@@ -77,13 +85,14 @@ class Deployed:
 
     def deliver(self, count: int, *, first: int = 0) -> None:
         for number in range(first, first + count):
-            text = f"Firm{number} and Orchard Retail agreed on a pilot on 2026-11-03."
-            raw = mail(f"Firm{number} x Orchard Retail", text, number=number)
+            text = f"{NAMES[number]} and Orchard Retail agreed on a pilot on 2026-11-03."
+            raw = mail(f"{NAMES[number]} x Orchard Retail", text, number=number)
             self.served.world.gmail.deliver(raw, received_ms=int(time.time() * 1_000))
 
     def ended(self, count: int) -> dict[str, int]:
         """Return how mails stand, once so many have ended."""
-        return eventually(lambda: self.ends_of(count), f"{count} mails have ended")
+        what = f"{count} mails have ended"
+        return eventually(lambda: self.ends_of(count), what, patience_s=PATIENCE_S)
 
     def ends_of(self, count: int) -> dict[str, int] | None:
         """Return how mails stand if so many have ended, and None otherwise."""
