@@ -27,10 +27,8 @@ Named = Annotated[str | None, Query(max_length=100)]
 
 def operation_routes(collabiq: Collabiq) -> APIRouter:
     """Return the routes about errors, breakers, services and settings."""
-    router = APIRouter()
-    for routes in (_error_routes, _circuit_routes, _system_routes):
-        router.include_router(routes(collabiq))
-    return router
+    parts = (_error_routes, _circuit_routes, _system_routes)
+    return APIRouter(routes=[route for routes in parts for route in routes(collabiq).routes])
 
 
 def _error_routes(collabiq: Collabiq) -> APIRouter:

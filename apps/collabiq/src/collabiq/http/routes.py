@@ -15,14 +15,13 @@ from collabiq.http.stream import stream_routes
 
 def routes_of(collabiq: Collabiq) -> APIRouter:
     """Return the routes of collabiq, under `/api`."""
-    router = APIRouter()
-    for routes in (
+    parts = (
         email_routes,
         stream_routes,
         dead_letter_routes,
         operation_routes,
         notification_routes,
         plain_pages,
-    ):
-        router.include_router(routes(collabiq))
-    return router
+    )
+    # Taken as they are: including them would make each of them again.
+    return APIRouter(routes=[route for routes in parts for route in routes(collabiq).routes])

@@ -94,11 +94,9 @@ class Served(NamedTuple):
 
 def routes_of(served: Served) -> APIRouter:
     """Return the routes of the converter."""
-    router = APIRouter()
-    router.include_router(_sending(served))
-    router.include_router(_listing(served))
-    router.include_router(_fetching(served))
-    return router
+    parts = (_sending, _listing, _fetching)
+    # Taken as they are: including them would make each of them again.
+    return APIRouter(routes=[route for routes in parts for route in routes(served).routes])
 
 
 def _sending(served: Served) -> APIRouter:

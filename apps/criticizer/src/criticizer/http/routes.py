@@ -39,11 +39,9 @@ _REPLAYED: Final = "Idempotency-Replayed"
 
 def routes_of(reviews: Reviews) -> APIRouter:
     """Return the routes of the criticizer."""
-    router = APIRouter()
-    router.include_router(_asking(reviews))
-    router.include_router(_diffs(reviews))
-    router.include_router(plain_pages(reviews))
-    return router
+    parts = (_asking, _diffs, plain_pages)
+    # Taken as they are: including them would make each of them again.
+    return APIRouter(routes=[route for routes in parts for route in routes(reviews).routes])
 
 
 def _asking(reviews: Reviews) -> APIRouter:

@@ -17,8 +17,7 @@ from grading.http.submissions import submission_routes
 
 def routes_of(served: Served) -> APIRouter:
     """Return the routes of grading, under `/api`."""
-    router = APIRouter()
-    for routes in (
+    parts = (
         submission_routes,
         stream_routes,
         audio_routes,
@@ -28,6 +27,6 @@ def routes_of(served: Served) -> APIRouter:
         operation_routes,
         dead_request_routes,
         plain_pages,
-    ):
-        router.include_router(routes(served))
-    return router
+    )
+    # Taken as they are: including them would make each of them again.
+    return APIRouter(routes=[route for routes in parts for route in routes(served).routes])
