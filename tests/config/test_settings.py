@@ -69,6 +69,7 @@ def test_every_setting_has_a_variable(tmp_path: Path):
         "HOLDFAST_OUTBOX_STALE_THRESHOLD": "5m",
         "HOLDFAST_OUTBOX_PUBLISH_TIMEOUT": "20",
         "HOLDFAST_OUTBOX_LEASE": "1m",
+        "HOLDFAST_OUTBOX_GATHER": "50ms",
     }
 
     found = settings(tmp_path, environment)

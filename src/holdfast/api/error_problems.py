@@ -49,11 +49,15 @@ CODES: Final[Mapping[type[errors.HoldfastError], str]] = MappingProxyType(
         errors.StepMissing: "step_missing",
         errors.DeliveryMoved: "wrong_state",
         errors.ConstraintViolated: "internal_error",
+        # A route of a program that asks for a result says itself what its user is to read.
+        errors.JobFailed: "internal_error",
+        errors.JobCancelled: "internal_error",
         errors.UnavailableError: "unavailable",
         errors.QueueFull: "queue_full",
         errors.StoreUnavailable: "store_unavailable",
         errors.StoreCorrupt: "store_damaged",
         errors.ReadTooSlow: "read_too_slow",
+        errors.ResultTimeout: "unavailable",
         errors.CircuitOpen: "circuit_open",
     }
 )
