@@ -92,7 +92,12 @@ def test_every_setting_has_a_variable(tmp_path: Path):
     assert (worker.sweep, worker.deadline_check) == (5.0, 10.0)
     assert (found.broker_url, found.exchange, found.reply_to) == (BROKER, "grading", "grades")
     assert found.relay == RelayOptions(
-        batch_size=100, poll_interval=1.0, stale_threshold=300.0, publish_timeout=20.0, lease=60.0
+        batch_size=100,
+        poll_interval=1.0,
+        stale_threshold=300.0,
+        publish_timeout=20.0,
+        lease=60.0,
+        gather=0.05,
     )
     assert found.max_queued == 10_000
     assert found.retention == Retention(
