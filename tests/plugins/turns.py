@@ -26,7 +26,8 @@ from zlib import crc32
 import pytest
 
 TAKES_TURNS = re.compile(
-    r"tests/(?:alerts|api|bridges|cli|console|crash|engine|lab|letter_files|metrics|runtime)/|apps/"
+    r"tests/(?:alerts|api|bridges|cli|console|crash|engine|frameworks|lab|letter_files|metrics"
+    r"|runtime)/|apps/"
 )
 ONE_IN = {
     re.compile(r"tests/store/postgres/pgbouncer/test_conformance_through_pgbouncer"): 3,
