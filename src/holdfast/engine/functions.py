@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import update_wrapper
 from typing import (
@@ -88,8 +89,7 @@ class JobFunction(Generic[P, R]):
         pipeline: Pipeline,
         signature: inspect.Signature,
         decode: Callable[[Any], R],
-        submissions: Submissions,
-        threads: CallThreads,
+        functions: Functions,
         options: SubmitOptions | None = None,
         connection: object = None,
     ) -> None:
@@ -98,8 +98,7 @@ class JobFunction(Generic[P, R]):
         self.pipeline = pipeline
         self._signature = signature
         self._decode = decode
-        self._submissions = submissions
-        self._threads = threads
+        self._functions = functions
         self._options: SubmitOptions = options or {}
         self._connection = connection
 
@@ -119,8 +118,7 @@ class JobFunction(Generic[P, R]):
             pipeline=self.pipeline,
             signature=self._signature,
             decode=self._decode,
-            submissions=self._submissions,
-            threads=self._threads,
+            functions=self._functions,
             options=cast("SubmitOptions", {**self._options, **options}),
             connection=self._connection if connection is None else connection,
         )
@@ -128,14 +126,14 @@ class JobFunction(Generic[P, R]):
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Make a job that calls the function with these arguments, or find the one of the key."""
         submit = self.call(*args, **kwargs)
-        handle = self._submissions.submit(
+        handle = self._functions.submissions.submit(
             self.pipeline, **submit._asdict(), connection=self._connection
         )
         return handle.decoded_by(self._decode)
 
     async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Do as `submit` does, without blocking the event loop."""
-        return await self._threads.run(lambda: self.submit(*args, **kwargs))
+        return await self._functions.threads.run(lambda: self.submit(*args, **kwargs))
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> Submit:
         """Return the job that these arguments would make, for `submit_many`."""
@@ -143,11 +141,13 @@ class JobFunction(Generic[P, R]):
 
     def submit_many(self, calls: Iterable[Submit]) -> list[Submitted]:
         """Make many jobs in few statements: `send.submit_many(send.call(to=to) for to in all)`."""
-        return self._submissions.submit_many(self.pipeline, calls, connection=self._connection)
+        return self._functions.submissions.submit_many(
+            self.pipeline, calls, connection=self._connection
+        )
 
     async def asubmit_many(self, calls: Iterable[Submit]) -> list[Submitted]:
         """Do as `submit_many` does, without blocking the event loop."""
-        return await self._threads.run(lambda: self.submit_many(calls))
+        return await self._functions.threads.run(lambda: self.submit_many(calls))
 
     def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -193,8 +193,18 @@ class Functions:
     ) -> None:
         self._add = add
         self._read = read
-        self._submissions = submissions
-        self._threads = threads
+        self.submissions = submissions
+        self.threads = threads
+
+    @contextmanager
+    def submitting_to(self, other: Functions) -> Generator[None]:
+        """Have the functions that were made here submit to another application meanwhile."""
+        own = self.submissions, self.threads
+        self.submissions, self.threads = other.submissions, other.threads
+        try:
+            yield
+        finally:
+            self.submissions, self.threads = own
 
     @overload
     def __call__(self, job_id: str, /, *, owner: str | None = None) -> JobView: ...
@@ -248,8 +258,7 @@ class Functions:
             pipeline=pipeline,
             signature=inspect.Signature(own),
             decode=decoder_of(function),
-            submissions=self._submissions,
-            threads=self._threads,
+            functions=self,
         )
 
 
