@@ -16,6 +16,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RUN_STAMP := $(VENV)/.installed-to-run
+DOCS_STAMP := $(VENV)/.installed-for-docs
+DOCS_PORT ?= 8001
 
 # Tests start hundreds of processes: without what Python keeps, each compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -32,6 +34,10 @@ INSTALLED_FROM := pyproject.toml $(wildcard apps/*/pyproject.toml) constraints.t
 $(STAMP): $(INSTALLED_FROM)
 	@PYTHON="$(PYTHON)" .ci/venv $(VENV) dev
 	@touch $(RUN_STAMP) $@
+
+$(DOCS_STAMP): $(INSTALLED_FROM)
+	@PYTHON="$(PYTHON)" .ci/venv $(VENV) docs
+	@touch $@
 
 $(RUN_STAMP): $(INSTALLED_FROM)
 	@PYTHON="$(PYTHON)" .ci/venv $(VENV) run
@@ -71,7 +77,7 @@ programs:
 .PHONY: test-slow
 test-slow: export HOLDFAST_TEST_EXAMPLES ?= 100
 test-slow: install ## the tests that take long, all examples of properties, and the coverage of the core
-	@$(MAKE) --no-print-directory cover programs
+	@$(MAKE) --no-print-directory cover programs $(DOCS_STAMP)
 	@$(BIN)/python -m pytest -m "slow or hypothesis" $(SPREAD) $(PYTEST_ARGS)
 
 # Those that take the time would find out how long it takes to measure the coverage.
@@ -103,6 +109,15 @@ types: install ## mypy, strict, on src and the apps; what users see of the types
 .PHONY: layers
 layers: install ## import-linter: low does not know high
 	@$(BIN)/lint-imports --no-cache --no-logo
+
+.PHONY: docs
+docs: $(DOCS_STAMP) ## the documentation as a site with search, in build/docs
+	@$(BIN)/python docs/site/build.py
+
+.PHONY: docs-serve
+docs-serve: docs ## show that site, on DOCS_PORT, 8001 by default
+	@echo "holdfast: the documentation is at http://127.0.0.1:$(DOCS_PORT)/"
+	@exec $(BIN)/python -m http.server --bind 127.0.0.1 --directory build/docs $(DOCS_PORT)
 
 .PHONY: bench
 bench: install ## holdfast and its peers side by side on one PostgreSQL

@@ -14,7 +14,7 @@ from tests.docs.markdown import ROOT, documents, name_of
 
 README = ROOT / "README.md"
 GATEWAY_PORT = 8091
-NOT_FOR_USERS = {"dev", "upstreams"}
+NOT_FOR_USERS = {"dev", "docs", "upstreams"}
 """Extras for those who work on holdfast itself."""
 
 PAGES = [*documents(), *sorted(ROOT.glob("apps/*/README.md"))]
@@ -67,6 +67,47 @@ def test_the_page_on_sizing_has_the_figures_of_the_last_benchmark():
         if row["system"] == "holdfast" and row["workload"] in told:
             each = [f"{round(figure, -2):,.0f}" for figure in _by_core(row["per_second"])]
             assert f"| {told[row['workload']]} | {' | '.join(each)} |" in page
+
+
+def test_the_comparison_has_the_figures_of_the_last_benchmark():
+    page = (ROOT / "docs" / "explanation" / "comparison.md").read_text("utf-8")
+    measured = json.loads((ROOT / "bench" / "latest.json").read_text("utf-8"))
+    settings = {
+        "drain-one-stage PgQueuer": ", batches of 500",
+        "drain-one-stage PgQueuer (published)": ", as its own benchmark is published",
+    }
+
+    expected = [measured["machine"]["date"]]
+    for row in measured["rows"]:
+        setting = settings.get(f"{row['workload']} {row['system']}", "")
+        system = f"{row['system'].removesuffix(' (published)')} {row['version']}{setting}"
+        match row["workload"]:
+            case "drain-one-stage" | "drain-three-stage" | "submit-single" | "submit-bulk":
+                figures = (_rounded(row["per_second"], 3), _rounded(row["ratio"], 2))
+            case "latency":
+                figures = (_rounded(row["milliseconds"], 3), _rounded(row["milliseconds_p99"], 3))
+            case _:
+                continue
+        expected.append(f"| {system} | {' | '.join(figures)} |")
+    calls = [
+        _rounded(row["microseconds"], 3)
+        for row in sorted(measured["rows"], key=lambda row: str(row["system"]))
+        if row["workload"] in {"guard-call", "guard-await"}
+    ]
+    expected += [
+        f"| {plain} | {awaited} |" for plain, awaited in zip(*[iter(calls)] * 2, strict=True)
+    ]
+    expected += [
+        f" {_rounded(row['per_second'], 3)} "
+        for row in measured["rows"]
+        if row["workload"] in {"drain-sqlite", "drain-celery"}
+    ]
+
+    assert [line for line in expected if line not in page] == []
+
+
+def _rounded(figure: float, digits: int) -> str:
+    return f"{float(f'{figure:.{digits}g}'):,.10g}"
 
 
 def _by_core(per_second: float) -> tuple[float, float]:
