@@ -5,18 +5,16 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from holdfast import Holdfast
 from holdfast.api import ApiOptions, create_api
-from holdfast.cli.main import program
-from holdfast.config.settings import Settings, load
-from holdfast.config.sources import FURTHER_VARIABLES, unknown_variables
+from holdfast.config.sources import FURTHER_VARIABLES
 from holdfast.config.values import seconds_of
 from tests.api.clients import client_of
+from tests.examples.deployments import parsed, settings_of, unit_of
 
 DEPLOY = Path(__file__).parents[2] / "examples" / "deploy"
 TOKEN = "hf-Zk3mQ0v7XyTn51LrWbcA"
@@ -26,28 +24,10 @@ def read(name: str) -> str:
     return (DEPLOY / name).read_text("utf-8")
 
 
-def settings_of(environment: dict[str, str], tmp_path: Path) -> Settings:
-    """Return the settings that a deployment makes, where every variable is one."""
-    assert unknown_variables(environment) == []
-    return load(environment=environment, folder=tmp_path)
-
-
-def parsed(command: list[str]) -> dict[str, Any]:
-    """Return the options of a command of holdfast, as the command line reads them."""
-    name, *arguments = command
-    found = program.commands[name]
-    return found.make_context(name, list(arguments), resilient_parsing=True).params
-
-
-def unit() -> list[tuple[str, str]]:
-    lines = [line.strip() for line in read("holdfast.service").splitlines()]
-    pairs = [line.partition("=") for line in lines if "=" in line and not line.startswith("#")]
-    return [(key, value) for key, _, value in pairs]
-
-
 def test_the_systemd_unit_runs_up_and_waits_longer_than_the_grace(tmp_path: Path):
-    environment = dict(value.split("=", 1) for key, value in unit() if key == "Environment")
-    found = dict(unit())
+    unit = unit_of(read("holdfast.service"))
+    environment = dict(value.split("=", 1) for key, value in unit if key == "Environment")
+    found = dict(unit)
     command = shlex.split(found["ExecStart"])
 
     settings = settings_of(environment, tmp_path)

@@ -13,6 +13,7 @@ from holdfast.cli.maintenance.config import config
 from holdfast.cli.maintenance.doctor import doctor
 from holdfast.cli.maintenance.erase import erase
 from holdfast.cli.maintenance.export import export
+from holdfast.cli.maintenance.init import init
 from holdfast.cli.maintenance.migrate import migrate
 from holdfast.cli.maintenance.purge import purge
 from holdfast.cli.maintenance.verify import verify
@@ -68,6 +69,7 @@ def program() -> None:
 
 
 for _command in (
+    init,
     dev,
     up,
     serve,

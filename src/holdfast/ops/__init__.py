@@ -1,1 +1,1 @@
-"""Files for those who run holdfast: a dashboard for Grafana, and rules for Prometheus."""
+"""Files for those who run holdfast: a dashboard, rules for alerts, an application to begin with."""

@@ -55,6 +55,7 @@ def test_the_commands_are_those_that_are_documented():
         "export alerts",
         "export grafana",
         "export openapi",
+        "init",
         "jobs cancel",
         "jobs list",
         "jobs retry",
