@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 
 import aio_pika
@@ -70,7 +69,8 @@ class CeleryWorker:
 
     def kill(self) -> None:
         """Kill the worker and its children at once."""
-        with suppress(ProcessLookupError):
+        # The number of one that has ended may be another's by now.
+        if self.is_alive:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 

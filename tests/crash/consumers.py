@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +96,8 @@ class ConsumerProcess:
         eventually(lambda: self.events("consuming"), what="it consumes", within_s=60)
 
     def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self._process.pid, signal.SIGKILL)
+        # Not by its number alone, which another process may have by now.
+        self._process.kill()
         self._process.wait()
 
     def end(self) -> int:

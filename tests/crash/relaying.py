@@ -1,11 +1,8 @@
 """Relay processes that a test starts and kills, and the broker's own account of what they did."""
 
-import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from holdfast import Holdfast
@@ -58,8 +55,8 @@ class RelayProcess:
         return self._process.wait(within_s)
 
     def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.kill(self._process.pid, signal.SIGKILL)
+        # Not by its number alone, which another process may have by now.
+        self._process.kill()
         self._process.wait()
 
     def end(self) -> None:

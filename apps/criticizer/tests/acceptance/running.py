@@ -73,7 +73,9 @@ class Site:
     @property
     def http(self) -> httpx2.Client:
         """A client of the newest process, with the operator's token."""
-        address = self.processes[-1].address
+        newest = self.processes[-1]
+        address = newest.address
+        assert not newest.has_ended, newest.said
         if address not in self._clients:
             self._clients[address] = self.closing.enter_context(
                 httpx2.Client(

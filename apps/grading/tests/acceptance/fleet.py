@@ -87,7 +87,9 @@ class Process:
             )
 
     def send(self, number: int) -> None:
-        os.killpg(self._process.pid, number)
+        # The number of one that has ended may be another's by now.
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, number)
 
     def kill(self) -> None:
         self.send(signal.SIGKILL)
