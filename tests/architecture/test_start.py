@@ -20,3 +20,4 @@ def test_a_program_on_sqlite_loads_no_driver_server_or_broker():
     loaded = set(ran.stdout.split())
     assert "holdfast" in loaded
     assert loaded.isdisjoint({"psycopg", "fastapi", "uvicorn", "aio_pika", "celery", "structlog"})
+    assert loaded.isdisjoint({"sqlalchemy", "django", "asyncpg", "aiosqlite"})

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from holdfast.core.job.job import ENDED
+from holdfast.engine.connections.awaited import lent
 from holdfast.engine.dead_letters.dead_letters import DeadLetters
 from holdfast.engine.deliveries import Deliveries
 from holdfast.engine.handles.handle import JobHandle, ResultT
@@ -49,7 +50,13 @@ class Awaited(Generic[_P, _R]):
             return self.method
         bound = self.method.__get__(getattr(verbs.app, self.part))
         run = verbs.threads.run
-        return lambda *args, **kwargs: run(partial(bound, *args, **kwargs))
+
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> Awaitable[_R]:
+            if kwargs.get("connection") is None:
+                return run(partial(bound, *args, **kwargs))
+            return _run_lent(verbs.threads, bound, *args, **kwargs)
+
+        return call
 
 
 class AsyncVerbs:
@@ -130,3 +137,11 @@ class AsyncVerbs:
                     raise ResultTimeout(handle.id, label=label, timeout_s=timeout)
                 for future in done:
                     yield waiting.pop(future)
+
+
+async def _run_lent(
+    threads: CallThreads, method: Callable[..., _R], /, *args: object, **given: object
+) -> _R:
+    """Call a method with a connection of the caller's among what it is given."""
+    given["connection"] = await lent(given["connection"])
+    return await threads.run_in_transaction(partial(method, *args, **given))

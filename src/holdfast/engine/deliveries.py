@@ -12,6 +12,7 @@ from holdfast.core.delivery.lifecycle import decide_delivery
 from holdfast.core.delivery.log import DeliveryAttempt
 from holdfast.core.delivery.promise import Promise
 from holdfast.engine.arguments import LONGEST_PAGE, PAGE, asked, checked_limit, instant_since
+from holdfast.engine.connections.resolve import resolved
 from holdfast.errors import DeliveryMoved, InvalidValue, UnknownDelivery, UnknownProvider
 from holdfast.runtime import tracing
 from holdfast.runtime.attempts.notify import Recipient, asked_of
@@ -85,7 +86,7 @@ class Deliveries:
         )
         now = self._clock.now()
         rows = self._made.of(asked, now=now, trace=tracing.current())
-        stored = self._store().deliveries.ensure(rows, connection=connection)
+        stored = self._store().deliveries.ensure(rows, connection=resolved(connection))
         if connection is None:
             self._changed()
         return [DeliveryView(delivery, now) for delivery in stored]

@@ -25,6 +25,7 @@ from typing import (
 from holdfast.classify.public import PublicCodes
 from holdfast.classify.table import Rule
 from holdfast.core.values.retry import Retry
+from holdfast.engine.connections.awaited import lent
 from holdfast.engine.handles.handle import JobHandle
 from holdfast.engine.submit.submission import Submit, Submitted
 from holdfast.engine.submit.submissions import Submissions
@@ -133,7 +134,10 @@ class JobFunction(Generic[P, R]):
 
     async def asubmit(self, *args: P.args, **kwargs: P.kwargs) -> JobHandle[R]:
         """Do as `submit` does, without blocking the event loop."""
-        return await self._functions.threads.run(lambda: self.submit(*args, **kwargs))
+        if self._connection is None:
+            return await self._functions.threads.run(lambda: self.submit(*args, **kwargs))
+        own = self.using(connection=await lent(self._connection))
+        return await self._functions.threads.run_in_transaction(lambda: own.submit(*args, **kwargs))
 
     def call(self, *args: P.args, **kwargs: P.kwargs) -> Submit:
         """Return the job that these arguments would make, for `submit_many`."""
@@ -147,7 +151,10 @@ class JobFunction(Generic[P, R]):
 
     async def asubmit_many(self, calls: Iterable[Submit]) -> list[Submitted]:
         """Do as `submit_many` does, without blocking the event loop."""
-        return await self._functions.threads.run(lambda: self.submit_many(calls))
+        if self._connection is None:
+            return await self._functions.threads.run(lambda: self.submit_many(calls))
+        own = self.using(connection=await lent(self._connection))
+        return await self._functions.threads.run_in_transaction(lambda: own.submit_many(calls))
 
     def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         try:

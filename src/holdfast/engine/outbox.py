@@ -11,6 +11,7 @@ from holdfast.core.values.ids import IdSequence
 from holdfast.core.values.instant import SECOND_US, Instant, to_rfc3339
 from holdfast.core.values.outbox import OutboxMessage, OutboxStatus, checked_id, new_message
 from holdfast.engine.arguments import PAGE, asked, checked_limit
+from holdfast.engine.connections.resolve import resolved
 from holdfast.errors import ConflictError, InvalidDocument, UnknownMessage
 from holdfast.runtime import tracing
 from holdfast.runtime.events.decided import Message
@@ -72,7 +73,7 @@ class Outbox:
             )
             for message in messages
         ]
-        self._store().outbox.add(new, now=now, connection=connection)
+        self._store().outbox.add(new, now=now, connection=resolved(connection))
         return [message.id for message in new]
 
     def _new_id(self, now: Instant) -> str:

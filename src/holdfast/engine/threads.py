@@ -10,16 +10,17 @@ from contextvars import copy_context
 from typing import Final, TypeVar
 
 THREADS: Final = 16
+MAX_TRANSACTIONS: Final = 1_000
+"""More than the connections that a process has to one database."""
 _T = TypeVar("_T")
 
 
 class CallThreads:
-    """A small pool, made when it is first needed."""
+    """Threads, made when they are first needed."""
 
     def __init__(self, most: int = THREADS) -> None:
-        self._most = most
-        self._making = threading.Lock()
-        self._pool: ThreadPoolExecutor | None = None
+        self._calls = _Pool(most, "holdfast-call")
+        self._in_transactions = _Pool(MAX_TRANSACTIONS, "holdfast-transaction")
 
     async def run(self, call: Callable[[], _T]) -> _T:
         """Return what `call` returns; the loop goes on meanwhile.
@@ -27,6 +28,32 @@ class CallThreads:
         A call cannot be stopped half way. Where the task is cancelled it ends first, so that
         nothing of it goes on behind the caller's back, least of all in their transaction.
         """
+        return await self._calls.run(call)
+
+    async def run_in_transaction(self, call: Callable[[], _T]) -> _T:
+        """Do the same for a call that is part of the caller's own transaction.
+
+        It may have to wait for another of their transactions to end, and that one for a call of
+        its own: so it finds a thread however many others wait.
+        """
+        return await self._in_transactions.run(call)
+
+    def close(self) -> None:
+        """End the threads that wait for calls."""
+        self._calls.close()
+        self._in_transactions.close()
+
+
+class _Pool:
+    """A pool of threads that is made when it is first needed."""
+
+    def __init__(self, most: int, name: str) -> None:
+        self._most = most
+        self._name = name
+        self._making = threading.Lock()
+        self._pool: ThreadPoolExecutor | None = None
+
+    async def run(self, call: Callable[[], _T]) -> _T:
         pool = self._pool or self._made()
         context = copy_context()
         running = asyncio.get_running_loop().run_in_executor(pool, context.run, call)
@@ -37,7 +64,6 @@ class CallThreads:
             raise
 
     def close(self) -> None:
-        """End the threads that wait for calls."""
         with self._making:
             pool, self._pool = self._pool, None
         if pool is not None:
@@ -46,7 +72,7 @@ class CallThreads:
     def _made(self) -> ThreadPoolExecutor:
         with self._making:
             if self._pool is None:
-                self._pool = ThreadPoolExecutor(self._most, "holdfast-call")
+                self._pool = ThreadPoolExecutor(self._most, self._name)
             return self._pool
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from holdfast.core.values.instant import to_datetime
+from holdfast.engine.connections.resolve import resolved
 from holdfast.errors import HoldfastError, UsageError
 from holdfast.runtime.kernel.clock import Clock
 from holdfast.store.contract import Store
@@ -124,7 +125,7 @@ class Transactions:
         store = self._store()
         now = to_datetime(self._clock.now())
         if connection is not None:
-            yield from self._block(Transaction(store, connection, now=now))
+            yield from self._block(Transaction(store, resolved(connection), now=now))
             return
         kind = _OneStatement if one_statement else Transaction
         with store.transaction(one_statement=one_statement) as own:

@@ -14,6 +14,7 @@ from holdfast.core.job.event import Refused
 from holdfast.core.job.job import DEFAULT_OWNER, DEFAULT_PRIORITY
 from holdfast.core.job.lifecycle import decide
 from holdfast.core.values.failure import Failure
+from holdfast.engine.connections.resolve import resolved
 from holdfast.engine.handles.handle import Following, JobHandle
 from holdfast.engine.opening import OpenedStore
 from holdfast.engine.submit.admission import Admission
@@ -103,7 +104,8 @@ class Submissions:
         A job that was removed since is found as well, as far as it is known: its id, state, version
         and times, with `removed_at`.
         With `connection` the job is part of the caller's own transaction on the same database:
-        it exists if and only if that transaction commits.
+        it exists if and only if that transaction commits. It is the driver's connection, one or a
+        session of SQLAlchemy, or the alias of one of Django's.
         """
         found = self.pipeline(pipeline)
         self._opened.open()
@@ -122,7 +124,7 @@ class Submissions:
                 deadline=deadline,
                 trace=context,
             )
-            named = self._one(found, submit, connection=connection)
+            named = self._one(found, submit, connection=resolved(connection))
         return self._handle(named, found, submit)
 
     def refuse(
@@ -183,7 +185,7 @@ class Submissions:
                     submit if submit.trace is not None else submit._replace(trace=context)
                     for submit in given
                 ]
-            return self._many(found, given, connection=connection)
+            return self._many(found, given, connection=resolved(connection))
 
     def limit_queues(self, max_queued: int | None) -> None:
         """From now on refuse jobs with `QueueFull` while so many are queued in their queue."""

@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 from holdfast.core.values.ids import JobId
 from holdfast.store.contract import ExistingJob, NewJob
 from holdfast.store.postgres.bounded import BoundedConnection
-from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.lean import fields_of, run_lean
 from holdfast.store.postgres.rows import arrays, plain_array, text_array
-from holdfast.store.postgres.statements import fetch
+from holdfast.store.postgres.statements import AnyConnection, fetch
 from holdfast.store.rows import twin_from_row
 
 _SHARED: Final = ("pipeline", "plan", "queue", "owner", "version", "created_at", "stage")
@@ -63,7 +62,7 @@ def insert_plain(
     run_lean(connection, "insert_alike", _alike_values(values), then=then)
 
 
-def insert(connection: Connection, jobs: Sequence[NewJob]) -> Stored:
+def insert(connection: AnyConnection, jobs: Sequence[NewJob]) -> Stored:
     """Store jobs, and return what has become of each."""
     if len(jobs) == 1:
         values = {**jobs[0]._asdict(), "from_version": _ANY_VERSION}
@@ -91,7 +90,7 @@ def insert(connection: Connection, jobs: Sequence[NewJob]) -> Stored:
     return Stored([None if job.id in stored else twins[job.id] for job in jobs], due_in)
 
 
-def insert_anew(connection: Connection, job: NewJob) -> Stored:
+def insert_anew(connection: AnyConnection, job: NewJob) -> Stored:
     """Store the first job of a key of which nothing but the key is left, in lower versions."""
     rows = fetch(connection, "insert_one", {**job._asdict(), "from_version": job.version})
     if rows:
@@ -102,11 +101,11 @@ def insert_anew(connection: Connection, job: NewJob) -> Stored:
     return Stored([twin_from_row(fetch(connection, "twins", values)[-1])], None)
 
 
-def _is_stored(connection: Connection, job: NewJob) -> bool:
+def _is_stored(connection: AnyConnection, job: NewJob) -> bool:
     return bool(fetch(connection, "present", {"ids": plain_array([job.id])}))
 
 
-def _twins_of(connection: Connection, jobs: Sequence[NewJob]) -> dict[JobId, ExistingJob]:
+def _twins_of(connection: AnyConnection, jobs: Sequence[NewJob]) -> dict[JobId, ExistingJob]:
     columns = {
         "owner": text_array(job.owner for job in jobs),
         "pipeline": text_array(job.pipeline for job in jobs),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, LiteralString, cast
+from typing import Any, Final, LiteralString, TypeAlias, cast
 
 import psycopg
-from psycopg.pq import TransactionStatus
+from psycopg.pq import Format, TransactionStatus
 from psycopg.rows import tuple_row
 
 from holdfast.errors import UsageError
+from holdfast.store.awaited.postgres import AwaitedPostgres
 from holdfast.store.postgres.connection import Connection
 from holdfast.store.postgres.rows import JOB_COLUMNS
 from holdfast.store.statements.sqlfiles import SqlFiles
@@ -36,19 +37,38 @@ SQL: Final = SqlFiles(
 )
 
 
-def borrowed(connection: object) -> Connection:
+AnyConnection: TypeAlias = Connection | AwaitedPostgres
+
+
+def borrowed(connection: object) -> AnyConnection:
+    """Return the caller's own connection, which must be in a transaction."""
+    if not isinstance(connection, AwaitedPostgres):
+        return blocking(connection)
+    if not connection.in_transaction:
+        raise _no_transaction()
+    return connection
+
+
+def blocking(connection: object) -> Connection:
     """Return the caller's own connection, which must be psycopg's."""
     if not isinstance(connection, psycopg.Connection):
+        kind = type(connection)
         raise UsageError(
-            f"connection is a {type(connection).__name__}; a PostgreSQL store needs the "
-            "psycopg.Connection of the transaction that the jobs belong to"
+            f"connection is a {kind.__name__} of {kind.__module__}; a PostgreSQL store needs the "
+            "connection of the transaction that the jobs belong to: of psycopg 3, of SQLAlchemy on "
+            "it (postgresql+psycopg://), or the alias of Django's"
         )
     if connection.autocommit and connection.info.transaction_status is TransactionStatus.IDLE:
-        raise UsageError(
-            "connection has no transaction open, so nothing would hold the jobs together with "
-            "your own rows; wrap them in `with connection.transaction():`"
-        )
+        raise _no_transaction()
     return connection
+
+
+def _no_transaction() -> UsageError:
+    return UsageError(
+        "connection has no transaction open and commits each statement by itself, so nothing would "
+        "hold the jobs together with your own rows; wrap them in "
+        "`with connection.transaction():`, or leave AUTOCOMMIT out where SQLAlchemy opened it"
+    )
 
 
 def text(statement: str) -> LiteralString:
@@ -58,8 +78,23 @@ def text(statement: str) -> LiteralString:
 
 
 def fetch(
-    connection: Connection, statement: str, values: dict[str, Any], *, prepare: bool | None = None
+    connection: AnyConnection,
+    statement: str,
+    values: dict[str, Any],
+    *,
+    prepare: bool | None = None,
 ) -> list[tuple[Any, ...]]:
     """Run a statement; with `prepare=False` it is planned anew for these very values."""
-    cursor = connection.cursor(binary=True, row_factory=tuple_row)
+    if isinstance(connection, AwaitedPostgres):
+        return connection.run(text(statement), values).rows
+    # Not of the class that the caller chose, which may bind or return values in other ways.
+    cursor = psycopg.Cursor(connection, row_factory=tuple_row)
+    cursor.format = Format.BINARY
     return cursor.execute(text(statement), values, prepare=prepare).fetchall()
+
+
+def changed(connection: AnyConnection, statement: str, values: dict[str, Any]) -> int:
+    """Run a statement, and return how many rows it changed."""
+    if isinstance(connection, AwaitedPostgres):
+        return connection.run(text(statement), values).changed
+    return psycopg.Cursor(connection).execute(text(statement), values).rowcount

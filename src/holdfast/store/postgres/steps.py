@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from holdfast.store.postgres.connection import Connection
-from holdfast.store.postgres.statements import borrowed, fetch, text
+from holdfast.store.postgres.statements import AnyConnection, borrowed, changed, fetch
 from holdfast.store.statements.sql import Steps
 
 _T = TypeVar("_T")
@@ -23,14 +23,14 @@ class Run(Protocol):
 class PostgresSteps:
     """Statements in one transaction."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: AnyConnection) -> None:
         self._connection = connection
 
     def rows(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         return fetch(self._connection, statement, dict(values))
 
     def count(self, statement: str, values: Mapping[str, Any]) -> int:
-        return self._connection.execute(text(statement), dict(values)).rowcount
+        return changed(self._connection, statement, dict(values))
 
 
 class PostgresSql:

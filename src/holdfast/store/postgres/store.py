@@ -44,7 +44,7 @@ from holdfast.store.postgres.lanes import HEADS_FROM, Lanes
 from holdfast.store.postgres.listener import PostgresListener
 from holdfast.store.postgres.notifier import Notifier
 from holdfast.store.postgres.rows import plain_array, text_array
-from holdfast.store.postgres.statements import SQL, borrowed, fetch
+from holdfast.store.postgres.statements import SQL, AnyConnection, blocking, borrowed, fetch
 from holdfast.store.postgres.steps import PostgresSql
 from holdfast.store.postgres.system_statement import run_statement
 from holdfast.store.postgres.writes import Written, is_atomic, write, write_unlocked
@@ -187,7 +187,7 @@ class PostgresStore(Parts):
                 self._notifier.notify("due")
         return stored.twins[0]
 
-    def _insert_rerun(self, connection: Connection, job: NewJob) -> Stored:
+    def _insert_rerun(self, connection: AnyConnection, job: NewJob) -> Stored:
         if job.rerun_of is None:
             return inserts.insert_anew(connection, job)
         # The first job's row serves as the lock of its key, so that versions only rise.
@@ -264,7 +264,7 @@ class PostgresStore(Parts):
         # Rows are locked in the order of their ids, so that two writers do not wait in a circle.
         ordered = sorted(decisions)
         if connection is not None:
-            written = write(borrowed(connection), ordered)
+            written = write(blocking(connection), ordered)
         else:
             written = self._write(ordered)
         if written.messages:
@@ -346,7 +346,7 @@ class PostgresStore(Parts):
     def run_statement(self, text: str, values: Mapping[str, Value], *, connection: object) -> Ran:
         # One of the store's own may be without a transaction.
         is_own = isinstance(connection, BoundedConnection)
-        own = cast("Connection", connection) if is_own else borrowed(connection)
+        own = cast("Connection", connection) if is_own else blocking(connection)
         with self._connections.outage_named():
             return run_statement(own, text, values, systems=[each.system for each in self.tables])
 
@@ -394,7 +394,7 @@ def _is_locked(error: StoreUnavailable) -> bool:
 
 
 def _twins(
-    connection: Connection, *, owner: str, pipeline: str, key: str | None
+    connection: AnyConnection, *, owner: str, pipeline: str, key: str | None
 ) -> list[ExistingJob]:
     rows = fetch(connection, "twins", {"owner": owner, "pipeline": pipeline, "key": key})
     return [twin_from_row(row) for row in rows]

@@ -24,7 +24,7 @@ def run_statement(
     """
     prepared = statement(text, systems=systems)
     given = prepared.checked(values)
-    cursor = connection.cursor(row_factory=tuple_row)
+    cursor = psycopg.Cursor(connection, row_factory=tuple_row)
     try:
         found = cursor.execute(prepared.postgres.encode(), given)
         columns = [column.name for column in found.description or ()]

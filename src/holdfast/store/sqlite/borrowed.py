@@ -6,9 +6,10 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from holdfast.errors import UsageError
+from holdfast.store.awaited.sqlite import AwaitedSqlite
 from holdfast.store.sqlite.connection import Database
 
 _SAVEPOINT: Final = "holdfast_insert"
@@ -17,10 +18,14 @@ _SAVEPOINT: Final = "holdfast_insert"
 @contextmanager
 def inside(database: Database, connection: object) -> Iterator[sqlite3.Cursor]:
     """Lend a cursor of the caller's connection; an error undoes what was done here, no more."""
-    if not isinstance(connection, sqlite3.Connection):
+    if isinstance(connection, AwaitedSqlite):
+        connection = cast("sqlite3.Connection", connection)  # for all that is used of it here
+    elif not isinstance(connection, sqlite3.Connection):
+        kind = type(connection)
         raise UsageError(
-            f"connection is a {type(connection).__name__}; a SQLite store needs the "
-            "sqlite3.Connection of the transaction that the jobs belong to"
+            f"connection is a {kind.__name__} of {kind.__module__}; a SQLite store needs the "
+            "connection of the transaction that the jobs belong to: of sqlite3, of SQLAlchemy on "
+            "it (sqlite://), or the alias of Django's"
         )
     cursor = connection.cursor()
     cursor.row_factory = None
@@ -51,7 +56,8 @@ def _begin(connection: sqlite3.Connection, cursor: sqlite3.Cursor) -> None:
     if connection.isolation_level is None or getattr(connection, "autocommit", False) is True:
         raise UsageError(
             "connection has no transaction open, so nothing would hold the jobs together with "
-            "your own rows; execute BEGIN IMMEDIATE on it first"
+            "your own rows; execute BEGIN IMMEDIATE on it first, or leave AUTOCOMMIT out where "
+            "SQLAlchemy opened it"
         )
     # What the driver would do before the caller's own first write, and commit() ends.
     cursor.execute("begin immediate")

@@ -1,0 +1,1 @@
+"""Callers' connections of an event loop, lent to a thread that may wait."""
