@@ -54,6 +54,13 @@ FIGURE_TARGETS: dict[str, Target] = {
     "memory": Target(5, less_is_better=True),
     "kept-objects": Target(0.5, less_is_better=True),
     "left": Target(0, less_is_better=True),
+    # Of submissions that block, and of the pick-up of the same jobs; at most 5 ms for the loop.
+    **{f"awaited-share-{store}": Target(0.8) for store in ("postgresql", "sqlite")},
+    **{
+        f"result-by-pick-up-{store}": Target(1.5, less_is_better=True)
+        for store in ("postgresql", "sqlite")
+    },
+    **{f"loop-kept-{store}": Target(5, less_is_better=True) for store in ("postgresql", "sqlite")},
     # Shares of the pace of a worker without breakers whose calls all succeed.
     "pace-guarded": Target(0.9),
     "pace-failing": Target(0.5),

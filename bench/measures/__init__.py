@@ -3,6 +3,7 @@
 from bench.measure import Measure
 from bench.measures import (
     at_once,
+    awaiting,
     celery,
     classify,
     collabiq,
@@ -29,6 +30,7 @@ MEASURES: tuple[Measure, ...] = (
     submit_call.MEASURE,
     at_once.MEASURE,
     in_transaction.MEASURE,
+    awaiting.MEASURE,
     idle.MEASURE,
     memory.MEASURE,
     failing.MEASURE,
