@@ -102,17 +102,17 @@ def test_nothing_is_overwritten(holdfast: Command):
     result = holdfast("init")
 
     assert result.exit_code == 2
-    assert "app.py is in . already" in result.stderr
+    assert ". has app.py already" in result.stderr
     assert {file.name for file in Path().iterdir()} == {"app.py"}
     assert Path("app.py").read_text() == "mine"
 
 
 def test_the_files_are_named_and_so_is_what_to_do_next(holdfast: Command):
-    for_people = holdfast("init", "one")
+    for_people = holdfast("init", "one shop")
     for_programs = holdfast("init", "two", "--json")
 
-    assert for_people.stdout.splitlines()[0] == "one/app.py"
-    assert "cd one" in for_people.stderr
+    assert for_people.stdout.splitlines()[0] == "one shop/app.py"
+    assert for_people.stderr.splitlines()[:2] == ["Next:", "  cd 'one shop'"]
     assert json.loads(for_programs.stdout)["files"][0] == "app.py"
 
 

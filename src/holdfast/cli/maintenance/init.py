@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import shlex
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -58,7 +59,8 @@ def init(invocation: Invocation, *, folder: Path) -> None:
         return
     for name in written:
         output.line(str(folder / name))
-    output.remark(_next(folder))
+    for line in _next(folder):
+        output.remark(line)
 
 
 def write(folder: Path, *, chosen: Mapping[str, str]) -> list[str]:
@@ -71,7 +73,7 @@ def write(folder: Path, *, chosen: Mapping[str, str]) -> list[str]:
     taken = [name for name in texts if (folder / name).exists()]
     if taken:
         raise UsageError(
-            f"{', '.join(taken)} is in {folder} already, and nothing was written; "
+            f"nothing was written, because {folder} has {', '.join(taken)} already; "
             "name another folder: holdfast init FOLDER"
         )
     try:
@@ -103,11 +105,12 @@ def _secret() -> str:
     return secrets.token_urlsafe(24)
 
 
-def _next(folder: Path) -> str:
-    enter = "" if folder == Path() else f"  cd {folder}\n"
-    return (
-        f"\nNext:\n{enter}"
-        "  python -m pytest                  the test\n"
-        "  holdfast dev -A app:app           API, console and worker, here\n"
-        "  docker compose up --build         the same on PostgreSQL"
-    )
+def _next(folder: Path) -> list[str]:
+    enter = [] if folder == Path() else [f"  cd {shlex.quote(str(folder))}"]
+    return [
+        "Next:",
+        *enter,
+        "  python -m pytest                  the test",
+        "  holdfast dev -A app:app           API, console and worker, here",
+        "  docker compose up --build         the same on PostgreSQL",
+    ]
