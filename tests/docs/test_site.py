@@ -91,7 +91,8 @@ def requested_from_elsewhere(site: Path) -> list[str]:
     """Return what a browser would fetch from another host when it shows a page."""
     tag = re.compile(
         r"<(?:script|img|iframe|source|video)[^>]*?\ssrc=[\"']?(?:https?:)?//[^\"'\s>]+"
-        r"|<link[^>]*?rel=[\"']?(?:stylesheet|preconnect|preload|icon)[^>]*?(?:https?:)?//[^\"'\s>]+"
+        r"|<link(?=[^>]*\srel=[\"']?(?:stylesheet|preconnect|preload|icon))[^>]*?"
+        r"\shref=[\"']?(?:https?:)?//[^\"'\s>]+"
         r"|class=[\"'][^\"']*\bmermaid\b"  # the theme fetches what draws these
     )
     style = re.compile(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//[^\"')\s]+")
