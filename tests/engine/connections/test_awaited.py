@@ -22,6 +22,7 @@ from tests.engine.connections.awaited import (
     ConnectionOnAsyncpg,
     ConnectionOnPsycopg,
     PooledAsyncpg,
+    Sqlalchemy,
     async_engine,
 )
 from tests.engine.connections.blocking import Django
@@ -187,6 +188,26 @@ def test_a_function_is_submitted_in_a_transaction(app, ways):
         return await kept(app, way)
 
     assert each(ways, scenario) == said_by_all(ways, [1, 2])
+
+
+def test_a_connection_that_has_done_nothing_yet_is_in_its_transaction_from_then_on(
+    app, ways, database_url
+):
+    drivers = [way.driver for way in ways if isinstance(way, Sqlalchemy)]
+
+    async def submit():
+        for driver in drivers:
+            engine = async_engine(database_url, driver)
+            async with engine.connect() as connection, AsyncSession(engine) as session:
+                for given in (connection, session):
+                    await app.aio.submit("p", "dropped", connection=given)
+                    await given.rollback()
+                    await app.aio.submit("p", "kept", connection=given)
+                    await given.commit()
+            await engine.dispose()
+
+    asyncio.run(submit())
+    assert [view.payload for view in app.jobs()] == ["kept", "kept"] * len(drivers)
 
 
 def test_a_connection_that_is_awaited_is_refused_by_a_verb_that_blocks(app, all_ways):
