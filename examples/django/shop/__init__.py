@@ -1,0 +1,1 @@
+"""A small shop on Django, whose tasks are jobs."""

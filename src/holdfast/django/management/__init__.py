@@ -1,0 +1,1 @@
+"""What Django looks through for commands."""
