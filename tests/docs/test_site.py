@@ -17,7 +17,8 @@ from tests.docs.markdown import ROOT
 DOCS = ROOT / "docs"
 PROGRAM = DOCS / "site" / "build.py"
 SITE = ROOT / "build" / "docs"
-LONGEST_BUILD_S = 60
+MAX_BUILD_S = 300
+"""It takes ten seconds of a core; others may have the cores meanwhile."""
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,7 @@ def test_every_public_module_has_a_page_with_its_names(build: dict[str, Any]):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(MAX_BUILD_S)
 def test_the_site_is_built_without_a_warning_and_asks_nobody_else_for_anything():
     pytest.importorskip("mkdocs", reason="make docs installs what builds the site")
 
@@ -76,7 +78,7 @@ def test_the_site_is_built_without_a_warning_and_asks_nobody_else_for_anything()
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=LONGEST_BUILD_S,
+        timeout=MAX_BUILD_S,
         check=False,
     )
 
