@@ -26,6 +26,7 @@ from holdfast.cli.operations.upstreams import upstreams
 from holdfast.cli.operations.workers import workers
 from holdfast.cli.processes.dev import dev
 from holdfast.cli.processes.dispatch import dispatch
+from holdfast.cli.processes.mcp import mcp
 from holdfast.cli.processes.relay import relay
 from holdfast.cli.processes.up import serve, up
 from holdfast.cli.processes.worker import worker
@@ -76,6 +77,7 @@ for _command in (
     worker,
     relay,
     dispatch,
+    mcp,
     submit,
     jobs,
     dead,

@@ -61,6 +61,7 @@ def test_the_commands_are_those_that_are_documented():
         "jobs retry",
         "jobs show",
         "jobs watch",
+        "mcp",
         "migrate",
         "outbox list",
         "outbox retry",
