@@ -21,7 +21,7 @@ from holdfast.metrics.accumulators import (
 )
 from holdfast.runtime.events.announce import Applied
 
-_ENDS: Final = {
+ENDS: Final = {
     Kind.COMPLETED.value: JobState.COMPLETE.value,
     Kind.FAILED.value: JobState.FAILED.value,
     Kind.EXPIRED.value: JobState.FAILED.value,
@@ -84,9 +84,9 @@ class AttemptTimes:
     def whole(self) -> list[Histogram]:
         """Return how long jobs took from their first attempt to their end, by how they ended."""
         return summed(
-            ((labels[0], _ENDS[labels[2]]), counts.whole)
+            ((labels[0], ENDS[labels[2]]), counts.whole)
             for labels, counts in self._now()
-            if labels[2] in _ENDS
+            if labels[2] in ENDS
         )
 
     def _now(self) -> Iterable[tuple[Labels, _Counts]]:

@@ -22,7 +22,7 @@ from holdfast.metrics.families import counter, gauge, histogram
 from holdfast.runtime.events.signals import GUARDS, CallEnded, DeliveryChanged, GateMoved
 from holdfast.runtime.worker.roster import Roster
 
-_OUTCOMES: Final = {True: "fine", False: "failed", None: "no evidence"}
+OUTCOMES: Final = {True: "fine", False: "failed", None: "no evidence"}
 _ENDED: Final = frozenset({DeliveryState.SENT, DeliveryState.FAILED, DeliveryState.UNKNOWN})
 
 
@@ -68,7 +68,7 @@ class ProcessMetrics(Collector):
         yield gauge(names.BUILD, [(built, 1)])
 
     def _on_call(self, call: CallEnded) -> None:
-        self._calls.add((call.upstream, _OUTCOMES[call.fine]), call.took_us)
+        self._calls.add((call.upstream, OUTCOMES[call.fine]), call.took_us)
 
     def _on_gate(self, move: GateMoved) -> None:
         if move.before.gate is not move.after.gate:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from holdfast import Holdfast, JobState, UsageError
-from holdfast.cli.processes.observing import configure_traces
+from holdfast.cli.processes.observing import configure_metrics, configure_traces
 from tests.bridges.fake_receiver import SECRET, fake_receiver
 from tests.cli.conftest import Command
 from tests.cli.processes.test_worker import PATIENCE_S, Start, eventually, logged, start
@@ -56,6 +56,7 @@ def test_a_worker_tells_metrics_alerts_and_spans_as_it_is_told_to(
             HOLDFAST_ALERT_WEBHOOK_URL=f"{api.url}/hooks",
             HOLDFAST_ALERT_WEBHOOK_SECRET=SECRET,
             OTEL_EXPORTER_OTLP_ENDPOINT=endpoint,
+            OTEL_METRICS_EXPORTER="otlp",
         )
         address = eventually(
             lambda: next(
@@ -124,3 +125,7 @@ def test_nobody_is_traced_who_did_not_ask_for_it(environment: dict[str, str]):
 def test_an_exporter_that_is_not_known_is_refused_with_those_that_are():
     with pytest.raises(UsageError, match="otlp, console, none"):
         configure_traces({"OTEL_TRACES_EXPORTER": "zipkin"})
+    with Holdfast("sqlite://:memory:") as app:
+        with pytest.raises(UsageError, match="otlp, console, none"):
+            configure_metrics(app, {"OTEL_METRICS_EXPORTER": "prometheus"}, of_fleet=True)
+        configure_metrics(app, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x"}, of_fleet=True)()

@@ -18,14 +18,16 @@ _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_E
 
 
 @contextmanager
-def observing(engine: Holdfast, settings: Settings) -> Generator[None]:
+def observing(engine: Holdfast, settings: Settings, *, of_fleet: bool = True) -> Generator[None]:
     """Watch a process meanwhile, as the settings and the variables of OpenTelemetry say.
 
-    Workers are made within it: whether their attempts are traced is decided then.
+    Workers are made within it: whether their attempts are traced is decided then. Where many
+    processes are alike, they are not `of_fleet`: each exports what it saw itself.
     """
     with ExitStack() as watching:
         stop_traces = configure_traces(os.environ)
         watching.callback(stop_traces)
+        watching.callback(configure_metrics(engine, os.environ, of_fleet=of_fleet))
         if settings.metrics_port is not None:
             watching.enter_context(_metrics(engine, settings.metrics_host, settings.metrics_port))
         alerting = alerting_of(engine, settings)
@@ -111,3 +113,45 @@ def configure_traces(environment: Mapping[str, str]) -> Callable[[], None]:
     provider.add_span_processor(BatchSpanProcessor(chosen))
     trace.set_tracer_provider(provider)
     return provider.shutdown
+
+
+def configure_metrics(
+    engine: Holdfast, environment: Mapping[str, str], *, of_fleet: bool
+) -> Callable[[], None]:
+    """Export figures where `OTEL_METRICS_EXPORTER` asks for it; returns what ends that."""
+    exporter = environment.get("OTEL_METRICS_EXPORTER", "").strip().lower()
+    disabled = environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
+    if not exporter or disabled or exporter == "none":
+        return lambda: None
+    if exporter not in EXPORTERS:
+        raise UsageError(f"OTEL_METRICS_EXPORTER is {exporter!r}; it may be {', '.join(EXPORTERS)}")
+    try:
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import (  # noqa: PLC0415
+            OTLPMetricExporter,
+        )
+        from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - an extra brings it
+        from opentelemetry.sdk.metrics.export import (  # noqa: PLC0415 - as above
+            ConsoleMetricExporter,
+            PeriodicExportingMetricReader,
+        )
+        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415 - as above
+
+        from holdfast.metrics import Scope  # noqa: PLC0415 - as above
+        from holdfast.metrics.otel import OtelMetrics  # noqa: PLC0415 - as above
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            "metrics by OpenTelemetry take extras: pip install 'holdfast[metrics,otel]'"
+        ) from error
+    named = {} if environment.get("OTEL_SERVICE_NAME") else {"service.name": "holdfast"}
+    chosen = ConsoleMetricExporter() if exporter == "console" else OTLPMetricExporter()
+    provider = MeterProvider(
+        [PeriodicExportingMetricReader(chosen)], resource=Resource.create(named)
+    )
+    metrics = OtelMetrics(engine, provider, scope=None if of_fleet else Scope.PROCESS)
+
+    def stop() -> None:
+        # In this order, so that the last figures are exported.
+        provider.shutdown()
+        metrics.close()
+
+    return stop

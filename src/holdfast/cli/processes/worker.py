@@ -51,7 +51,7 @@ def worker(invocation: Invocation, /, queues: tuple[str, ...], **options: str | 
     invocation.log("info")
     if settings.error_log is not None:
         app.log_errors(ErrorLog(settings.error_log))
-    with observing(app, settings):
+    with observing(app, settings, of_fleet=False):
         running = app.worker(queues=settings.queues or None, options=settings.worker)
         signal.signal(signal.SIGHUP, lambda *_: on_hangup(invocation, running.request_stop))
         tune_process()
