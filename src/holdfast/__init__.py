@@ -9,31 +9,32 @@ import importlib
 import typing
 import warnings
 
-from holdfast.core.job.job import JobState
-from holdfast.core.upstream.breaker_policy import Breaker
-from holdfast.core.upstream.rate_policy import Rate
-from holdfast.core.values.retry import Retry
-from holdfast.engine.app import Holdfast
-from holdfast.engine.handles.handle import JobHandle, results
-from holdfast.engine.submit.submission import Submit
-from holdfast.errors import (
-    CircuitOpen,
-    ConflictError,
-    GiveUp,
-    HoldfastError,
-    JobCancelled,
-    JobFailed,
-    RetryLater,
-    UnavailableError,
-    UsageError,
-    UserError,
-)
-from holdfast.guard.guard import Guard
-from holdfast.pipeline.declaration import Pipeline
-from holdfast.pipeline.upstream import Upstream
-from holdfast.runtime.attempts.attempt import JobContext, Wait
-from holdfast.store.contract import JobFilter
-from holdfast.views.job import JobView
+if typing.TYPE_CHECKING:
+    from holdfast.core.job.job import JobState
+    from holdfast.core.upstream.breaker_policy import Breaker
+    from holdfast.core.upstream.rate_policy import Rate
+    from holdfast.core.values.retry import Retry
+    from holdfast.engine.app import Holdfast
+    from holdfast.engine.handles.handle import JobHandle, results
+    from holdfast.engine.submit.submission import Submit
+    from holdfast.errors import (
+        CircuitOpen,
+        ConflictError,
+        GiveUp,
+        HoldfastError,
+        JobCancelled,
+        JobFailed,
+        RetryLater,
+        UnavailableError,
+        UsageError,
+        UserError,
+    )
+    from holdfast.guard.guard import Guard
+    from holdfast.pipeline.declaration import Pipeline
+    from holdfast.pipeline.upstream import Upstream
+    from holdfast.runtime.attempts.attempt import JobContext, Wait
+    from holdfast.store.contract import JobFilter
+    from holdfast.views.job import JobView
 
 __all__ = [
     "Breaker",
@@ -63,6 +64,26 @@ __all__ = [
     "results",
 ]
 
+_PLACES: typing.Final = {
+    "core.job.job": "JobState",
+    "core.upstream.breaker_policy": "Breaker",
+    "core.upstream.rate_policy": "Rate",
+    "core.values.retry": "Retry",
+    "engine.app": "Holdfast",
+    "engine.handles.handle": "JobHandle results",
+    "engine.submit.submission": "Submit",
+    "errors": "CircuitOpen ConflictError GiveUp HoldfastError JobCancelled JobFailed RetryLater "
+    "UnavailableError UsageError UserError",
+    "guard.guard": "Guard",
+    "pipeline.declaration": "Pipeline",
+    "pipeline.upstream": "Upstream",
+    "runtime.attempts.attempt": "JobContext Wait",
+    "store.contract": "JobFilter",
+    "views.job": "JobView",
+}
+"""Where each name is defined: it is loaded when it is first used, so that `import holdfast` and
+what a program does not use cost it nothing."""
+
 _MOVED: typing.Final = {
     "answers": "AnswerReceipt AnswerStanding GivenAnswer Progress",
     "classify": "CallbackFailure Category Failure Rule Verdict",
@@ -80,14 +101,26 @@ _MOVED: typing.Final = {
 """The names that were here before 1.0, by the modules that have them now."""
 
 
+def _find(name: str, places: dict[str, str]) -> str | None:
+    """Return the module that has a name."""
+    return next((f"holdfast.{at}" for at, names in places.items() if name in names.split()), None)
+
+
 # Type checkers are not to take every name for one of these.
 if not typing.TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
-        """Return a name from where it is now, and say where that is."""
-        for module, names in _MOVED.items():
-            if name in names.split():
-                place = f"holdfast.{module}"
-                warnings.warn(f"import {name} from {place}", DeprecationWarning, stacklevel=2)
-                return getattr(importlib.import_module(place), name)
+        """Load a name from where it is; of one that has moved, say where that is."""
+        place = _find(name, _PLACES)
+        if place is not None:
+            found = globals()[name] = getattr(importlib.import_module(place), name)
+            return found
+        place = _find(name, _MOVED)
+        if place is not None:
+            warnings.warn(f"import {name} from {place}", DeprecationWarning, stacklevel=2)
+            return getattr(importlib.import_module(place), name)
         raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        """Return the names there are, loaded or not."""
+        return sorted({*globals(), *__all__})

@@ -1,5 +1,6 @@
 """What a program imports is listed once, in order, and is all there is."""
 
+import ast
 import inspect
 import re
 import types
@@ -34,6 +35,8 @@ MAX_NAMES = 25
 
 
 def offered(module: types.ModuleType) -> set[str]:
+    for name in module.__all__:
+        getattr(module, name)  # loaded when it is first used
     return {
         name
         for name, value in vars(module).items()
@@ -47,6 +50,22 @@ def test_the_lists_are_what_can_be_imported():
         for module in LISTED
         if set(module.__all__) != offered(module)
     } == {}
+
+
+def test_names_that_are_loaded_later_are_where_type_checkers_see_them():
+    tree = ast.parse(Path(holdfast.__file__).read_text("utf-8"))
+    seen = {
+        f"{each.module}.{alias.name}"
+        for each in ast.walk(tree)
+        if isinstance(each, ast.ImportFrom)
+        for alias in each.names
+    }
+
+    assert seen == {
+        f"holdfast.{place}.{name}"
+        for place, names in holdfast._PLACES.items()
+        for name in names.split()
+    }
 
 
 def test_the_lists_are_in_order_and_name_nothing_twice():

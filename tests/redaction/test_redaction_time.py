@@ -164,7 +164,8 @@ def patterns():
         import_module(each.name) for each in walk_packages(package.__path__, f"{package.__name__}.")
     )
     found = [value for module in modules for value in vars(module).values()]
-    found += [*_UP_TO_QUOTE.values(), *Redactor(extra_keys=["a b"])._patterns, *shapes()[:2]]
+    names = Redactor(extra_keys=["a b"])._patterns
+    found += [*_UP_TO_QUOTE.values(), names.in_ascii, names.in_any, *shapes()[:2]]
     found += [pattern for _, pattern in (*shapes().with_hint, *shapes().with_hint_inside)]
     return [value for value in found if isinstance(value, re.Pattern)]
 

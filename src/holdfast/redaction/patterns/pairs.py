@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 from holdfast.redaction.marker import Inspection, Kind, bare, has_markers, marker_around
@@ -84,24 +84,36 @@ class _Found(NamedTuple):
     value_start: int
 
 
-class Patterns(NamedTuple):
-    """What finds names in lower-case text."""
+class Patterns:
+    """What finds the built-in names and the given ones in lower-case text.
 
-    in_ascii: re.Pattern[str]
-    in_any: re.Pattern[str]
+    Each is made when it is first used: together they take long, and most programs start without.
+    """
+
+    def __init__(self, extra_names: tuple[str, ...] = ()) -> None:
+        self._extra: Final = tuple(
+            (first, "".join(rf"[ _.\-]?{re.escape(word)}" for word in others))
+            for first, *others in filter(None, map(words_of, extra_names))
+        )
+
+    @cached_property
+    def in_ascii(self) -> re.Pattern[str]:
+        """What finds names where all is ASCII."""
+        return self._compiled((*_CORES, *_ESCAPED_CORES))
+
+    @cached_property
+    def in_any(self) -> re.Pattern[str]:
+        """What finds names in any text."""
+        return self._compiled((*_CORES, *_FURTHER_CORES))
+
+    def _compiled(self, cores: tuple[str | tuple[str, str], ...]) -> re.Pattern[str]:
+        return re.compile(any_of((*cores, *self._extra)) + _AFTER_NAME, re.VERBOSE)
 
 
 @lru_cache(maxsize=16)
 def patterns_of(extra_names: tuple[str, ...]) -> Patterns:
     """Return the patterns of the built-in names and of the given ones."""
-    extra = [
-        (first, "".join(rf"[ _.\-]?{re.escape(word)}" for word in others))
-        for first, *others in filter(None, map(words_of, extra_names))
-    ]
-    return Patterns(
-        re.compile(any_of((*_CORES, *_ESCAPED_CORES, *extra)) + _AFTER_NAME, re.VERBOSE),
-        re.compile(any_of((*_CORES, *_FURTHER_CORES, *extra)) + _AFTER_NAME, re.VERBOSE),
-    )
+    return Patterns(extra_names)
 
 
 def redact_pairs(
