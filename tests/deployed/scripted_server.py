@@ -200,6 +200,8 @@ class ScriptedServer:
             call = begun
             if scripted is None or scripted.reads_body:
                 call = replace(begun, body=_rest_of(connection, begun))
+                if len(call.body) < _length_of(begun):
+                    return None  # the caller was killed while it sent it
             with self._changed:
                 self._calls.append(call)
                 self._changed.notify_all()
@@ -282,9 +284,13 @@ def _begun(connection: socket.socket, started_at_s: float) -> Call | None:
     return Call(method, target, headers, begun, started_at_s)
 
 
+def _length_of(begun: Call) -> int:
+    return int(begun.headers.get("content-length", "0"))
+
+
 def _rest_of(connection: socket.socket, begun: Call) -> bytes:
     body = bytearray(begun.body)
-    while len(body) < int(begun.headers.get("content-length", "0")):
+    while len(body) < _length_of(begun):
         part = connection.recv(_RECEIVED_BYTES)
         if not part:
             break

@@ -216,6 +216,26 @@ def test_the_watchdog_notices_a_thread_that_died_without_a_word(supervisor, fata
     assert fatal == ["the thread of turns has died"]
 
 
+def test_the_watchdog_never_sees_a_service_whose_thread_has_yet_to_start(supervisor):
+    seen_dead: list[str] = []
+    all_started = threading.Event()
+
+    def look() -> None:
+        while not all_started.is_set():
+            seen_dead.extend(each.service.name for each in supervisor.running if not each.alive())
+
+    looking = [threading.Thread(target=look) for _ in range(2)]
+    for thread in looking:
+        thread.start()
+    for _ in range(60):
+        supervisor.start(Turns(lambda *_: FAR_FUTURE))
+    all_started.set()
+    for thread in looking:
+        thread.join()
+
+    assert seen_dead == []
+
+
 def test_an_outage_is_not_a_hang(supervisor, fatal):
     def act(number, now):
         raise StoreUnavailable("x://", reason="gone")

@@ -72,8 +72,9 @@ class Supervisor:
         running.thread = threading.Thread(
             target=self._serve, args=(running,), name=f"holdfast-{service.name}", daemon=True
         )
-        self._running.append(running)
         running.thread.start()
+        # Not before: the watchdog would take a thread that has yet to start for one that has died.
+        self._running.append(running)
 
     def stop(self) -> list[str]:
         """End all services and return the names of those that did not end in time."""
