@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -31,11 +32,11 @@ def app(open_app) -> Holdfast:
 
 
 @contextmanager
-def run_meanwhile(app: Holdfast, started: threading.Event) -> Iterator[None]:
-    """Run all jobs in a thread as soon as somebody waits."""
+def run_meanwhile(app: Holdfast) -> Iterator[None]:
+    """Run all jobs in a thread as soon as a handle waits."""
 
     def run() -> None:
-        started.wait(WAIT_S)
+        until_a_handle_waits()
         run_inline(app)
 
     thread = threading.Thread(target=run)
@@ -44,35 +45,27 @@ def run_meanwhile(app: Holdfast, started: threading.Event) -> Iterator[None]:
     thread.join()
 
 
-def told_when_watched(app: Holdfast) -> threading.Event:
-    """Return an event that is set once the thread that listens for endings has begun."""
-    begun = threading.Event()
-    app.announcer.subscribe(lambda _: None)
-    subscribe = app.announcer.subscribe
-
-    def noticed(subscriber):
-        begun.set()
-        return subscribe(subscriber)
-
-    app.endings._subscribe = noticed
-    return begun
+def until_a_handle_waits() -> None:
+    """Return once the thread that listens for all handles of an application is there."""
+    give_up_at_s = time.monotonic() + WAIT_S
+    while not any(each.name == "holdfast-endings" for each in threading.enumerate()):
+        assert time.monotonic() < give_up_at_s, "no handle waits"
+        time.sleep(0.001)
 
 
 def test_a_result_is_returned_once_the_job_is_complete(app):
     handle = app.submit("p", {}, key="k")
-    with run_meanwhile(app, told_when_watched(app)):
+    with run_meanwhile(app):
         assert handle.result(WAIT_S) == "k is done"
     assert handle.result(0) == "k is done"
     assert handle.state == "complete"
 
 
 def test_a_result_that_another_process_has_made_is_noticed(app, database_url):
-    if ":memory:" in database_url:
-        pytest.skip("no other process can open it")
     handle = app.submit("p", {}, key="k")
     with (
         Holdfast(database_url, pipelines=app.pipelines.values()) as other,
-        run_meanwhile(other, told_when_watched(app)),
+        run_meanwhile(other),
     ):
         assert handle.result(WAIT_S) == "k is done"
 
@@ -123,7 +116,7 @@ def test_a_job_that_is_removed_while_it_is_waited_for_is_unknown(app, clock):
 def test_several_results_come_as_they_end(app):
     later = app.submit("p", {}, key="later", delay=60)
     handles = [later, *(app.submit("p", {}, key=f"k{n}") for n in range(3))]
-    with run_meanwhile(app, told_when_watched(app)):
+    with run_meanwhile(app):
         found = results(handles, timeout=WAIT_S)
         ended = {next(found).result(0) for _ in range(3)}
 
@@ -135,9 +128,8 @@ def test_several_results_come_as_they_end(app):
 def test_results_are_awaited_while_the_loop_goes_on(app):
     async def main() -> list[str]:
         handles = [await app.aio.submit("p", {}, key=f"k{n}") for n in range(3)]
-        begun = told_when_watched(app)
         waiting = [asyncio.create_task(handle.aresult(WAIT_S)) for handle in handles]
-        await asyncio.to_thread(begun.wait, WAIT_S)
+        await asyncio.to_thread(until_a_handle_waits)
         await asyncio.to_thread(run_inline, app)
         assert [done.id for done in [each async for each in app.aio.results(handles)]] != []
         return await asyncio.gather(*waiting)
