@@ -95,8 +95,12 @@ class Alerting:
             signals.gates.listen(self._on_gate),
             GUARDS.listen(self._on_gate),
             signals.deliveries.listen(lambda changed: self._take(sources.of_delivery(changed))),
-            signals.escalations.listen(lambda told: self._take(sources.of_escalation(told))),
-            signals.doubts.listen(lambda told: self._take(sources.of_doubt(told, now=self._now()))),
+            signals.escalations.listen(
+                lambda escalated: self._take(sources.of_escalation(escalated))
+            ),
+            signals.doubts.listen(
+                lambda doubted: self._take(sources.of_doubt(doubted, now=self._now()))
+            ),
         )
         self._thread.start()
 
